@@ -1,0 +1,1 @@
+"""The collector: counts perturbed reports and serves what can be concluded from them."""

@@ -1,0 +1,9 @@
+"""Estimates: pure functions of a survey and its counts, usable without a server."""
+
+from .counts import Counts
+from .estimator import Estimator
+from .itemsets import Itemsets
+from .rules import Rules
+from .table import Table
+
+__all__ = ["Counts", "Estimator", "Itemsets", "Rules", "Table"]

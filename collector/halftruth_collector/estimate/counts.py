@@ -1,0 +1,185 @@
+"""Counts of perturbed reports: all that a collector knows."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halftruth_shared import DomainTooLarge, ReportError
+
+#: Largest table that is ever held as an array.
+DENSE_CELLS = 2**24
+
+#: Largest table of which every margin is remembered; binary attributes have most of them.
+_REMEMBERED_CELLS = 2**13
+
+
+class Layout(Protocol):
+    """Names and sizes of the columns of a report: a `ReportShape`, or a `Schema`."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each different report arrived.
+
+    Attributes
+    ----------
+    names, shape : tuple
+        Name and number of values of each report column.
+    cells : ndarray of int, shape (K, columns)
+        The different reports.
+    counts : ndarray of int, shape (K,)
+        How often each arrived.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_reports(cls, layout: Layout, reports: ArrayLike) -> "Counts":
+        """Count reports.
+
+        Parameters
+        ----------
+        layout : ReportShape or Schema
+            What a report looks like.
+        reports : array_like of int, shape (N, columns)
+
+        Raises
+        ------
+        ReportError
+            If an array of this shape with values inside the columns was not given.
+        """
+        array = np.asarray(reports)
+        return cls.from_cells(layout, array, np.ones(len(array), dtype=np.int64))
+
+    @classmethod
+    def from_cells(cls, layout: Layout, cells: ArrayLike, counts: ArrayLike) -> "Counts":
+        """Take counts over; equal reports are added up.
+
+        Parameters
+        ----------
+        layout : ReportShape or Schema
+        cells : array_like of int, shape (K, columns)
+        counts : array_like of int, shape (K,)
+            At least 0.
+
+        Raises
+        ------
+        ReportError
+            If the arrays do not have these shapes and ranges.
+        """
+        rows = _check_cells(layout, np.asarray(cells))
+        weights = np.asarray(counts)
+        if weights.shape != (len(rows),) or (weights.size and weights.dtype.kind not in "iu"):
+            raise ReportError("counts: expected one integer for each report", field="counts")
+        if (weights < 0).any():
+            raise ReportError("counts: expected integers of at least 0", field="counts")
+        weights = weights.astype(np.int64)
+        shape = tuple(layout.shape)
+        if math.prod(shape) <= DENSE_CELLS:
+            index = np.ravel_multi_index(tuple(rows.T), shape)
+            table = np.zeros(math.prod(shape), dtype=np.int64)
+            np.add.at(table, index, weights)
+            present = np.flatnonzero(table)
+            distinct = np.stack(np.unravel_index(present, shape), axis=1)
+            return cls(tuple(layout.names), shape, distinct, table[present])
+        distinct, index = np.unique(rows, axis=0, return_inverse=True)
+        table = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(table, index.reshape(-1), weights)
+        return cls(tuple(layout.names), shape, distinct[table > 0], table[table > 0])
+
+    @cached_property
+    def reports(self) -> int:
+        """Number of reports N."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def _tensor(self) -> NDArray[np.int64] | None:
+        """The whole table where it is small or well filled, None where cells are better."""
+        size = math.prod(self.shape)
+        if size > min(DENSE_CELLS, 2**16 + 8 * len(self.counts)):
+            return None
+        tensor = np.zeros(self.shape, dtype=np.int64)
+        tensor[tuple(self.cells.T)] = self.counts
+        return tensor
+
+    @cached_property
+    def _margins(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
+        """Margins of a small tensor that were computed before."""
+        return {}
+
+    def _dense_margin(
+        self, tensor: NDArray[np.int64], columns: tuple[int, ...]
+    ) -> NDArray[np.int64]:
+        """Margin of some columns in ascending order.
+
+        Mining asks for every margin of a few columns after the other. In a small tensor each is
+        summed from the remembered one that has one column more.
+        """
+        others = [j for j in range(len(self.shape)) if j not in columns]
+        if not others:
+            return tensor
+        if tensor.size > _REMEMBERED_CELLS:
+            return np.asarray(tensor.sum(axis=tuple(others)))
+        margin = self._margins.get(columns)
+        if margin is None:
+            last = others[-1]
+            wider = tuple(sorted((*columns, last)))
+            margin = self._dense_margin(tensor, wider).sum(axis=wider.index(last))
+            self._margins[columns] = margin
+        return margin
+
+    def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
+        """Counts of the values of some columns, one axis for each in the order given.
+
+        Raises
+        ------
+        DomainTooLarge
+            If that table has more than `DENSE_CELLS` cells.
+        """
+        shape = tuple(self.shape[column] for column in columns)
+        size = math.prod(shape)
+        if size > DENSE_CELLS:
+            raise DomainTooLarge(
+                f"attributes: a table of {size} cells; expected at most {DENSE_CELLS}",
+                field="attributes",
+            )
+        if self._tensor is not None:
+            order = sorted(columns)
+            table = self._dense_margin(self._tensor, tuple(order))
+            return table.transpose([order.index(column) for column in columns])
+        index = np.ravel_multi_index(tuple(self.cells[:, column] for column in columns), shape)
+        # Sums of integers below 2⁵³ are exact as floating point.
+        table = np.bincount(index, weights=self.counts, minlength=size)
+        return table.astype(np.int64).reshape(shape)
+
+
+def _check_cells(layout: Layout, cells: NDArray[np.integer]) -> NDArray[np.int64]:
+    columns = len(layout.shape)
+    if cells.size == 0:
+        return np.zeros((0, columns), dtype=np.int64)
+    if cells.ndim != 2 or cells.shape[1] != columns or cells.dtype.kind not in "iu":
+        raise ReportError(f"reports: expected integers of shape (N, {columns})", field="reports")
+    outside = (cells < 0) | (cells >= np.array(layout.shape))
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ReportError(
+            f"report {row}: '{layout.names[column]}': expected an integer from 0 to"
+            f" {layout.shape[column] - 1}",
+            field=layout.names[column],
+            index=int(row),
+        )
+    return cells.astype(np.int64, copy=False)

@@ -1,0 +1,135 @@
+"""From a survey and its counts to tables, itemsets and rules."""
+
+from collections.abc import Sequence
+
+from halftruth_shared import NoReports, ReportError, Survey
+from halftruth_shared.messages import Selection, Target
+
+from .counts import Counts
+from .itemsets import Itemsets, mine_itemsets
+from .rules import Rules, mine_rules
+from .table import Table
+
+
+class Estimator:
+    """Reconstructs what the respondents answered, from counts of perturbed reports.
+
+    Parameters
+    ----------
+    survey : Survey
+    counts : Counts
+        With at least one report.
+
+    Raises
+    ------
+    NoReports
+        If nothing has been counted.
+    ReportError
+        If the counts are not of this survey's reports.
+    """
+
+    def __init__(self, survey: Survey, counts: Counts) -> None:
+        shape = survey.mechanism.report_shape(survey.schema)
+        if counts.shape != shape.shape:
+            raise ReportError(
+                f"counts: expected reports with columns of {shape.shape} values,"
+                f" got {counts.shape}",
+                field="counts",
+            )
+        if counts.reports == 0:
+            raise NoReports(f"survey '{survey.id}': no report has been counted yet")
+        self.survey = survey
+        self.counts = counts
+
+    def table(self, attributes: Sequence[str]) -> Table:
+        """Reconstructed table of some attributes, one axis for each in the order given.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice, or none is named.
+        DomainTooLarge
+            If the table has too many cells.
+        """
+        schema, mechanism = self.survey.schema, self.survey.mechanism
+        names = tuple(attributes)
+        observed = self.counts.marginal(mechanism.report_columns(schema, names))
+        channel = mechanism.channel(schema, names)
+        return Table(names, channel, observed / self.counts.reports, self.counts.reports)
+
+    def itemsets(
+        self,
+        min_support: float,
+        max_length: int | None = None,
+        confidence: float = 0.95,
+        select: Selection = "estimate",
+        target: Target = "population",
+    ) -> Itemsets:
+        """Itemsets whose support reaches a threshold, each with its bounds and a decision.
+
+        Parameters
+        ----------
+        min_support : float
+            Threshold, above 0 and at most 1.
+        max_length : int, optional
+            Longest itemsets; any length by default.
+        confidence : float
+            Of each single interval, not of all together.
+        select : {"estimate", "lower", "upper"}
+            What must reach the threshold. Selecting by the lower bound suppresses false
+            positives, by the upper one false negatives (Guo Table 3.3b).
+        target : {"population", "respondents"}
+            Whether the respondents are a sample of those spoken of, or all of them.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its range.
+        DomainTooLarge
+            If too many attribute subsets or cells would have to be examined.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+        >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
+        >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+        >>> counts = Counts.from_cells(schema, [[0], [1]], [680, 320])
+        >>> [itemset] = Estimator(survey, counts).itemsets(min_support=0.2)
+        >>> itemset.items, round(itemset.support, 3), itemset.decision
+        ({'smoker': 'yes'}, 0.3, 'frequent')
+        """
+        return mine_itemsets(
+            self.survey.schema, self._table_at, min_support, max_length, confidence, select, target
+        )
+
+    def rules(
+        self,
+        min_support: float,
+        min_confidence: float,
+        max_length: int | None = None,
+        confidence: float = 0.95,
+        select: Selection = "estimate",
+        target: Target = "population",
+    ) -> Rules:
+        """Rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
+
+        Parameters
+        ----------
+        min_support, max_length, confidence, select, target
+            As for :meth:`itemsets`, of X and Y together.
+        min_confidence : float
+            Least estimated confidence, from 0 to 1.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its range.
+        DomainTooLarge
+            If too many attribute subsets or cells would have to be examined.
+        """
+        itemsets = self.itemsets(min_support, max_length, confidence, select, target)
+        return mine_rules(itemsets, self._table_at, min_confidence, confidence, target)
+
+    def _table_at(self, positions: tuple[int, ...]) -> Table:
+        return self.table([self.survey.schema.names[j] for j in positions])

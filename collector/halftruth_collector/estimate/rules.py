@@ -1,0 +1,247 @@
+"""Association rules X ⇒ Y with bounds on support and confidence (Guo Results 2, 3)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.messages import Items, RuleEstimate, Target
+
+from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional
+from .itemsets import Itemsets
+from .table import Table
+
+
+@dataclass(frozen=True)
+class ConfidenceMoments:
+    """Second-order mean and variance of an estimated confidence, elementwise."""
+
+    estimate: Array
+    mean: Array
+    variance: Array
+
+
+def confidence_moments(
+    both: Array, left: Array, var_both: Array, var_left: Array, cov: Array
+) -> ConfidenceMoments:
+    """Moments of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Results 2, 3).
+
+    Parameters
+    ----------
+    both : ndarray
+        a, the estimated support of X and Y together.
+    left : ndarray
+        a + b, the estimated support of X.
+    var_both, var_left, cov : ndarray
+        Variances of these two estimates and their covariance.
+
+    Returns
+    -------
+    ConfidenceMoments
+        NaN where the support of X is not above 0, so that no confidence is defined.
+    """
+    left = np.where(left > 0, left, np.nan)
+    a, b = both, left - both
+    var_a = var_both
+    var_b = var_left + var_both - 2 * cov
+    cov_ab = cov - var_both
+    mean = a / left + (a * var_b - b * var_a + (a - b) * cov_ab) / left**3
+    variance = (b * b * var_a + a * a * var_b - 2 * a * b * cov_ab) / left**4
+    return ConfidenceMoments(a / left, mean, np.where(variance >= 0, variance, np.nan))
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules as columns, most confident first.
+
+    Iterating gives one `RuleEstimate` after the other.
+
+    Attributes
+    ----------
+    schema : Schema
+    codes : ndarray of int, shape (R, M)
+        Category code of each attribute, −1 for attributes that the rule leaves open.
+    in_antecedent : ndarray of bool, shape (R, M)
+        Which attributes stand in X; the others that have a code stand in Y.
+    support, support_error : ndarray, shape (R,)
+        Of X and Y together, with its standard error.
+    confidence : ConfidenceMoments
+        Arrays of shape (R,).
+    support_quantile, confidence_factor : float
+        Half-widths of the normal and of the Chebyshev interval, in standard errors.
+    """
+
+    schema: Schema
+    codes: NDArray[np.int64]
+    in_antecedent: NDArray[np.bool_]
+    support: Array
+    support_error: Array
+    confidence: ConfidenceMoments
+    support_quantile: float
+    confidence_factor: float
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __iter__(self) -> Iterator[RuleEstimate]:
+        rows = zip(
+            self.codes.tolist(),
+            self.in_antecedent.tolist(),
+            self.support.tolist(),
+            self.support_error.tolist(),
+            self.confidence.estimate.tolist(),
+            self.confidence.mean.tolist(),
+            np.sqrt(self.confidence.variance).tolist(),
+            strict=True,
+        )
+        for codes, in_antecedent, support, error, confidence, mean, confidence_error in rows:
+            sides: tuple[Items, Items] = ({}, {})
+            for attribute, code, left in zip(
+                self.schema.attributes, codes, in_antecedent, strict=True
+            ):
+                if code >= 0:
+                    sides[0 if left else 1][attribute.name] = attribute.categories[code]
+            yield RuleEstimate(
+                antecedent=sides[0],
+                consequent=sides[1],
+                support=support,
+                support_standard_error=optional(error),
+                support_interval=_around(support, self.support_quantile * error),
+                confidence=confidence,
+                confidence_mean=optional(mean),
+                confidence_standard_error=optional(confidence_error),
+                confidence_interval=_around(mean, self.confidence_factor * confidence_error),
+            )
+
+
+def mine_rules(
+    itemsets: Itemsets,
+    table: Callable[[tuple[int, ...]], Table],
+    min_confidence: float,
+    confidence: float,
+    target: Target,
+) -> Rules:
+    """Every rule X ⇒ Y with X and Y together one of the itemsets.
+
+    Rules whose antecedent has no positive estimated support are left out, since they have no
+    confidence.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+    table : callable
+        Reconstructed table of the attributes at some positions.
+    min_confidence : float
+        Least estimated confidence, from 0 to 1.
+    confidence : float
+        Confidence level of each single interval.
+    target : {"population", "respondents"}
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range.
+    """
+    if not 0 <= min_confidence <= 1:
+        raise ParameterError(
+            "min_confidence: expected a number from 0 to 1, such as 0.8", field="min_confidence"
+        )
+    parts = []
+    present = itemsets.codes >= 0
+    for positions in sorted({tuple(np.flatnonzero(row).tolist()) for row in present}):
+        if len(positions) < 2:
+            continue
+        mask = np.zeros(len(itemsets.schema.attributes), dtype=np.bool_)
+        mask[list(positions)] = True
+        codes = itemsets.codes[(present == mask).all(axis=1)]
+        cells = tuple(codes[:, list(positions)].T)
+        reconstructed = table(positions)
+        for antecedent in _proper_subsets(len(positions)):
+            parts.append(
+                _rules_of(reconstructed, positions, codes, cells, antecedent, target)
+            )
+    return _merge(itemsets, parts, min_confidence, confidence)
+
+
+_Part = tuple[NDArray[np.int64], NDArray[np.bool_], Array]
+
+
+def _rules_of(
+    table: Table,
+    positions: tuple[int, ...],
+    codes: NDArray[np.int64],
+    cells: tuple[NDArray[np.int64], ...],
+    antecedent: tuple[int, ...],
+    target: Target,
+) -> _Part:
+    """Rules of some cells of one table for one choice of antecedent axes.
+
+    Returns codes, antecedent mask, and the numbers: support, its variance, and the estimate, mean
+    and variance of the confidence, shape (5, R).
+    """
+    axes = tuple(axis for axis in range(len(positions)) if axis not in antecedent)
+    # The margin's own second moment is the sum of its products with its cells.
+    products = table.channel.solve_squared(table.observed, summed=axes)
+    left = np.broadcast_to(table.support.sum(axis=axes, keepdims=True), table.support.shape)
+    left_moment = np.broadcast_to(products.sum(axis=axes, keepdims=True), products.shape)
+    both = table.support
+    moments = confidence_moments(
+        both[cells],
+        left[cells],
+        table.variance(target)[cells],
+        covariance(left_moment[cells], left[cells], left[cells], table.reports, target),
+        covariance(products[cells], both[cells], left[cells], table.reports, target),
+    )
+    in_antecedent = np.zeros(codes.shape, dtype=np.bool_)
+    in_antecedent[:, [positions[axis] for axis in antecedent]] = True
+    numbers = np.stack(
+        [
+            both[cells],
+            table.variance(target)[cells],
+            moments.estimate,
+            moments.mean,
+            moments.variance,
+        ]
+    )
+    return codes, in_antecedent, numbers
+
+
+def _merge(
+    itemsets: Itemsets, parts: list[_Part], min_confidence: float, confidence: float
+) -> Rules:
+    attributes = len(itemsets.schema.attributes)
+    empty: _Part = (
+        np.zeros((0, attributes), dtype=np.int64),
+        np.zeros((0, attributes), dtype=np.bool_),
+        np.zeros((5, 0)),
+    )
+    parts = [empty, *parts]
+    codes = np.concatenate([part[0] for part in parts])
+    in_antecedent = np.concatenate([part[1] for part in parts])
+    numbers = np.concatenate([part[2] for part in parts], axis=1)
+    reached = np.flatnonzero(numbers[2] >= min_confidence)
+    order = reached[np.lexsort((-numbers[0, reached], -numbers[2, reached]))]
+    support, variance, estimate, mean, confidence_variance = numbers[:, order]
+    return Rules(
+        itemsets.schema,
+        codes[order],
+        in_antecedent[order],
+        support,
+        np.sqrt(variance),
+        ConfidenceMoments(estimate, mean, confidence_variance),
+        normal_quantile(confidence),
+        chebyshev_factor(confidence),
+    )
+
+
+def _proper_subsets(count: int) -> Iterator[tuple[int, ...]]:
+    for length in range(1, count):
+        yield from combinations(range(count), length)
+
+
+def _around(centre: float, half_width: float) -> tuple[float, float] | None:
+    lower, upper = optional(centre - half_width), optional(centre + half_width)
+    return None if lower is None or upper is None else (lower, upper)

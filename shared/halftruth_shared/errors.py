@@ -1,0 +1,88 @@
+"""Every error that halftruth raises on purpose.
+
+HalftruthError
+├── SchemaError            an attribute or schema that cannot be used
+├── RecordError            a record that does not fit its schema
+├── ParameterError         a number or option outside its range
+│   └── DomainTooLarge     too many cells for the mechanism or result asked
+├── SurveyError            a survey document that cannot be read
+├── ReportError            a report that does not fit its survey
+└── EstimateError          a result that cannot be computed
+    └── NoReports          ... because nothing has been counted yet
+
+The client adds its own branches in ``halftruth_client.errors``, the collector in
+``halftruth_collector.errors``. A message names the offending field and what would be
+accepted. A message about a record never holds an answer from it.
+"""
+
+from collections.abc import Sequence
+
+
+class HalftruthError(Exception):
+    """Base of all errors of this project.
+
+    Parameters
+    ----------
+    message : str
+        One line for a person: the field, what is wrong, what would be accepted.
+    field : str, optional
+        Name of the offending field, for programs.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class SchemaError(HalftruthError):
+    """An attribute or a schema that cannot be used."""
+
+
+class RecordError(HalftruthError):
+    """A record that does not fit its schema; the message never holds an answer."""
+
+
+class ParameterError(HalftruthError):
+    """A parameter outside its range."""
+
+
+class DomainTooLarge(ParameterError):
+    """The domain has too many cells for what was asked of it."""
+
+
+class SurveyError(HalftruthError):
+    """A survey document that cannot be read."""
+
+
+class ReportError(HalftruthError):
+    """A report that does not fit its survey.
+
+    Parameters
+    ----------
+    index : int, optional
+        Position of the report in its batch, from 0.
+    """
+
+    def __init__(
+        self, message: str, *, field: str | None = None, index: int | None = None
+    ) -> None:
+        super().__init__(message, field=field)
+        self.index = index
+
+
+class EstimateError(HalftruthError):
+    """A result that cannot be computed from these counts."""
+
+
+class NoReports(EstimateError):
+    """Nothing has been counted yet, so nothing can be estimated."""
+
+
+def listing(options: Sequence[str], limit: int = 8) -> str:
+    """Names what would be accepted, cut after `limit` entries.
+
+    >>> listing(["no", "yes"])
+    'no, yes'
+    """
+    shown = ", ".join(options[:limit])
+    return shown if len(options) <= limit else f"{shown}, … ({len(options)} in all)"

@@ -1,0 +1,161 @@
+"""Any column-stochastic matrix for each attribute (Guo §5.2)."""
+
+import math
+import secrets
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Dense
+from ..errors import ParameterError
+from ..rational import Rational, format_rational, parse_rational
+from ..sampling import DrawBelow, RandBelow
+from ..schema import Attribute, Schema
+from .base import Parameters
+from .per_attribute import PerAttributeMechanism, check_condition, check_names
+
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+_MAX_CATEGORIES = 1_024
+
+
+class DistortionMatricesParameters(Parameters, frozen=True, tag="distortion-matrices"):
+    """``matrices`` by attribute: one row for each reported value, one column for each true one."""
+
+    matrices: dict[str, list[list[str | int]]]
+
+    def mechanism(self, schema: Schema) -> "DistortionMatrices":
+        return DistortionMatrices(self.matrices)
+
+
+@dataclass(frozen=True)
+class CumulativeWeights:
+    """For each true value, the running sums of the integer weights of the reported ones."""
+
+    total: int
+    bounds: tuple[tuple[int, ...], ...]
+
+
+class DistortionMatrices(PerAttributeMechanism):
+    """Report v for the true value u with probability P_j[v, u].
+
+    Parameters
+    ----------
+    matrices : mapping of str to matrix
+        By attribute, d_j rows of d_j exact numbers; row v is the reported value, column u the
+        true one, so that each column sums to 1.
+
+    Raises
+    ------
+    ParameterError
+        If a matrix is not square, has an entry outside [0, 1] or a column that does not sum to
+        1, or is so nearly singular that nothing could be reconstructed.
+    """
+
+    kind = "distortion-matrices"
+
+    def __init__(self, matrices: Mapping[str, Sequence[Sequence[Rational]]]) -> None:
+        super().__init__()
+        self.matrices = {
+            name: _read_matrix(matrix, f"matrices.{name}") for name, matrix in matrices.items()
+        }
+
+    def parameters(self) -> Parameters:
+        return DistortionMatricesParameters(
+            {
+                name: [[format_rational(entry) for entry in row] for row in matrix]
+                for name, matrix in self.matrices.items()
+            }
+        )
+
+    def check(self, schema: Schema) -> None:
+        check_names(schema, self.matrices, "matrices")
+        for attribute in schema.attributes:
+            matrix, size = self.matrices[attribute.name], len(attribute.categories)
+            field = f"matrices.{attribute.name}"
+            if len(matrix) != size:
+                raise ParameterError(
+                    f"{field}: expected {size} rows and columns, one for each category",
+                    field=field,
+                )
+            if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in matrix):
+                raise ParameterError(
+                    f"{field}: a value that only one answer can lead to would reveal a sensitive"
+                    " answer; expected two positive entries in each row, or sensitive = false",
+                    field=field,
+                )
+
+    def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
+        ratios: list[Fraction | float] = [
+            max(row) / min(row) if min(row) > 0 else math.inf
+            for row in self.matrices[attribute.name]
+        ]
+        return max(ratios)
+
+    def attribute_channel(self, attribute: Attribute) -> Dense:
+        return _dense(self.matrices[attribute.name])
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        plan: tuple[CumulativeWeights, ...] = self._plan(schema)
+        return tuple(
+            bisect_right(weights.bounds[code], randbelow(weights.total))
+            for weights, code in zip(plan, schema.check(codes), strict=True)
+        )
+
+    def _prepare(self, schema: Schema) -> Any:
+        plan = []
+        for name in schema.names:
+            matrix = self.matrices[name]
+            total = math.lcm(*(entry.denominator for row in matrix for entry in row))
+            columns = zip(*matrix, strict=True)
+            bounds = tuple(
+                tuple(accumulate(int(entry * total) for entry in column)) for column in columns
+            )
+            plan.append(CumulativeWeights(total, bounds))
+        return tuple(plan)
+
+    def _outcomes(self, plan: Any) -> int:
+        attributes: tuple[CumulativeWeights, ...] = plan
+        return max(weights.total for weights in attributes)
+
+    def _perturb_array(
+        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
+    ) -> NDArray[np.int64]:
+        attributes: tuple[CumulativeWeights, ...] = plan
+        reports = np.empty_like(records)
+        for j, weights in enumerate(attributes):
+            draws = draw(weights.total, len(records))
+            for code, bounds in enumerate(weights.bounds):
+                own = records[:, j] == code
+                reports[own, j] = np.searchsorted(np.array(bounds), draws[own], side="right")
+        return reports
+
+
+def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
+    matrix = tuple(tuple(parse_rational(entry, field) for entry in row) for row in rows)
+    size = len(matrix)
+    if not 2 <= size <= _MAX_CATEGORIES or any(len(row) != size for row in matrix):
+        raise ParameterError(
+            f"{field}: expected a square matrix with 2 to {_MAX_CATEGORIES} rows", field=field
+        )
+    if any(not 0 <= entry <= 1 for row in matrix for entry in row):
+        raise ParameterError(f"{field}: expected entries from 0 to 1", field=field)
+    for u, column in enumerate(zip(*matrix, strict=True)):
+        if sum(column) != 1:
+            raise ParameterError(
+                f"{field}: column {u} sums to {sum(column)}; expected exactly 1", field=field
+            )
+    check_condition(_dense(matrix).condition_number, field)
+    return matrix
+
+
+def _dense(matrix: Matrix) -> Dense:
+    return Dense([[float(entry) for entry in row] for row in matrix], (len(matrix),))

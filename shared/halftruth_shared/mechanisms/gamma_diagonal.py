@@ -1,0 +1,124 @@
+"""The gamma-diagonal matrix, DET-GD (FRAPP §3, eq. 17–23)."""
+
+import secrets
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import UniformMixture
+from ..errors import DomainTooLarge, ParameterError
+from ..privacy import amplification_for_breach
+from ..rational import Rational, format_rational, parse_rational
+from ..sampling import DrawBelow, RandBelow
+from ..schema import Schema
+from .base import MAX_CONDITION, Parameters, RecordMechanism
+from .uniform import ColumnWeights, move_or_keep, ravel, unravel
+
+
+def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
+    """The amplification that exactly one of the two ways to say it stands for.
+
+    Raises
+    ------
+    ParameterError
+        If both or neither are given.
+    """
+    if gamma is not None and breach is None:
+        return parse_rational(gamma, "gamma")
+    if breach is not None and gamma is None:
+        return amplification_for_breach(*breach)
+    raise ParameterError(
+        'mechanism: expected one of gamma = "19" and breach = ["0.05", "0.5"]', field="gamma"
+    )
+
+
+class GammaDiagonalParameters(Parameters, frozen=True, tag="gamma-diagonal", omit_defaults=True):
+    """``gamma``, or ``breach = [rho1, rho2]`` for the largest γ that keeps this privacy."""
+
+    gamma: str | int | None = None
+    breach: tuple[str | int, str | int] | None = None
+
+    def mechanism(self, schema: Schema) -> "GammaDiagonal":
+        return GammaDiagonal(resolve_gamma(self.gamma, self.breach))
+
+
+class GammaDiagonal(RecordMechanism):
+    """Report the true record γ times as likely as any other one.
+
+    A has γx on its diagonal and x = 1/(γ+n−1) elsewhere (FRAPP eq. 17): keep the record with
+    probability (γ−1)/(γ+n−1), otherwise draw one uniformly from all n.
+
+    Parameters
+    ----------
+    gamma : Fraction, int or str
+        Amplification, above 1.
+
+    Raises
+    ------
+    ParameterError
+        If γ is not an exact number above 1.
+    """
+
+    kind = "gamma-diagonal"
+
+    def __init__(self, gamma: Rational) -> None:
+        super().__init__()
+        self.gamma = parse_rational(gamma, "gamma")
+        self._keep: dict[Schema, Fraction] = {}
+        if self.gamma <= 1:
+            raise ParameterError("gamma: expected an amplification above 1", field="gamma")
+
+    @classmethod
+    def for_breach(cls, rho1: Rational, rho2: Rational) -> "GammaDiagonal":
+        """The most accurate one under which no prior of ρ1 rises above ρ2."""
+        return cls(amplification_for_breach(rho1, rho2))
+
+    def parameters(self) -> Parameters:
+        return GammaDiagonalParameters(gamma=format_rational(self.gamma))
+
+    def keep_probability(self, schema: Schema) -> Fraction:
+        """p = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
+        if schema not in self._keep:
+            self._keep[schema] = (self.gamma - 1) / (self.gamma + schema.size - 1)
+        return self._keep[schema]
+
+    def check(self, schema: Schema) -> None:
+        if 1 / self.keep_probability(schema) > MAX_CONDITION:
+            most = int((MAX_CONDITION - 1) * (self.gamma - 1))
+            raise DomainTooLarge(
+                f"attributes: {schema.size} cells are too many for {self.kind} with gamma"
+                f" {format_rational(self.gamma)}, which serves {most} at most;"
+                " ask fewer attributes or use randomized-response",
+                field="attributes",
+            )
+
+    def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
+        return self.gamma
+
+    def channel(self, schema: Schema, attributes: Sequence[str]) -> UniformMixture:
+        shape = tuple(schema.shape[j] for j in schema.positions(attributes))
+        return UniformMixture(shape, float(self.keep_probability(schema)))
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        plan: ColumnWeights = self._plan(schema)
+        return plan.sample(schema.check(codes), randbelow)
+
+    def _prepare(self, schema: Schema) -> Any:
+        return ColumnWeights.of(schema.shape, self.gamma.numerator, self.gamma.denominator)
+
+    def _outcomes(self, plan: Any) -> int:
+        weights: ColumnWeights = plan
+        return weights.total
+
+    def _perturb_array(
+        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
+    ) -> NDArray[np.int64]:
+        weights: ColumnWeights = plan
+        draws = draw(weights.total, len(records))
+        cells = move_or_keep(ravel(records, weights.sizes), draws, weights.same, weights.other)
+        return unravel(cells, weights.sizes)

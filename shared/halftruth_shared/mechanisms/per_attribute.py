@@ -1,0 +1,82 @@
+"""What mechanisms share that perturb each attribute by itself."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+
+from ..channels import Channel, Kronecker
+from ..errors import ParameterError, listing
+from ..schema import Attribute, Schema
+from .base import MAX_CONDITION, RecordMechanism
+
+
+class PerAttributeMechanism(RecordMechanism):
+    """Independent channels of the attributes, P = P_1 ⊗ … ⊗ P_M (Guo §5.2)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._channels: dict[Attribute, Channel] = {}
+
+    @abstractmethod
+    def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
+        """Amplification of one attribute's channel."""
+
+    @abstractmethod
+    def attribute_channel(self, attribute: Attribute) -> Channel:
+        """Channel of one attribute."""
+
+    def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
+        """Product of the amplifications of the attributes that are not public."""
+        factors = [
+            self.attribute_amplification(attribute)
+            for attribute in schema.attributes
+            if attribute.name not in public
+        ]
+        if math.inf in factors:
+            return math.inf
+        return math.prod(factors, start=Fraction(1))
+
+    def channel(self, schema: Schema, attributes: Sequence[str]) -> Kronecker:
+        factors = []
+        for j in schema.positions(attributes):
+            attribute = schema.attributes[j]
+            if attribute not in self._channels:
+                self._channels[attribute] = self.attribute_channel(attribute)
+            factors.append(self._channels[attribute])
+        return Kronecker(factors)
+
+
+def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None:
+    """Make sure that `given` has one entry for each attribute and no other.
+
+    Raises
+    ------
+    ParameterError
+        Naming the entry that is unknown or missing.
+    """
+    for name in given:
+        if name not in schema.names:
+            raise ParameterError(
+                f"{field}: unknown attribute '{name}'; the survey has: {listing(schema.names)}",
+                field=f"{field}.{name}",
+            )
+    for name in schema.names:
+        if name not in given:
+            raise ParameterError(f"{field}: attribute '{name}' is missing", field=f"{field}.{name}")
+
+
+def check_condition(condition: float, field: str) -> None:
+    """Refuse a channel from which nothing could be reconstructed.
+
+    Raises
+    ------
+    ParameterError
+        If the condition number is above `MAX_CONDITION`.
+    """
+    if not condition <= MAX_CONDITION:
+        raise ParameterError(
+            f"{field}: the matrix is nearly singular, its condition number is {condition:.3g};"
+            f" expected at most {MAX_CONDITION:.0e}",
+            field=field,
+        )

@@ -1,0 +1,189 @@
+"""The randomized gamma-diagonal matrix, RAN-GD (FRAPP §4, eq. 25–31)."""
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..rational import Rational, format_rational, parse_rational
+from ..sampling import DrawBelow, RandBelow
+from ..schema import Schema
+from .base import Parameters
+from .gamma_diagonal import GammaDiagonal, resolve_gamma
+from .uniform import ColumnWeights, move_or_keep, ravel, unravel
+
+#: Steps of the grid of r on either side of zero, unless a survey says otherwise.
+STEPS = 32_768
+_MAX_STEPS = 2**20
+
+
+class RandomizedGammaDiagonalParameters(
+    Parameters, frozen=True, tag="randomized-gamma-diagonal", omit_defaults=True
+):
+    """As for gamma-diagonal, with ``alpha``, the half-range of r as a fraction of γx."""
+
+    alpha: str | int
+    gamma: str | int | None = None
+    breach: tuple[str | int, str | int] | None = None
+    steps: int = STEPS
+
+    def mechanism(self, schema: Schema) -> "RandomizedGammaDiagonal":
+        gamma = resolve_gamma(self.gamma, self.breach)
+        return RandomizedGammaDiagonal(gamma, self.alpha, steps=self.steps)
+
+
+@dataclass(frozen=True)
+class RandomizedWeights:
+    """Integer weights of every matrix on the grid: same + shift·(n−1)·t and other − shift·t.
+
+    Their total is the same for every t from −steps to steps.
+    """
+
+    sizes: tuple[int, ...]
+    cells: int
+    steps: int
+    same: int
+    other: int
+    shift: int
+
+    @property
+    def total(self) -> int:
+        return self.same + self.other * (self.cells - 1)
+
+    def of_client(self, t: int) -> ColumnWeights:
+        """The weights of the client that drew t."""
+        same = self.same + self.shift * (self.cells - 1) * t
+        return ColumnWeights.of(self.sizes, same, self.other - self.shift * t)
+
+
+class RandomizedGammaDiagonal(GammaDiagonal):
+    """A gamma-diagonal matrix of which every client draws its own version.
+
+    A client draws r uniformly from a grid on [−αγx, αγx] and uses γx + r on the diagonal and
+    x − r/(n−1) elsewhere (FRAPP eq. 25). Since r is independent of the record and never sent,
+    the channel that the collector sees is exactly E[A_r], the gamma-diagonal matrix: the
+    distribution of reports, the variance of every estimate and ε = ln γ are those of
+    :class:`GammaDiagonal`. What this adds is that nobody can tell one client's own matrix.
+
+    Parameters
+    ----------
+    gamma : Fraction, int or str
+        Amplification of the expected matrix, above 1.
+    alpha : Fraction, int or str
+        Half-range of r as a fraction of γx, from 0 to 1 and at most (n−1)/γ.
+    steps : int
+        Grid steps on either side of r = 0.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range.
+    """
+
+    kind = "randomized-gamma-diagonal"
+
+    def __init__(self, gamma: Rational, alpha: Rational, *, steps: int = STEPS) -> None:
+        super().__init__(gamma)
+        self.alpha = parse_rational(alpha, "alpha")
+        if not 0 <= self.alpha <= 1:
+            raise ParameterError(
+                'alpha: expected a fraction of γx from 0 to 1, such as "0.5"', field="alpha"
+            )
+        if type(steps) is not int or not 1 <= steps <= _MAX_STEPS:
+            raise ParameterError(
+                f"steps: expected an integer from 1 to {_MAX_STEPS}", field="steps"
+            )
+        self.steps = steps
+
+    def parameters(self) -> Parameters:
+        return RandomizedGammaDiagonalParameters(
+            gamma=format_rational(self.gamma),
+            alpha=format_rational(self.alpha),
+            steps=self.steps,
+        )
+
+    def check(self, schema: Schema) -> None:
+        super().check(schema)
+        most = Fraction(schema.size - 1) / self.gamma
+        if self.alpha > most:
+            raise ParameterError(
+                f"alpha: with {schema.size} cells and gamma {format_rational(self.gamma)}"
+                f" expected at most {format_rational(most)}, since no probability is negative",
+                field="alpha",
+            )
+
+    def posterior_range(self, schema: Schema, prior: Rational) -> tuple[Fraction, Fraction]:
+        """Worst-case posterior of a property for r = −α and r = α (FRAPP eq. 31).
+
+        It is what someone would believe who knew a client's r, which nobody does.
+
+        Parameters
+        ----------
+        schema : Schema
+        prior : Fraction, int or str
+            Probability of the property before the report, between 0 and 1.
+
+        Raises
+        ------
+        ParameterError
+            If the prior is not a probability.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, Schema
+        >>> schema = Schema([Attribute("place", [str(i) for i in range(2000)])])
+        >>> low, high = RandomizedGammaDiagonal("19", "0.5").posterior_range(schema, "0.05")
+        >>> f"{float(low):.0%} {float(high):.0%}"
+        '33% 60%'
+        """
+        rho = parse_rational(prior, "prior")
+        if not 0 < rho < 1:
+            raise ParameterError(
+                "prior: expected a probability above 0 and below 1", field="prior"
+            )
+        self.check(schema)
+
+        def posterior(sign: int) -> Fraction:
+            own = self.gamma * (1 + sign * self.alpha)
+            other = 1 - sign * self.gamma * self.alpha / (schema.size - 1)
+            return rho * own / (rho * own + (1 - rho) * other)
+
+        return posterior(-1), posterior(1)
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        plan: RandomizedWeights = self._plan(schema)
+        record = schema.check(codes)
+        t = randbelow(2 * plan.steps + 1) - plan.steps
+        return plan.of_client(t).sample(record, randbelow)
+
+    def _prepare(self, schema: Schema) -> Any:
+        n = schema.size
+        same, other = self.gamma, Fraction(1)
+        shift = self.gamma * self.alpha / (self.steps * (n - 1))
+        scale = math.lcm(same.denominator, shift.denominator)
+        return RandomizedWeights(
+            schema.shape, n, self.steps, int(same * scale), int(other * scale), int(shift * scale)
+        )
+
+    def _outcomes(self, plan: Any) -> int:
+        weights: RandomizedWeights = plan
+        return weights.total
+
+    def _perturb_array(
+        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
+    ) -> NDArray[np.int64]:
+        weights: RandomizedWeights = plan
+        t = draw(2 * weights.steps + 1, len(records)) - weights.steps
+        same = weights.same + weights.shift * (weights.cells - 1) * t
+        other = weights.other - weights.shift * t
+        draws = draw(weights.total, len(records))
+        cells = move_or_keep(ravel(records, weights.sizes), draws, same, other)
+        return unravel(cells, weights.sizes)

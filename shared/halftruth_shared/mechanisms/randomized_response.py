@@ -1,0 +1,192 @@
+"""Randomized response by attribute (Warner; Guo §2.2, §5.2; GYW eq. 1)."""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Channel, Dense, UniformMixture
+from ..errors import ParameterError
+from ..rational import Rational, format_rational, parse_rational
+from ..sampling import DrawBelow, RandBelow
+from ..schema import Attribute, Schema
+from .base import Parameters
+from .gamma_diagonal import resolve_gamma
+from .per_attribute import PerAttributeMechanism, check_condition, check_names
+from .uniform import move_or_keep
+
+#: A symmetric budget is rounded down to this many parts of 1.
+_BUDGET_PARTS = 10**9
+
+#: Categories up to which an attribute's matrix is multiplied out.
+_SMALL = 32
+
+
+class RandomizedResponseParameters(
+    Parameters, frozen=True, tag="randomized-response", omit_defaults=True
+):
+    """``keep`` by attribute, or ``gamma`` or ``breach`` for equal shares of one budget."""
+
+    keep: dict[str, str | int] | None = None
+    gamma: str | int | None = None
+    breach: tuple[str | int, str | int] | None = None
+
+    def mechanism(self, schema: Schema) -> "RandomizedResponse":
+        if self.keep is None:
+            gamma = resolve_gamma(self.gamma, self.breach)
+            return RandomizedResponse.for_amplification(schema, gamma)
+        if self.gamma is not None or self.breach is not None:
+            raise ParameterError(
+                "mechanism: expected one of keep, gamma and breach", field="keep"
+            )
+        return RandomizedResponse(self.keep)
+
+
+@dataclass(frozen=True)
+class ValueWeights:
+    """Integer weights of one attribute: `same` for its own value, `other` for each different."""
+
+    size: int
+    same: int
+    other: int
+
+    @property
+    def total(self) -> int:
+        return self.same + self.other * (self.size - 1)
+
+
+class RandomizedResponse(PerAttributeMechanism):
+    """Keep each answer with probability p_j, else report any other one, all equally likely.
+
+    Parameters
+    ----------
+    keep : mapping of str to Fraction, int or str
+        p_j by attribute, above 1/d_j and at most 1. An attribute with p_j = 1 is sent as it is,
+        which a survey allows only for one that is not sensitive.
+
+    Raises
+    ------
+    ParameterError
+        If a probability is not an exact number in its range.
+    """
+
+    kind = "randomized-response"
+
+    def __init__(self, keep: Mapping[str, Rational]) -> None:
+        super().__init__()
+        self.keep = {name: parse_rational(p, f"keep.{name}") for name, p in keep.items()}
+
+    @classmethod
+    def for_amplification(cls, schema: Schema, gamma: Rational) -> "RandomizedResponse":
+        """Equal shares γ_j = γ^(1/M) of one budget, p_j = γ_j / (γ_j + d_j − 1).
+
+        The shares are rounded down to rationals, so that the amplification of the whole record
+        is at most γ.
+
+        Raises
+        ------
+        ParameterError
+            If γ is not above 1, or so near to it that a share would be 1.
+        """
+        whole = parse_rational(gamma, "gamma")
+        count = len(schema.attributes)
+        share = whole if count == 1 else _root_below(whole, count)
+        if whole <= 1 or share <= 1:
+            raise ParameterError(
+                f"gamma: expected an amplification far enough above 1 to share among {count}"
+                " attributes",
+                field="gamma",
+            )
+        return cls(
+            {
+                attribute.name: share / (share + len(attribute.categories) - 1)
+                for attribute in schema.attributes
+            }
+        )
+
+    def parameters(self) -> Parameters:
+        return RandomizedResponseParameters(
+            keep={name: format_rational(p) for name, p in self.keep.items()}
+        )
+
+    def check(self, schema: Schema) -> None:
+        check_names(schema, self.keep, "keep")
+        for attribute in schema.attributes:
+            p, size = self.keep[attribute.name], len(attribute.categories)
+            field = f"keep.{attribute.name}"
+            if not Fraction(1, size) < p <= 1:
+                raise ParameterError(
+                    f"{field}: expected a probability above 1/{size} and at most 1", field=field
+                )
+            if p == 1 and attribute.sensitive:
+                raise ParameterError(
+                    f"{field}: a sensitive attribute cannot be kept always; expected a probability"
+                    " below 1, or sensitive = false",
+                    field=field,
+                )
+            check_condition(self.attribute_channel(attribute).condition_number, field)
+
+    def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
+        p = self.keep[attribute.name]
+        return p * (len(attribute.categories) - 1) / (1 - p) if p < 1 else math.inf
+
+    def attribute_channel(self, attribute: Attribute) -> Channel:
+        # Keeping with p, else one of the d−1 others: the same as keeping with p − q, else any.
+        p, size = self.keep[attribute.name], len(attribute.categories)
+        channel = UniformMixture((size,), p - (1 - p) / (size - 1))
+        # One product with a small matrix takes less time than a sum and three sweeps.
+        return channel if size > _SMALL else Dense(channel.dense(), (size,))
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        plan: tuple[ValueWeights, ...] = self._plan(schema)
+        report = []
+        for weights, code in zip(plan, schema.check(codes), strict=True):
+            draw = randbelow(weights.total)
+            if draw >= weights.same:
+                value = (draw - weights.same) // weights.other
+                code = value + (value >= code)
+            report.append(code)
+        return tuple(report)
+
+    def _prepare(self, schema: Schema) -> Any:
+        plan = []
+        for attribute in schema.attributes:
+            size, p = len(attribute.categories), self.keep[attribute.name]
+            same, other = p.numerator * (size - 1), p.denominator - p.numerator
+            common = math.gcd(same, other)
+            plan.append(ValueWeights(size, same // common, other // common))
+        return tuple(plan)
+
+    def _outcomes(self, plan: Any) -> int:
+        attributes: tuple[ValueWeights, ...] = plan
+        return max(weights.total for weights in attributes)
+
+    def _perturb_array(
+        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
+    ) -> NDArray[np.int64]:
+        attributes: tuple[ValueWeights, ...] = plan
+        reports = np.empty_like(records)
+        for j, weights in enumerate(attributes):
+            draws = draw(weights.total, len(records))
+            reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
+        return reports
+
+
+def _root_below(value: Fraction, degree: int) -> Fraction:
+    """Largest multiple of 1/`_BUDGET_PARTS` whose power is at most `value`."""
+    scaled = value.numerator * _BUDGET_PARTS**degree // value.denominator
+    low, high = 0, 1 << (scaled.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**degree <= scaled:
+            low = middle
+        else:
+            high = middle - 1
+    return Fraction(low, _BUDGET_PARTS)

@@ -1,0 +1,188 @@
+"""The messages between client, collector and analyst, version 1.
+
+The types are the schema: both sides decode straight into these structs, which refuse unknown
+fields in what a client sends and whole kinds of wrong values (``true`` or ``1.0`` for 1). A
+quantity that is undefined is null.
+"""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+Decision = Literal["frequent", "infrequent", "undecided"]
+Selection = Literal["estimate", "lower", "upper"]
+Target = Literal["population", "respondents"]
+Interval = tuple[float, float]
+Items = dict[str, str]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what a collector answers; a client ignores fields it does not know."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what a client sends; a field nobody knows is an error."""
+
+
+class Report(Request):
+    """One perturbed record."""
+
+    id: UUID
+    values: list[int]
+
+
+class ReportBatch(Request):
+    """Reports that are counted together or not at all."""
+
+    digest: str
+    reports: list[Report]
+
+
+class Receipt(Message):
+    """How many reports of a batch were counted now, and how many had been before."""
+
+    accepted: int
+    duplicates: int
+
+
+class PublishedSurvey(Message):
+    """A survey in canonical JSON with its digest."""
+
+    survey: msgspec.Raw
+    digest: str
+    status: Literal["open", "closed"] = "open"
+
+
+class SurveySummary(Message):
+    """One line of the list of surveys."""
+
+    id: str
+    title: str
+    digest: str
+    status: Literal["open", "closed"]
+
+
+class SurveyList(Message):
+    """The surveys of a collector."""
+
+    surveys: list[SurveySummary]
+
+
+class Result(Message):
+    """What every result says of where it comes from."""
+
+    survey: str
+    digest: str
+    reports: int
+    as_of: datetime
+
+
+class Precision(Message):
+    """What the itemsets of one length can be told apart by.
+
+    `half_width` is the typical half-width of an interval, which is also the smallest support that
+    can be told from zero; null where undefined. `verdict` says in words what it means.
+    """
+
+    length: int
+    examined: int
+    half_width: float | None
+    usable: bool
+    verdict: str
+
+
+class ItemsetEstimate(Message):
+    """An itemset with the estimate of its support."""
+
+    items: Items
+    support: float
+    standard_error: float | None
+    interval: Interval | None
+    decision: Decision
+
+
+class ItemsetsResult(Result):
+    """Itemsets, shortest first and most frequent first within a length."""
+
+    min_support: float
+    confidence: float
+    target: Target
+    select: Selection
+    precision: list[Precision]
+    itemsets: list[ItemsetEstimate]
+
+
+class RuleEstimate(Message):
+    """A rule with the estimates of its support and its confidence.
+
+    `confidence` is the plain ratio; `confidence_mean` corrects its bias to second order and is
+    the centre of the Chebyshev `confidence_interval` (Guo Results 2, 3).
+    """
+
+    antecedent: Items
+    consequent: Items
+    support: float
+    support_standard_error: float | None
+    support_interval: Interval | None
+    confidence: float
+    confidence_mean: float | None
+    confidence_standard_error: float | None
+    confidence_interval: Interval | None
+
+
+class RulesResult(Result):
+    """Rules, most confident first."""
+
+    min_support: float
+    min_confidence: float
+    confidence: float
+    target: Target
+    rules: list[RuleEstimate]
+
+
+class TableCell(Message):
+    """One cell of a reconstructed table."""
+
+    values: Items
+    support: float
+    standard_error: float | None
+    interval: Interval | None
+
+
+class TableResult(Result):
+    """A reconstructed table, cells in row-major order."""
+
+    attributes: list[str]
+    confidence: float
+    target: Target
+    condition_number: float
+    cells: list[TableCell]
+    covariance: list[list[float]] | None = None
+
+
+class CountedReport(Message):
+    """How often one perturbed record was reported."""
+
+    values: list[int]
+    count: int
+
+
+class CountsResult(Result):
+    """The counts of perturbed records that everything else is computed from."""
+
+    columns: list[str]
+    shape: list[int]
+    cells: list[CountedReport]
+
+
+class Problem(Message):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str | None = None
+    report: int | None = None

@@ -1,0 +1,92 @@
+"""Conversions between the ways to state a privacy level.
+
+All of them speak of the *amplification* γ of a channel: the largest factor by which one report
+can be likelier under one true record than under another (EGS; FRAPP eq. 2). A channel with
+amplification γ is ε-locally differentially private for ε = ln γ, and conversely.
+"""
+
+import math
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+
+from .errors import ParameterError
+from .rational import Rational, parse_rational
+
+
+def _probability(value: Rational, field: str) -> Fraction:
+    probability = parse_rational(value, field)
+    if not 0 < probability < 1:
+        raise ParameterError(f"{field}: expected a probability above 0 and below 1", field=field)
+    return probability
+
+
+def amplification_for_breach(rho1: Rational, rho2: Rational) -> Fraction:
+    """Largest amplification that keeps (ρ1, ρ2)-privacy: γ = ρ2(1−ρ1) / (ρ1(1−ρ2)).
+
+    Under it, whatever was at most ρ1 likely before a report is seen is at most ρ2 likely after
+    (EGS; FRAPP eq. 2).
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < ρ1 < ρ2 < 1.
+
+    Examples
+    --------
+    >>> amplification_for_breach("0.05", "0.5")
+    Fraction(19, 1)
+    """
+    before, after = _probability(rho1, "rho1"), _probability(rho2, "rho2")
+    if before >= after:
+        raise ParameterError("rho2: expected a probability above rho1", field="rho2")
+    return after * (1 - before) / (before * (1 - after))
+
+
+def worst_case_posterior(prior: Rational, gamma: Rational | float) -> Fraction:
+    """Largest posterior of a property with this prior, ργ / (ργ + 1 − ρ) (EGS).
+
+    An infinite amplification gives 1: the report may reveal the property.
+
+    Examples
+    --------
+    >>> worst_case_posterior("0.05", 19)
+    Fraction(1, 2)
+    """
+    rho = _probability(prior, "prior")
+    if gamma == math.inf:
+        return Fraction(1)
+    bound = parse_rational(gamma, "gamma")
+    if bound < 1:
+        raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    return rho * bound / (rho * bound + 1 - rho)
+
+
+def epsilon(gamma: Rational | float) -> float:
+    """The ε = ln γ of local differential privacy that an amplification stands for.
+
+    Raises
+    ------
+    ParameterError
+        If γ is below 1.
+    """
+    if gamma == math.inf:
+        return math.inf
+    bound = parse_rational(gamma, "gamma")
+    if bound < 1:
+        raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    return math.log(bound.numerator) - math.log(bound.denominator)
+
+
+def amplification_for_epsilon(epsilon: float) -> Fraction:
+    """Amplification e^ε, rounded down to nine decimals so that ε is never exceeded.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < ε ≤ 50.
+    """
+    if not 0 < epsilon <= 50:
+        raise ParameterError("epsilon: expected a number above 0 and at most 50", field="epsilon")
+    with localcontext() as context:
+        context.prec = 60
+        return Fraction(Decimal(epsilon).exp().quantize(Decimal("1e-9"), ROUND_FLOOR))

@@ -1,0 +1,73 @@
+"""Exact random choices from integers alone.
+
+Single records draw from a function ``randbelow(k)`` that returns a uniform integer below k, so
+that a test can walk all of its outcomes. Many records draw from arrays of 64-bit words. Nothing
+here uses floating point, and nothing is biased: out-of-range words are drawn again.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Uniform integer from 0 to k−1.
+RandBelow = Callable[[int], int]
+
+#: Largest number of equally likely outcomes that the vectorized draws serve.
+MAX_VECTOR_OUTCOMES = 2**62
+
+
+class DrawBelow(Protocol):
+    """N independent uniform integers below `outcomes`, as int64 of shape (N,)."""
+
+    def __call__(self, outcomes: int, count: int) -> NDArray[np.int64]: ...
+
+
+def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
+    """Independent uniform integers from the operating system's randomness.
+
+    Parameters
+    ----------
+    outcomes : int
+        1 to `MAX_VECTOR_OUTCOMES`.
+    count : int
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+    """
+    # A word at or above the largest multiple of `outcomes` would favour small remainders.
+    limit = np.uint64(2**64 - 2**64 % outcomes - 1)
+    words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    rejected = np.flatnonzero(words > limit)
+    if rejected.size:
+        words = words.copy()
+    while rejected.size:
+        words[rejected] = np.frombuffer(os.urandom(8 * rejected.size), dtype=np.uint64)
+        rejected = rejected[words[rejected] > limit]
+    return (words % np.uint64(outcomes)).astype(np.int64)
+
+
+def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:
+    """Draws from a seeded generator: for simulation only, never for a person's record."""
+
+    def draw(outcomes: int, count: int) -> NDArray[np.int64]:
+        return rng.integers(0, outcomes, size=count, dtype=np.int64)
+
+    return draw
+
+
+def simulated_randbelow(rng: np.random.Generator) -> RandBelow:
+    """``randbelow`` from a seeded generator: for simulation only, never for a person's record."""
+
+    def randbelow(outcomes: int) -> int:
+        bits = outcomes.bit_length()
+        count = (bits + 7) // 8
+        while True:
+            word = int.from_bytes(rng.bytes(count)) >> (8 * count - bits)
+            if word < outcomes:
+                return word
+
+    return randbelow
