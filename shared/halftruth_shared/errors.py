@@ -63,9 +63,7 @@ class ReportError(HalftruthError):
         Position of the report in its batch, from 0.
     """
 
-    def __init__(
-        self, message: str, *, field: str | None = None, index: int | None = None
-    ) -> None:
+    def __init__(self, message: str, *, field: str | None = None, index: int | None = None) -> None:
         super().__init__(message, field=field)
         self.index = index
 

@@ -165,8 +165,9 @@ class Survey:
         try:
             return msgspec.json.encode(self.document(), order="sorted")
         except UnicodeEncodeError:
-            raise SurveyError("survey: a text holds a lone surrogate, which is no character",
-                              field="title") from None
+            raise SurveyError(
+                "survey: a text holds a lone surrogate, which is no character", field="title"
+            ) from None
 
     @cached_property
     def digest(self) -> str:

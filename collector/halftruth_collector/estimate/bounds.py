@@ -54,9 +54,7 @@ def check_target(target: str) -> None:
         raise ParameterError("target: expected population or respondents", field="target")
 
 
-def covariance(
-    product: Array, first: Array, second: Array, reports: int, target: Target
-) -> Array:
+def covariance(product: Array, first: Array, second: Array, reports: int, target: Target) -> Array:
     """Covariance of two estimates, of which the second counts every record that the first does.
 
     Parameters

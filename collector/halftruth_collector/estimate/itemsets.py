@@ -169,12 +169,14 @@ def mine_itemsets(
             "upper": ~infrequent,
         }[select]
         chosen = np.flatnonzero(level.candidates & reached)
-        levels.append((
-            level.codes(chosen, len(schema.attributes)),
-            level.support[chosen],
-            level.standard_error[chosen],
-            decision[chosen],
-        ))
+        levels.append(
+            (
+                level.codes(chosen, len(schema.attributes)),
+                level.support[chosen],
+                level.standard_error[chosen],
+                decision[chosen],
+            )
+        )
         half_widths = quantile * level.standard_error[level.candidates]
         precision.append(_precision(length, half_widths, min_support))
         possible = level.split(level.candidates & ~infrequent)

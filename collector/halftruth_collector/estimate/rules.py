@@ -160,9 +160,7 @@ def mine_rules(
         cells = tuple(codes[:, list(positions)].T)
         reconstructed = table(positions)
         for antecedent in _proper_subsets(len(positions)):
-            parts.append(
-                _rules_of(reconstructed, positions, codes, cells, antecedent, target)
-            )
+            parts.append(_rules_of(reconstructed, positions, codes, cells, antecedent, target))
     return _merge(itemsets, parts, min_confidence, confidence)
 
 

@@ -130,5 +130,3 @@ class Table:
         """
         half_width = normal_quantile(confidence) * np.sqrt(self.variance(target))
         return self.support - half_width, self.support + half_width
-
-

@@ -144,9 +144,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         """
         rho = parse_rational(prior, "prior")
         if not 0 < rho < 1:
-            raise ParameterError(
-                "prior: expected a probability above 0 and below 1", field="prior"
-            )
+            raise ParameterError("prior: expected a probability above 0 and below 1", field="prior")
         self.check(schema)
 
         def posterior(sign: int) -> Fraction:

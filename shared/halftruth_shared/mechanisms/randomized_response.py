@@ -41,9 +41,7 @@ class RandomizedResponseParameters(
             gamma = resolve_gamma(self.gamma, self.breach)
             return RandomizedResponse.for_amplification(schema, gamma)
         if self.gamma is not None or self.breach is not None:
-            raise ParameterError(
-                "mechanism: expected one of keep, gamma and breach", field="keep"
-            )
+            raise ParameterError("mechanism: expected one of keep, gamma and breach", field="keep")
         return RandomizedResponse(self.keep)
 
 

@@ -1,0 +1,48 @@
+# demo · test · check · bench · serve — each sets up what it needs in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# Rooms with the extras that every target needs.
+ROOMS := -e ./shared -e './client[pandas]' -e ./collector
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
+
+.PHONY: demo test check bench serve clean
+
+demo: .venv/.installed
+	$(BIN)/halftruth demo
+
+serve: .venv/.installed
+	$(BIN)/halftruth serve
+
+test: .venv/.developed
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/.benched
+	$(BIN)/python tests/benchmarks/run.py
+
+clean:
+	rm -rf .venv
+
+.venv/.created: constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) install --constraint constraints.txt --upgrade pip
+	touch $@
+
+.venv/.installed: .venv/.created $(PROJECTS)
+	$(PIP) install --constraint constraints.txt --build-constraint constraints.txt $(ROOMS)
+	touch $@
+
+.venv/.developed: .venv/.installed
+	$(PIP) install --constraint constraints.txt --group dev
+	touch $@
+
+.venv/.benched: .venv/.developed
+	$(PIP) install --constraint constraints.txt --build-constraint constraints.txt --group bench
+	touch $@
