@@ -250,7 +250,7 @@ class Schema:
         if len(codes) != len(self.shape):
             raise RecordError(f"record: expected {len(self.shape)} codes, one for each attribute")
         for j, (code, size) in enumerate(zip(codes, self.shape, strict=True)):
-            if type(code) is not int and not isinstance(code, np.integer) or not 0 <= code < size:
+            if (type(code) is not int and not isinstance(code, np.integer)) or not 0 <= code < size:
                 raise RecordError(
                     f"attribute '{self.names[j]}': expected a code from 0 to {size - 1}",
                     field=self.names[j],

@@ -11,10 +11,9 @@ from statistics import NormalDist
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
-
 from halftruth_shared import ParameterError
 from halftruth_shared.messages import Target
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
@@ -23,7 +22,7 @@ _ROUNDING = 1e-12
 
 
 def normal_quantile(confidence: float) -> float:
-    """z such that a normal variable lies within ±z with this probability.
+    """Z such that a normal variable lies within ±z with this probability.
 
     Raises
     ------

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from halftruth_shared import DomainTooLarge, ReportError
+from numpy.typing import ArrayLike, NDArray
 
 #: Largest table that is ever held as an array.
 DENSE_CELLS = 2**24

@@ -13,10 +13,9 @@ from itertools import combinations
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
-
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.messages import Decision, ItemsetEstimate, Precision, Selection, Target
+from numpy.typing import NDArray
 
 from .bounds import Array, check_target, normal_quantile, optional, variance
 from .table import Table

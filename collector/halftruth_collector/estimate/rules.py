@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
-
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.messages import Items, RuleEstimate, Target
+from numpy.typing import NDArray
 
 from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional
 from .itemsets import Itemsets

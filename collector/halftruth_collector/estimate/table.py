@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-
 from halftruth_shared import Channel, DomainTooLarge
 from halftruth_shared.messages import Target
 

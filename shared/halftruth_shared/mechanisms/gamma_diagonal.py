@@ -80,7 +80,7 @@ class GammaDiagonal(RecordMechanism):
         return GammaDiagonalParameters(gamma=format_rational(self.gamma))
 
     def keep_probability(self, schema: Schema) -> Fraction:
-        """p = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
+        """P = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
         if schema not in self._keep:
             self._keep[schema] = (self.gamma - 1) / (self.gamma + schema.size - 1)
         return self._keep[schema]
