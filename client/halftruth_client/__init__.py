@@ -1,0 +1,31 @@
+"""Perturb a record on its owner's device before it is sent, and read the results."""
+
+from halftruth_shared import Attribute, HalftruthError, RecordError, Schema, Survey, read_survey
+
+from .analyst import Analyst
+from .client import Client, Delivery, Submission
+from .errors import (
+    AnsweredBefore,
+    ClientError,
+    CollectorUnavailable,
+    RequestRefused,
+    SurveyRefused,
+)
+
+__all__ = [
+    "Analyst",
+    "AnsweredBefore",
+    "Attribute",
+    "Client",
+    "ClientError",
+    "CollectorUnavailable",
+    "Delivery",
+    "HalftruthError",
+    "RecordError",
+    "RequestRefused",
+    "Schema",
+    "Submission",
+    "Survey",
+    "SurveyRefused",
+    "read_survey",
+]

@@ -1,0 +1,53 @@
+"""What can go wrong at the client.
+
+HalftruthError
+└── ClientError
+    ├── SurveyRefused          the survey is not what it claims, or protects too little
+    ├── AnsweredBefore         this respondent answered another version of the survey
+    ├── RequestRefused         the collector answered that it will not
+    └── CollectorUnavailable   no answer, or one that says to come back later
+
+A message never holds an answer of a record.
+"""
+
+from halftruth_shared import HalftruthError
+
+
+class ClientError(HalftruthError):
+    """Base of the client's errors."""
+
+
+class SurveyRefused(ClientError):
+    """The survey is not what it claims to be, or protects too little."""
+
+
+class AnsweredBefore(ClientError):
+    """This respondent answered another version of the survey before."""
+
+
+class RequestRefused(ClientError):
+    """The collector refused a request, and would refuse it again.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    """
+
+    def __init__(self, message: str, *, status: int, field: str | None = None) -> None:
+        super().__init__(message, field=field)
+        self.status = status
+
+
+class CollectorUnavailable(ClientError):
+    """The collector could not be reached, or asked to be left alone for a while.
+
+    Parameters
+    ----------
+    accepted : int
+        Reports of the call that had been counted before.
+    """
+
+    def __init__(self, message: str, *, accepted: int = 0) -> None:
+        super().__init__(message)
+        self.accepted = accepted

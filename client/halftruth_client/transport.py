@@ -1,0 +1,170 @@
+"""HTTP with retries: one request, one decoded message or one clear error."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+import requests
+from halftruth_shared import ParameterError
+from halftruth_shared.messages import Message, Problem, Request
+from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase
+from urllib3.util.retry import Retry
+
+from .errors import CollectorUnavailable, RequestRefused
+
+_RETRIED = (429, 502, 503, 504)
+_MAX_PAUSE = 60
+
+T = TypeVar("T", bound=Message)
+
+
+class Transport:
+    """Talks to one collector.
+
+    Every request may be repeated without harm, since each report carries its id; so a lost
+    connection and the answers "busy" and "unavailable" are tried again, with exponential backoff.
+
+    Parameters
+    ----------
+    url : str
+        Address of the collector.
+    token : str, optional
+        Bearer token.
+    retries : int
+        Attempts after the first.
+    backoff : float
+        Seconds before the second retry; each further pause doubles.
+    timeout : float
+        Seconds without an answer after which an attempt has failed.
+    session : requests.Session, optional
+        A session of the caller, used as it is, with its own adapters and retries.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        retries: int = 5,
+        backoff: float = 0.5,
+        timeout: float = 10.0,
+        session: requests.Session | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ParameterError(
+                "url: expected the collector's address, such as https://survey.example.org",
+                field="url",
+            )
+        self.url = url.rstrip("/")
+        self._timeout = timeout
+        self._authentication = _Bearer(token)
+        self._session = session or _retrying_session(retries, backoff)
+
+    def get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
+        """Fetch a message.
+
+        Parameters
+        ----------
+        path : str
+        answer : type
+            The message expected.
+        parameters : mapping, optional
+            Query parameters; those that are None are left out.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = {key: str(value) for key, value in (parameters or {}).items() if value is not None}
+        return self._request("GET", path, answer, query, None)
+
+    def post(self, path: str, answer: type[T], message: Request) -> T:
+        """Send a message and return the answer.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        return self._request("POST", path, answer, {}, msgspec.json.encode(message))
+
+    def _request(
+        self, method: str, path: str, answer: type[T], query: dict[str, str], body: bytes | None
+    ) -> T:
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            response = self._session.request(
+                method,
+                self.url + path,
+                params=query,
+                data=body,
+                headers=headers,
+                auth=self._authentication,
+                timeout=self._timeout,
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            # The library's own message can be long and quotes the whole request.
+            raise CollectorUnavailable(
+                f"collector {self.url} cannot be reached ({type(error).__name__})"
+            ) from None
+        if response.status_code in _RETRIED:
+            raise CollectorUnavailable(
+                f"collector {self.url} is not available: {_detail(response).detail}"
+            )
+        if not response.ok or response.is_redirect:
+            problem = _detail(response)
+            raise RequestRefused(problem.detail, status=response.status_code, field=problem.field)
+        try:
+            return msgspec.json.decode(response.content, type=answer)
+        except msgspec.DecodeError:
+            raise RequestRefused(
+                f"{self.url} answered something that no collector would; check the address",
+                status=response.status_code,
+            ) from None
+
+
+class _Bearer(AuthBase):
+    """Sends the token, and nothing where there is none: no password from a netrc file."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token is not None:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def _retrying_session(retries: int, backoff: float) -> requests.Session:
+    policy = Retry(
+        total=retries,
+        backoff_factor=backoff,
+        backoff_jitter=backoff,
+        backoff_max=_MAX_PAUSE,
+        retry_after_max=_MAX_PAUSE,
+        status_forcelist=_RETRIED,
+        allowed_methods=None,
+        raise_on_status=False,
+    )
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(max_retries=policy))
+    return session
+
+
+def _detail(response: requests.Response) -> Problem:
+    """The collector's account of a problem, or one made from the status alone."""
+    try:
+        return msgspec.json.decode(response.content, type=Problem)
+    except msgspec.DecodeError:
+        return Problem(
+            type="about:blank",
+            title=response.reason or "",
+            status=response.status_code,
+            detail=f"the collector answered {response.status_code} {response.reason}",
+        )
