@@ -188,11 +188,11 @@ class Client:
             )
         stored = None if respondent is None else self._remembered(survey, respondent)
         if stored is None:
-            report, failure = _perturb(survey, record)
+            report = _perturb(survey, record)
             # From here on no frame of this call holds the record, whatever goes wrong.
             del record
-            if failure is not None:
-                raise failure
+            if isinstance(report, RecordError):
+                raise report
             [stored] = self._keep(survey, [report], respondent)
         try:
             receipt = self._send([stored])
@@ -233,10 +233,10 @@ class Client:
             how many reports were counted before. With an outbox all others wait there.
         """
         self._approve(survey)
-        reports, failure = _perturb_many(survey, records)
+        reports = _perturb_many(survey, records)
         del records
-        if failure is not None:
-            raise failure
+        if isinstance(reports, RecordError):
+            raise reports
         delivery, reachable = Delivery(), True
         for start in range(0, len(reports), BATCH):
             stored = self._keep(survey, reports[start : start + BATCH], None)
@@ -321,36 +321,33 @@ class Client:
         return receipt
 
 
-def _perturb(
-    survey: Survey, record: Mapping[str, str]
-) -> tuple[tuple[int, ...], None] | tuple[None, RecordError]:
+def _perturb(survey: Survey, record: Mapping[str, str]) -> tuple[int, ...] | RecordError:
     """Report of one record, or what is wrong with it.
 
-    An error comes without its traceback, whose frames hold the record.
+    The error is new, without the traceback whose frames hold the record.
     """
     try:
-        codes = survey.schema.encode(record)
-        return survey.mechanism.perturb(survey.schema, codes), None
+        return survey.mechanism.perturb(survey.schema, survey.schema.encode(record))
     except RecordError as error:
-        return None, RecordError(str(error), field=error.field)
+        return RecordError(str(error), field=error.field)
     except Exception as error:
         # Whatever a strange mapping raises may quote the answers.
-        return None, RecordError(f"record: cannot be read ({type(error).__name__})")
+        return RecordError(f"record: cannot be read ({type(error).__name__})")
 
 
 def _perturb_many(
     survey: Survey, records: Iterable[Mapping[str, str]]
-) -> tuple[list[tuple[int, ...]], None] | tuple[None, RecordError]:
+) -> list[tuple[int, ...]] | RecordError:
     """Reports of many records, or what is wrong with the first that does not fit."""
-    codes = []
+    codes: list[tuple[int, ...]] = []
     try:
         for record in records:
             codes.append(survey.schema.encode(record))
         array = np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))
         reports = survey.mechanism.perturb_many(survey.schema, array)
-        return list(map(tuple, reports.tolist())), None
+        return list(map(tuple, reports.tolist()))
     except RecordError as error:
-        return None, RecordError(f"record {len(codes)}: {error}", field=error.field)
+        return RecordError(f"record {len(codes)}: {error}", field=error.field)
     except Exception as error:
         # Whatever a strange mapping raises may quote the answers.
-        return None, RecordError(f"record {len(codes)}: cannot be read ({type(error).__name__})")
+        return RecordError(f"record {len(codes)}: cannot be read ({type(error).__name__})")

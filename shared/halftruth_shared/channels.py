@@ -113,7 +113,7 @@ class UniformMixture(Channel):
         return 1 / self._keep if self._cells > 1 else 1.0
 
     def _total(self, x: Array) -> Array:
-        return np.add.reduce(x, axis=self._axes, keepdims=True)
+        return np.asarray(np.add.reduce(x, axis=self._axes, keepdims=True))
 
     def forward(self, x: ArrayLike) -> Array:
         x = np.asarray(x, dtype=np.float64)
@@ -131,7 +131,7 @@ class UniformMixture(Channel):
         if not summed:
             return ((1 - 2 * c) * y + c * c * total) / self._keep**2
         axes = tuple(axis - len(self._shape) for axis in summed)
-        margin = y.sum(axis=axes, keepdims=True)
+        margin: Array = y.sum(axis=axes, keepdims=True)
         merged = c * math.prod(self._shape[axis] for axis in summed)
         return ((1 - merged) * y - c * margin + c * merged * total) / self._keep**2
 
@@ -227,7 +227,7 @@ class Dense(Channel):
 
     @cached_property
     def _inverse(self) -> Array:
-        return np.linalg.inv(self._matrix)
+        return np.asarray(np.linalg.inv(self._matrix), dtype=np.float64)
 
     def _apply(self, matrix: Array, x: ArrayLike) -> Array:
         table = np.asarray(x, dtype=np.float64)

@@ -26,28 +26,28 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Base of what a client sends; a field nobody knows is an error."""
 
 
-class Report(Request):
+class Report(Request, frozen=True, kw_only=True):
     """One perturbed record."""
 
     id: UUID
     values: list[int]
 
 
-class ReportBatch(Request):
+class ReportBatch(Request, frozen=True, kw_only=True):
     """Reports that are counted together or not at all."""
 
     digest: str
     reports: list[Report]
 
 
-class Receipt(Message):
+class Receipt(Message, frozen=True, kw_only=True):
     """How many reports of a batch were counted now, and how many had been before."""
 
     accepted: int
     duplicates: int
 
 
-class PublishedSurvey(Message):
+class PublishedSurvey(Message, frozen=True, kw_only=True):
     """A survey in canonical JSON with its digest."""
 
     survey: msgspec.Raw
@@ -55,7 +55,7 @@ class PublishedSurvey(Message):
     status: Literal["open", "closed"] = "open"
 
 
-class SurveySummary(Message):
+class SurveySummary(Message, frozen=True, kw_only=True):
     """One line of the list of surveys."""
 
     id: str
@@ -64,13 +64,13 @@ class SurveySummary(Message):
     status: Literal["open", "closed"]
 
 
-class SurveyList(Message):
+class SurveyList(Message, frozen=True, kw_only=True):
     """The surveys of a collector."""
 
     surveys: list[SurveySummary]
 
 
-class Result(Message):
+class Result(Message, frozen=True, kw_only=True):
     """What every result says of where it comes from."""
 
     survey: str
@@ -79,7 +79,7 @@ class Result(Message):
     as_of: datetime
 
 
-class Precision(Message):
+class Precision(Message, frozen=True, kw_only=True):
     """What the itemsets of one length can be told apart by.
 
     `half_width` is the typical half-width of an interval, which is also the smallest support that
@@ -93,7 +93,7 @@ class Precision(Message):
     verdict: str
 
 
-class ItemsetEstimate(Message):
+class ItemsetEstimate(Message, frozen=True, kw_only=True):
     """An itemset with the estimate of its support."""
 
     items: Items
@@ -103,7 +103,7 @@ class ItemsetEstimate(Message):
     decision: Decision
 
 
-class ItemsetsResult(Result):
+class ItemsetsResult(Result, frozen=True, kw_only=True):
     """Itemsets, shortest first and most frequent first within a length."""
 
     min_support: float
@@ -114,7 +114,7 @@ class ItemsetsResult(Result):
     itemsets: list[ItemsetEstimate]
 
 
-class RuleEstimate(Message):
+class RuleEstimate(Message, frozen=True, kw_only=True):
     """A rule with the estimates of its support and its confidence.
 
     `confidence` is the plain ratio; `confidence_mean` corrects its bias to second order and is
@@ -132,7 +132,7 @@ class RuleEstimate(Message):
     confidence_interval: Interval | None
 
 
-class RulesResult(Result):
+class RulesResult(Result, frozen=True, kw_only=True):
     """Rules, most confident first."""
 
     min_support: float
@@ -142,7 +142,7 @@ class RulesResult(Result):
     rules: list[RuleEstimate]
 
 
-class TableCell(Message):
+class TableCell(Message, frozen=True, kw_only=True):
     """One cell of a reconstructed table."""
 
     values: Items
@@ -151,7 +151,7 @@ class TableCell(Message):
     interval: Interval | None
 
 
-class TableResult(Result):
+class TableResult(Result, frozen=True, kw_only=True):
     """A reconstructed table, cells in row-major order."""
 
     attributes: list[str]
@@ -162,14 +162,14 @@ class TableResult(Result):
     covariance: list[list[float]] | None = None
 
 
-class CountedReport(Message):
+class CountedReport(Message, frozen=True, kw_only=True):
     """How often one perturbed record was reported."""
 
     values: list[int]
     count: int
 
 
-class CountsResult(Result):
+class CountsResult(Result, frozen=True, kw_only=True):
     """The counts of perturbed records that everything else is computed from."""
 
     columns: list[str]
@@ -177,7 +177,7 @@ class CountsResult(Result):
     cells: list[CountedReport]
 
 
-class Problem(Message):
+class Problem(Message, frozen=True, kw_only=True):
     """What went wrong (RFC 9457)."""
 
     type: str

@@ -71,7 +71,7 @@ class Itemsets:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Number of items of each itemset."""
-        return (self.codes >= 0).sum(axis=1)
+        return np.asarray((self.codes >= 0).sum(axis=1))
 
     def __len__(self) -> int:
         return len(self.support)
@@ -149,7 +149,7 @@ def mine_itemsets(
 
     levels = []
     precision = []
-    possible = {(): np.array(True)}
+    possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     examined = 0
     for length in range(1, longest + 1):
         subsets = _next_level(schema, possible, MAX_SUBSETS - examined)

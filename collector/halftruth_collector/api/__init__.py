@@ -1,0 +1,5 @@
+"""The HTTP interface, one blueprint for each audience."""
+
+from .app import create_app
+
+__all__ = ["create_app"]

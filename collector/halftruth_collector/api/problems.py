@@ -1,0 +1,130 @@
+"""Every error as one ``application/problem+json`` document (RFC 9457).
+
+This is the one place that turns an error into a status.
+"""
+
+import logging
+from http import HTTPStatus
+
+import msgspec
+from flask import Flask, Response
+from halftruth_shared import (
+    DomainTooLarge,
+    EstimateError,
+    HalftruthError,
+    ParameterError,
+    RecordError,
+    ReportError,
+    SchemaError,
+    SurveyError,
+)
+from halftruth_shared.messages import Problem
+from werkzeug.exceptions import HTTPException
+
+from ..errors import (
+    Forbidden,
+    MalformedRequest,
+    ReportIdReused,
+    StaleDigest,
+    StoreUnavailable,
+    SurveyClosed,
+    SurveyExists,
+    Unauthorized,
+    UnknownSurvey,
+    UnknownToken,
+)
+
+_log = logging.getLogger(__name__)
+
+#: Status by error; the first one that fits counts.
+_STATUS: tuple[tuple[type[HalftruthError], int], ...] = (
+    (MalformedRequest, 400),
+    (Unauthorized, 401),
+    (Forbidden, 403),
+    (UnknownSurvey, 404),
+    (UnknownToken, 404),
+    (SurveyClosed, 409),
+    (StaleDigest, 409),
+    (SurveyExists, 409),
+    (ReportIdReused, 409),
+    (EstimateError, 409),
+    (ReportError, 422),
+    (RecordError, 422),
+    (SchemaError, 422),
+    (SurveyError, 422),
+    (DomainTooLarge, 422),
+    (ParameterError, 422),
+    (StoreUnavailable, 503),
+)
+
+#: Seconds after which a client may try again.
+_RETRY_AFTER = 5
+
+
+def register(app: Flask) -> None:
+    """Answer every error of this application with a problem document."""
+    app.register_error_handler(HalftruthError, _ours)
+    app.register_error_handler(HTTPException, _of_http)
+    app.register_error_handler(Exception, _unforeseen)
+
+
+def _ours(error: HalftruthError) -> Response:
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    response = _respond(
+        status,
+        _slug(type(error).__name__),
+        str(error),
+        field=error.field,
+        report=getattr(error, "index", None),
+    )
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        response.headers["Retry-After"] = str(_RETRY_AFTER)
+    return response
+
+
+def _of_http(error: HTTPException) -> Response:
+    status = error.code or 500
+    response = _respond(status, "http", error.description or HTTPStatus(status).phrase)
+    for name, value in error.get_headers():
+        if name == "Allow":
+            response.headers[name] = value
+    return response
+
+
+def _unforeseen(error: Exception) -> Response:
+    # Neither the answer nor the log quotes the error: it may hold values of a request.
+    _log.error("unforeseen %s at %s", type(error).__name__, _place(error))
+    return _respond(500, "internal", "the collector failed; nothing of this request was counted")
+
+
+def _place(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "?" if trace is None else f"{trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
+
+
+def _respond(
+    status: int, slug: str, detail: str, *, field: str | None = None, report: int | None = None
+) -> Response:
+    problem = Problem(
+        type=f"urn:halftruth:problem:{slug}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        field=field,
+        report=report,
+    )
+    return Response(
+        msgspec.json.encode(problem),
+        status,
+        mimetype="application/problem+json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def _slug(name: str) -> str:
+    """``SurveyClosed`` becomes ``survey-closed``."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")

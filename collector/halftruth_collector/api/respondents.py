@@ -1,0 +1,54 @@
+"""What anyone may ask: the surveys, and to count reports."""
+
+import msgspec
+from flask import Blueprint, Response
+from halftruth_shared.messages import PublishedSurvey, SurveyList, SurveySummary
+
+from . import parameters
+from .context import answer, collector
+
+blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
+
+
+@blueprint.get("")
+def list_surveys() -> Response:
+    """Every survey with its digest."""
+    parameters.known()
+    return answer(
+        SurveyList(
+            surveys=[
+                SurveySummary(
+                    id=stored.id,
+                    title=stored.survey().title,
+                    digest=stored.digest,
+                    status=stored.status,
+                )
+                for stored in collector().store.surveys.all()
+            ]
+        )
+    )
+
+
+@blueprint.get("/<survey_id>")
+def get_survey(survey_id: str) -> Response:
+    """One survey in canonical JSON with its digest."""
+    parameters.known()
+    stored = collector().store.surveys.get(survey_id)
+    return answer(
+        PublishedSurvey(
+            survey=msgspec.Raw(stored.document.encode()),
+            digest=stored.digest,
+            status=stored.status,
+        )
+    )
+
+
+@blueprint.post("/<survey_id>/reports")
+def add_reports(survey_id: str) -> Response:
+    """Count reports, all of them or none; 202 once the counts are durable."""
+    parameters.known()
+    here = collector()
+    survey = here.store.surveys.get(survey_id).survey()
+    names = survey.mechanism.report_shape(survey.schema).names
+    batch = parameters.report_batch(names, here.config.max_batch)
+    return answer(here.store.reports.add(survey_id, batch.digest, batch.reports), 202)

@@ -1,0 +1,49 @@
+"""The command line ``halftruth``."""
+
+import sys
+from typing import Any
+
+import click
+from halftruth_shared import HalftruthError
+
+from .demo import demo
+from .perturb import perturb
+from .results import itemsets, rules, table
+from .serve import serve
+from .surveys import survey
+from .tokens import token
+
+
+class OneLineErrors(click.Group):
+    """Says what is wrong in one line on standard error, and ends with status 2."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line."""
+        try:
+            return super().main(*args, **{**kwargs, "standalone_mode": False})
+        except click.exceptions.Exit as end:
+            sys.exit(end.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            sys.exit(130)
+        except BrokenPipeError:
+            # The reader of a pipe had enough.
+            sys.stderr.close()
+            sys.exit(1)
+        except click.ClickException as error:
+            message = error.format_message()
+        except HalftruthError as error:
+            message = str(error)
+        click.echo(f"halftruth: {' '.join(message.split())}", err=True)
+        sys.exit(2)
+
+
+@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="halftruth-collector", prog_name="halftruth")
+def main() -> None:
+    """Ask sensitive questions without ever learning anyone's answer."""
+
+
+for command in (demo, serve, survey, token, perturb, itemsets, rules, table):
+    main.add_command(command)
+
+__all__ = ["main"]

@@ -1,0 +1,50 @@
+"""``halftruth token``: create, list and revoke bearer tokens."""
+
+from typing import get_args
+
+import click
+
+from ..store import Store
+from ..store.tokens import Role
+from . import options
+from .output import print_table
+
+
+@click.group()
+def token() -> None:
+    """Create, list and revoke tokens."""
+
+
+@token.command()
+@click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What it is for.")
+@options.database
+def create(role: Role, database: str) -> None:
+    """Print a new token. It is not stored and cannot be shown again."""
+    click.echo(Store(database).tokens.create(role))
+
+
+@token.command("list")
+@options.database
+def list_tokens(database: str) -> None:
+    """List the tokens by id; the tokens themselves are not stored."""
+    print_table(
+        ["id", "role", "created", "revoked"],
+        [
+            [
+                known.id,
+                known.role,
+                f"{known.created_at:%Y-%m-%d %H:%M}",
+                f"{known.revoked_at:%Y-%m-%d %H:%M}" if known.revoked_at else "no",
+            ]
+            for known in Store(database).tokens.all()
+        ],
+    )
+
+
+@token.command()
+@click.argument("id")
+@options.database
+def revoke(id: str, database: str) -> None:
+    """Make the token with this ID useless."""
+    Store(database).tokens.revoke(id)
+    click.echo(f"revoked {id}")

@@ -1,0 +1,56 @@
+"""The CENSUS table of FRAPP Table 1, as counts derived by ``derive_census.py``.
+
+Source: Becker, B. and Kohavi, R. (1996), Adult, UCI Machine Learning Repository, licensed under
+CC BY 4.0.
+"""
+
+import csv
+from importlib.resources import files
+
+import numpy as np
+from halftruth_shared import Attribute, Mechanism, Schema, Survey
+from numpy.typing import NDArray
+
+from ..estimate import Counts
+
+_RANGES = {
+    "age": ("up to 35", "36 to 55", "56 to 75", "over 75"),
+    "fnlwgt": (
+        "up to 100000",
+        "100001 to 200000",
+        "200001 to 300000",
+        "300001 to 400000",
+        "over 400000",
+    ),
+    "hours-per-week": ("up to 20", "21 to 40", "41 to 60", "61 to 80", "over 80"),
+    "race": ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"),
+    "sex": ("Female", "Male"),
+    "native-country": ("United-States", "Other"),
+}
+
+#: Six attributes with 2 000 cells.
+SCHEMA = Schema(tuple(Attribute(name, categories) for name, categories in _RANGES.items()))
+
+
+def census_survey(id: str, mechanism: Mechanism) -> Survey:
+    """CENSUS as a survey with some mechanism."""
+    return Survey(id, f"CENSUS with {mechanism.kind}", SCHEMA, mechanism)
+
+
+def census_counts() -> Counts:
+    """How many of the 48 842 people are in each cell."""
+    with (files(__package__) / "census.csv").open(encoding="ascii") as file:
+        rows = list(csv.DictReader(file))
+    cells = [SCHEMA.encode({name: row[name] for name in SCHEMA.names}) for row in rows]
+    return Counts.from_cells(SCHEMA, cells, [int(row["count"]) for row in rows])
+
+
+def census_codes() -> NDArray[np.int64]:
+    """One record for each person, shape (48842, 6), in the order of the cells."""
+    counts = census_counts()
+    return np.repeat(counts.cells, counts.counts, axis=0)
+
+
+def census_records() -> list[dict[str, str]]:
+    """The same people as a form would hand them over."""
+    return [SCHEMA.decode(codes) for codes in census_codes().tolist()]

@@ -1,0 +1,311 @@
+"""Oracles: exact matrices written from the formulas, and a walk over every random outcome."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+
+import hypothesis
+import numpy as np
+import pytest
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    HalftruthError,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    Schema,
+)
+from scipy import stats
+
+# The same examples on every run, none kept on disk, and no deadline on a busy machine.
+hypothesis.settings.register_profile("shared", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("shared")
+
+
+def make_schema(shape, public=()):
+    """Attributes a0, a1, … with categories c0, c1, …; those at `public` are not sensitive."""
+    return Schema(
+        [
+            Attribute(f"a{j}", [f"c{code}" for code in range(size)], sensitive=j not in public)
+            for j, size in enumerate(shape)
+        ]
+    )
+
+
+def cells(shape):
+    """All records, row-major."""
+    return list(product(*map(range, shape)))
+
+
+def gamma_diagonal(n, gamma, r=Fraction(0)):
+    """FRAPP eq. 17, and eq. 25 for r ≠ 0; rows are reports, columns true records."""
+    x = 1 / (gamma + n - 1)
+    off = x - r / (n - 1)
+    return [[gamma * x + r if u == v else off for u in range(n)] for v in range(n)]
+
+
+def mean_matrix(matrices):
+    """Entry by entry, the mean of matrices that are equally likely."""
+    count = len(matrices)
+    return [[sum(entries) / count for entries in zip(*rows)] for rows in zip(*matrices)]
+
+
+def randomized_response(size, p):
+    """Keep with p, else each other category with q = (1−p)/(d−1)."""
+    q = (1 - p) / (size - 1)
+    return [[p if u == v else q for u in range(size)] for v in range(size)]
+
+
+def kronecker(factors):
+    """P_1 ⊗ … ⊗ P_M, entry by entry."""
+    shape = [len(factor) for factor in factors]
+    return [
+        [
+            math.prod((P[a][b] for P, a, b in zip(factors, v, u, strict=True)), start=Fraction(1))
+            for u in cells(shape)
+        ]
+        for v in cells(shape)
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism on a small schema, with the matrix that it ought to have."""
+
+    kind: str
+    shape: tuple[int, ...]
+    parameters: tuple
+    public: tuple[int, ...] = ()
+
+    def __str__(self):
+        words = "_".join(str(value) for value in self.parameters if not isinstance(value, tuple))
+        return f"{self.kind}-{'x'.join(map(str, self.shape))}-{words}".replace("/", ":")
+
+    @cached_property
+    def schema(self):
+        return make_schema(self.shape, self.public)
+
+    @cached_property
+    def cells(self):
+        return cells(self.shape)
+
+    @cached_property
+    def mechanism(self):
+        if self.kind == "det":
+            return GammaDiagonal(*self.parameters)
+        if self.kind == "ran":
+            gamma, alpha, steps = self.parameters
+            return RandomizedGammaDiagonal(gamma, alpha, steps=steps)
+        if self.kind == "response":
+            return RandomizedResponse({f"a{j}": p for j, p in enumerate(self.parameters)})
+        return DistortionMatrices({f"a{j}": P for j, P in enumerate(self.parameters)})
+
+    @cached_property
+    def client_matrices(self):
+        """Of a randomized gamma-diagonal: A_r for each r of its grid, ascending."""
+        gamma, alpha, steps = Fraction(self.parameters[0]), *self.parameters[1:]
+        n = len(self.cells)
+        reach = Fraction(alpha) * gamma / (gamma + n - 1)
+        return [gamma_diagonal(n, gamma, reach * t / steps) for t in range(-steps, steps + 1)]
+
+    @cached_property
+    def matrix(self):
+        """A[v][u] as fractions."""
+        if self.kind == "det":
+            return gamma_diagonal(len(self.cells), Fraction(self.parameters[0]))
+        if self.kind == "ran":
+            return mean_matrix(self.client_matrices)
+        if self.kind == "response":
+            pairs = zip(self.shape, self.parameters, strict=True)
+            return kronecker([randomized_response(size, Fraction(p)) for size, p in pairs])
+        return kronecker([[[Fraction(x) for x in row] for row in P] for P in self.parameters])
+
+    @cached_property
+    def dense(self):
+        """The same as an array of floats."""
+        return np.array(self.matrix, dtype=np.float64)
+
+
+SHAPES = [(2,), (3,), (2, 3), (2, 2, 3), (3, 2, 2)]
+
+SKEWED = (("9/10", "3/10"), ("1/10", "7/10"))
+REVERSING = (("1/7", "5/6"), ("6/7", "1/6"))
+WITH_ZERO = (("7/10", "1/5", "0"), ("1/5", "3/5", "1/4"), ("1/10", "1/5", "3/4"))
+CYCLIC = (("0", "1/8", "2/3"), ("3/4", "1/8", "1/3"), ("1/4", "3/4", "0"))
+IDENTITY = ((1, 0), (0, 1))
+
+DET_CASES = [
+    Case("det", shape, (gamma,)) for shape in SHAPES for gamma in ("19", "19/2", "3/2", "1.01")
+]
+RAN_PARAMETERS = [
+    ("19", "0", 2),
+    ("19", "1/19", 1),
+    ("19", "1/2", 1),
+    ("19/2", "1", 1),
+    ("3/2", "1", 2),
+    ("19/2", "1/2", 2),
+    ("3/2", "1/3", 3),
+    ("3/2", "1/2", 1),
+]
+RAN_CASES = [
+    Case("ran", shape, parameters)
+    for shape in SHAPES
+    # The large walks are long: fewer of them.
+    for parameters in RAN_PARAMETERS[: 5 if math.prod(shape) > 6 else None]
+    if Fraction(parameters[1]) <= Fraction(math.prod(shape) - 1) / Fraction(parameters[0])
+]
+# Some clients whose off-diagonal is zero, and never move.
+RAN_CASES += [Case("ran", (2,), ("19", "1/19", 3)), Case("ran", (2, 2, 3), ("19", "11/19", 1))]
+RESPONSE_CASES = [
+    Case("response", (2,), ("9/10",)),
+    Case("response", (2,), ("0.51",)),
+    Case("response", (3,), ("2/3",)),
+    Case("response", (3,), ("0.34",)),
+    Case("response", (2, 3), ("3/4", "2/5")),
+    Case("response", (2, 3), ("7/10", 1), public=(1,)),
+    Case("response", (2, 2, 3), ("9/10", 1, "1/2"), public=(1,)),
+    Case("response", (3, 2, 2), ("3/5", "5/8", "5/7")),
+]
+DISTORTION_CASES = [
+    Case("distortion", (2,), (SKEWED,)),
+    Case("distortion", (2,), (REVERSING,)),
+    Case("distortion", (3,), (WITH_ZERO,)),
+    Case("distortion", (3,), (CYCLIC,)),
+    Case("distortion", (2, 3), (REVERSING, WITH_ZERO)),
+    Case("distortion", (2, 2, 3), (SKEWED, IDENTITY, CYCLIC), public=(1,)),
+    Case("distortion", (3, 2, 2), (WITH_ZERO, SKEWED, (("3/4", "1/4"), ("1/4", "3/4")))),
+]
+CASES = DET_CASES + RAN_CASES + RESPONSE_CASES + DISTORTION_CASES
+
+
+@pytest.fixture(params=CASES, ids=str)
+def case(request):
+    """A mechanism of any kind with its exact matrix."""
+    return request.param
+
+
+@pytest.fixture(params=DET_CASES, ids=str)
+def det_case(request):
+    """A gamma-diagonal mechanism."""
+    return request.param
+
+
+@pytest.fixture(params=RAN_CASES, ids=str)
+def ran_case(request):
+    """A randomized gamma-diagonal mechanism."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def case_of():
+    """``case_of(kind, shape, parameters, public=())``: a mechanism with its exact matrix."""
+    return Case
+
+
+def _walk(sample):
+    """The exact distribution of what ``sample(randbelow)`` returns.
+
+    Depth first over the tree of draws: each run replays the choices of `path` and takes the first
+    branch of every draw beyond them.
+    """
+    distribution = defaultdict(Fraction)
+    path = []
+    while True:
+        depth = 0
+
+        def randbelow(outcomes):
+            nonlocal depth
+            if depth == len(path):
+                assert type(outcomes) is int
+                assert outcomes >= 1
+                path.append([0, outcomes])
+            choice, known = path[depth]
+            assert outcomes == known
+            depth += 1
+            return choice
+
+        result = sample(randbelow)
+        assert depth == len(path)
+        distribution[result] += Fraction(1, math.prod(outcomes for _, outcomes in path))
+        while path and path[-1][0] + 1 == path[-1][1]:
+            path.pop()
+        if not path:
+            return dict(distribution)
+        path[-1][0] += 1
+
+
+@pytest.fixture(scope="session")
+def walk():
+    """``walk(sample)``: the exact distribution of ``sample(randbelow)``."""
+    return _walk
+
+
+@pytest.fixture(scope="session")
+def schema_of():
+    """``schema_of(shape, public=())``: a schema of that shape."""
+    return make_schema
+
+
+def _p_value(reports, records, shape, matrix, least=20):
+    """p-value of reports of these records under the matrix (chi-square).
+
+    Impossible reports give 0. Each true record is a multinomial of its own. No expected count may
+    be below `least`: the smaller the p-values that matter, the larger it has to be.
+    """
+    n = math.prod(shape)
+    expected = np.array(matrix, dtype=np.float64)
+    true, reported = (
+        np.ravel_multi_index(tuple(np.asarray(x).T), shape) for x in (records, reports)
+    )
+    seen = np.bincount(reported * n + true, minlength=n * n).reshape(n, n)
+    totals = seen.sum(axis=0)
+    expected = expected * totals
+    possible = expected > 0
+    if seen[~possible].any():
+        return 0.0
+    assert expected[possible].min() >= least, "too few records for the chi-square approximation"
+    statistic = ((seen - expected)[possible] ** 2 / expected[possible]).sum()
+    freedom = possible.sum() - (totals > 0).sum()
+    return float(stats.chi2.sf(statistic, freedom)) if freedom else 1.0
+
+
+@pytest.fixture(scope="session")
+def p_value():
+    """``p_value(reports, records, shape, matrix, least=20)`` of a chi-square test of fit."""
+    return _p_value
+
+
+def _refused(kind, call, *, field=None, mentions=(), never=()):
+    """Make sure that `call` raises exactly `kind`, in one line that says and hides what it must."""
+    with pytest.raises(HalftruthError) as caught:
+        call()
+    error = caught.value
+    message = str(error)
+    assert type(error) is kind
+    assert message
+    assert "\n" not in message
+    assert message.isprintable()
+    if field is not None:
+        assert error.field == field
+    for words in mentions:
+        assert words in message
+    for secret in never:
+        chain = [error]
+        while chain[-1].__context__ is not None:
+            chain.append(chain[-1].__context__)
+        assert error.__cause__ is None
+        for link in chain:
+            assert secret not in str(link)
+            assert secret not in repr(link.args)
+            assert secret not in repr(vars(link))
+    return error
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """``refused(kind, call, field=, mentions=, never=)``: the refusal, checked."""
+    return _refused

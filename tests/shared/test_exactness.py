@@ -1,0 +1,116 @@
+"""Every random outcome of every sampler, walked and compared with the matrices as fractions."""
+
+import inspect
+import secrets
+from collections import defaultdict
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+
+def walked_matrix(case, walk, first_draw=None):
+    """The matrix of `perturb`, rows reports; with a forced first draw if one is given."""
+
+    def distribution(record):
+        def sample(randbelow):
+            draws = 0
+
+            def source(outcomes):
+                nonlocal draws
+                draws += 1
+                return first_draw if draws == 1 and first_draw is not None else randbelow(outcomes)
+
+            return case.mechanism.perturb(case.schema, record, source)
+
+        return walk(sample)
+
+    columns = [distribution(record) for record in case.cells]
+    for column in columns:
+        assert sum(column.values()) == 1
+        for report in column:
+            assert type(report) is tuple
+            assert all(type(value) is int for value in report)
+    return [[column.get(report, Fraction(0)) for column in columns] for report in case.cells]
+
+
+def test_the_walk_weighs_every_branch_of_a_tree_of_draws(walk):
+    def sample(randbelow):
+        first = randbelow(3)
+        return (first, randbelow(2) if first == 1 else randbelow(1) + randbelow(4))
+
+    third = Fraction(1, 3)
+    expected = {(1, k): third / 2 for k in range(2)}
+    expected |= {(first, k): third / 4 for first in (0, 2) for k in range(4)}
+    assert walk(sample) == expected
+
+
+def test_every_outcome_of_perturb_gives_the_matrix(case, walk):
+    assert walked_matrix(case, walk) == case.matrix
+
+
+def test_every_clients_own_matrix_is_the_one_of_its_r(ran_case, walk):
+    for first_draw, expected in enumerate(ran_case.client_matrices):
+        assert walked_matrix(ran_case, walk, first_draw) == expected
+
+
+def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
+    first = []
+
+    def source(outcomes):
+        first.append(outcomes)
+        return 0
+
+    ran_case.mechanism.perturb(ran_case.schema, ran_case.cells[0], source)
+    assert first[0] == len(ran_case.client_matrices)
+
+
+def test_the_mean_of_the_clients_matrices_is_the_gamma_diagonal_matrix(ran_case):
+    # FRAPP §4: E[A_r] = A. A statement about the oracle, so that both oracles are held together.
+    gamma, n = Fraction(ran_case.parameters[0]), len(ran_case.cells)
+    x = 1 / (gamma + n - 1)
+    assert ran_case.matrix == [[gamma * x if u == v else x for u in range(n)] for v in range(n)]
+
+
+def test_columns_keep_or_move_with_the_weights_of_dependent_sampling(det_case, walk):
+    # FRAPP eq. 36, as conditional probabilities of one column after another.
+    gamma = Fraction(det_case.parameters[0])
+    shape, n = det_case.shape, len(det_case.cells)
+    matrix = walked_matrix(det_case, walk)
+    for u, record in enumerate(det_case.cells):
+        prefix_probability = defaultdict(Fraction)
+        for v, report in enumerate(det_case.cells):
+            for length in range(len(shape) + 1):
+                prefix_probability[report[:length]] += matrix[v][u]
+        cells_of_prefix = [1]
+        for size in shape:
+            cells_of_prefix.append(cells_of_prefix[-1] * size)
+        for j, (before, upto) in enumerate(pairwise(cells_of_prefix)):
+            total = gamma + Fraction(n, before) - 1
+            for prefix, probability in prefix_probability.items():
+                if len(prefix) != j + 1:
+                    continue
+                conditional = probability / prefix_probability[prefix[:-1]]
+                if prefix[:-1] != record[:j]:
+                    assert conditional == Fraction(1, shape[j])
+                elif prefix[-1] == record[j]:
+                    assert conditional == (gamma + Fraction(n, upto) - 1) / total
+                else:
+                    assert conditional == Fraction(n, upto) / total
+
+
+def test_the_channel_of_all_attributes_is_the_walked_matrix(case):
+    # The walked matrix equals case.matrix, by the test above.
+    dense = case.mechanism.channel(case.schema, case.schema.names).dense()
+    np.testing.assert_allclose(dense, case.dense, rtol=0, atol=1e-12)
+
+
+def test_a_single_record_is_perturbed_with_the_randomness_of_the_operating_system(case):
+    source = inspect.signature(case.mechanism.perturb).parameters["randbelow"].default
+    assert source == secrets.randbelow
+
+
+def test_perturbing_leaves_the_record_as_it_was(case):
+    record = list(case.cells[-1])
+    case.mechanism.perturb(case.schema, record, lambda outcomes: outcomes - 1)
+    assert tuple(record) == case.cells[-1]
