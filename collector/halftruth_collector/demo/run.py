@@ -21,6 +21,9 @@ from .process import collector_process
 GAMMA = "19"
 MIN_SUPPORT = 0.02
 
+#: Lengths whose supports are known less well are left out of the list of largest itemsets.
+SHOWN_HALF_WIDTH = 0.1
+
 
 def run_demo() -> None:
     """Send CENSUS with two mechanisms, and print what comes back beside the truth."""
@@ -59,7 +62,7 @@ def _send(url: str, survey: Survey) -> None:
     click.echo(f"\n{survey.title}, through {url}")
     client = Client(url, max_gamma=GAMMA)
     records = census_records()
-    with tqdm(total=len(records), desc="sending", unit=" reports", file=sys.stdout) as bar:
+    with tqdm(total=len(records), desc="sending", unit=" reports", disable=None) as bar:
         delivery = client.submit_many(client.survey(survey.id), records, progress=bar.update)
     click.echo(f"{delivery.accepted} reports counted")
 
@@ -98,8 +101,14 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     click.echo("\nWhat can be concluded from this many reports:")
     for row in rows:
         click.echo(f"  length {row.length}: {_verdict(row)}")
-    click.echo("\nThe ten largest itemsets found:")
-    largest = sorted(result.itemsets, key=lambda itemset: -itemset.support)[:10]
+    shown = {row.length for row in rows if _is_telling(row)}
+    lengths = ", ".join(map(str, sorted(shown)))
+    click.echo(
+        f"\nThe ten largest itemsets of length {lengths}; those of other lengths are known only to"
+        f" more than ±{SHOWN_HALF_WIDTH:.0%}, and the largest of them would be mere noise:"
+    )
+    found = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
+    largest = sorted(found, key=lambda itemset: -itemset.support)[:10]
     print_table(
         ["itemset", "support", "95% interval", "decision", "truth"],
         [
@@ -113,6 +122,11 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
             for itemset in largest
         ],
     )
+
+
+def _is_telling(row: LengthComparison) -> bool:
+    half_width = None if row.precision is None else row.precision.half_width
+    return half_width is not None and half_width <= SHOWN_HALF_WIDTH
 
 
 def _verdict(row: LengthComparison) -> str:

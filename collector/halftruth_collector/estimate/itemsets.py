@@ -2,8 +2,10 @@
 
 All itemsets of one attribute subset are cells of one table, so one vectorized reconstruction
 serves them all. Levels go from single attributes upwards. An itemset is examined while no subset
-of it is *infrequent*, that is, has its upper bound below the threshold: a true support never
-exceeds that of a subset, whereas a low estimate alone would lose itemsets to mere noise.
+of it is ruled out by an upper bound below the threshold, since a true support never exceeds that
+of a subset. A low estimate alone rules nothing out, which would lose itemsets to mere noise; and
+the bounds that rule out hold for all subsets of an itemset at once (Bonferroni), or the longest
+itemsets, with the most subsets, would be lost too often.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +24,9 @@ from .table import Table
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
+
+#: Items up to which the bounds that rule out are widened; floating point reaches no further.
+_MOST_HALVINGS = 32
 
 #: Names of the decision codes.
 DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
@@ -146,6 +151,7 @@ def mine_itemsets(
     check_target(target)
     quantile = normal_quantile(confidence)
     longest = min(max_length or len(schema.attributes), len(schema.attributes))
+    ruling_out = normal_quantile(1 - (1 - confidence) / 2 ** min(longest, _MOST_HALVINGS))
 
     levels = []
     precision = []
@@ -178,7 +184,8 @@ def mine_itemsets(
         )
         half_widths = quantile * level.standard_error[level.candidates]
         precision.append(_precision(length, half_widths, min_support))
-        possible = level.split(level.candidates & ~infrequent)
+        ruled_out = level.support + ruling_out * level.standard_error < min_support
+        possible = level.split(level.candidates & ~ruled_out)
     codes, support, error, decision = map(np.concatenate, zip(*levels, strict=True))
     order = np.lexsort((-support, (codes >= 0).sum(axis=1)))
     return Itemsets(

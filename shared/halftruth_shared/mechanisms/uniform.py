@@ -60,17 +60,17 @@ class ColumnWeights:
         remainder that is uniform over the values of all later columns.
         """
         draw = randbelow(self.total)
-        for j, kept in enumerate(self.kept):
-            if draw >= kept:
-                break
-        else:
-            return tuple(codes)
-        value, remainder = divmod(draw - kept, self.moved[j])
+        changed = 0
+        while draw < self.kept[changed]:
+            changed += 1
+            if changed == len(self.kept):
+                return tuple(codes)
+        value, remainder = divmod(draw - self.kept[changed], self.moved[changed])
         later = remainder // self.other
         report = list(codes)
-        for k in range(len(report) - 1, j, -1):
-            later, report[k] = divmod(later, self.sizes[k])
-        report[j] = value + (value >= codes[j])
+        for j in range(len(report) - 1, changed, -1):
+            later, report[j] = divmod(later, self.sizes[j])
+        report[changed] = value + (value >= codes[changed])
         return tuple(report)
 
 
