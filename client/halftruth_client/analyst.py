@@ -21,6 +21,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_ITEMSET_COLUMNS = [
+    "itemset",
+    "length",
+    "support",
+    "standard_error",
+    "lower",
+    "upper",
+    "decision",
+]
+
+_RULE_COLUMNS = [
+    "antecedent",
+    "consequent",
+    "support",
+    "support_standard_error",
+    "support_lower",
+    "support_upper",
+    "confidence",
+    "confidence_mean",
+    "confidence_standard_error",
+    "confidence_lower",
+    "confidence_upper",
+]
+
+
 class Itemsets(ItemsetsResult, frozen=True, kw_only=True):
     """Itemsets that can become a data frame."""
 
@@ -28,28 +53,18 @@ class Itemsets(ItemsetsResult, frozen=True, kw_only=True):
         """One row for each itemset, whose items are a frozenset of ``"attribute=category"``."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "itemset": _item_set(itemset.items),
-                    "length": len(itemset.items),
-                    "support": itemset.support,
-                    "standard_error": itemset.standard_error,
-                    **_bounds("", itemset.interval),
-                    "decision": itemset.decision,
-                }
-                for itemset in self.itemsets
-            ],
-            columns=[
-                "itemset",
-                "length",
-                "support",
-                "standard_error",
-                "lower",
-                "upper",
-                "decision",
-            ],
-        )
+        rows = [
+            (
+                _item_set(itemset.items),
+                len(itemset.items),
+                itemset.support,
+                itemset.standard_error,
+                *_ends(itemset.interval),
+                itemset.decision,
+            )
+            for itemset in self.itemsets
+        ]
+        return pd.DataFrame(rows, columns=_ITEMSET_COLUMNS)
 
 
 class Rules(RulesResult, frozen=True, kw_only=True):
@@ -59,22 +74,21 @@ class Rules(RulesResult, frozen=True, kw_only=True):
         """One row for each rule, whose sides are frozensets of ``"attribute=category"``."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "antecedent": _item_set(rule.antecedent),
-                    "consequent": _item_set(rule.consequent),
-                    "support": rule.support,
-                    "support_standard_error": rule.support_standard_error,
-                    **_bounds("support_", rule.support_interval),
-                    "confidence": rule.confidence,
-                    "confidence_mean": rule.confidence_mean,
-                    "confidence_standard_error": rule.confidence_standard_error,
-                    **_bounds("confidence_", rule.confidence_interval),
-                }
-                for rule in self.rules
-            ]
-        )
+        rows = [
+            (
+                _item_set(rule.antecedent),
+                _item_set(rule.consequent),
+                rule.support,
+                rule.support_standard_error,
+                *_ends(rule.support_interval),
+                rule.confidence,
+                rule.confidence_mean,
+                rule.confidence_standard_error,
+                *_ends(rule.confidence_interval),
+            )
+            for rule in self.rules
+        ]
+        return pd.DataFrame(rows, columns=_RULE_COLUMNS)
 
 
 class Table(TableResult, frozen=True, kw_only=True):
@@ -84,17 +98,12 @@ class Table(TableResult, frozen=True, kw_only=True):
         """One row for each cell, indexed by the categories of the attributes."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    **cell.values,
-                    "support": cell.support,
-                    "standard_error": cell.standard_error,
-                    **_bounds("", cell.interval),
-                }
-                for cell in self.cells
-            ]
-        ).set_index(self.attributes)
+        rows = [
+            (*cell.values.values(), cell.support, cell.standard_error, *_ends(cell.interval))
+            for cell in self.cells
+        ]
+        columns = [*self.attributes, "support", "standard_error", "lower", "upper"]
+        return pd.DataFrame(rows, columns=columns).set_index(self.attributes)
 
 
 class Counts(CountsResult, frozen=True, kw_only=True):
@@ -256,6 +265,5 @@ def _item_set(items: Items) -> frozenset[str]:
     return frozenset(f"{name}={category}" for name, category in items.items())
 
 
-def _bounds(prefix: str, interval: Interval | None) -> dict[str, float | None]:
-    lower, upper = (None, None) if interval is None else interval
-    return {f"{prefix}lower": lower, f"{prefix}upper": upper}
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else interval

@@ -9,7 +9,8 @@ HalftruthError
     ├── StaleDigest         reports for another version of the survey
     ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
     ├── ReportIdReused      one id with two different reports
-    ├── MalformedRequest    not the JSON or the parameters asked for
+    ├── MalformedRequest    not the JSON asked for
+    ├── TooManyReports      more reports than one request may hold
     ├── UnknownToken        no token of that id
     └── StoreUnavailable    the database does not answer
 """
@@ -60,7 +61,11 @@ class ReportIdReused(CollectorError):
 
 
 class MalformedRequest(CollectorError):
-    """Not the JSON, or not the parameters, that were asked for."""
+    """Not the JSON that was asked for."""
+
+
+class TooManyReports(CollectorError):
+    """More reports than one request may hold."""
 
 
 class UnknownToken(CollectorError):

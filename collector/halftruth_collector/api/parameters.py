@@ -9,7 +9,7 @@ from flask import request
 from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.messages import ReportBatch, Selection, Target
 
-from ..errors import MalformedRequest
+from ..errors import MalformedRequest, TooManyReports
 
 _REPORT_PATH = re.compile(r"`\$\.reports\[(\d+)\](\.values\[(\d+)\]|\.\w+)?")
 
@@ -135,14 +135,15 @@ def report_batch(schema_names: tuple[str, ...], most: int) -> ReportBatch:
     ReportError
         If a report or one of its values is of a wrong type.
     ParameterError
-        If anything else is, or there are too many reports.
+        If anything else is.
+    TooManyReports
     """
     try:
         batch = body(ReportBatch)
     except ParameterError as error:
         raise _report_error(str(error), schema_names) or error from None
     if len(batch.reports) > most:
-        raise ParameterError(
+        raise TooManyReports(
             f"reports: expected at most {most} in one request, got {len(batch.reports)}",
             field="reports",
         )

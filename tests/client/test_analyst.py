@@ -1,0 +1,83 @@
+"""What analysts get from a collector, as objects and as data frames."""
+
+import numpy as np
+import pytest
+from halftruth_client import Analyst, Client, RequestRefused
+
+
+@pytest.fixture
+def analyst(live, survey):
+    rng = np.random.default_rng(1)
+    records = [
+        {"smoker": str(smoker), "drinks": str(drinks)}
+        for smoker, drinks in zip(
+            rng.choice(["no", "yes"], 3_000, p=[0.7, 0.3]),
+            rng.choice(["never", "weekly", "daily"], 3_000, p=[0.5, 0.3, 0.2]),
+            strict=True,
+        )
+    ]
+    Client(live.url, max_gamma="19").submit_many(survey, records)
+    return Analyst(live.url, live.store.tokens.create("analyst"))
+
+
+def test_itemsets_become_a_data_frame(analyst):
+    itemsets = analyst.itemsets("health", min_support=0.1)
+    frame = itemsets.to_pandas()
+    assert len(frame) == len(itemsets.itemsets) > 5
+    row = frame[frame.itemset == frozenset({"smoker=yes"})].iloc[0]
+    assert row.lower < row.support < row.upper
+    assert abs(row.support - 0.3) < 5 * row.standard_error
+    assert itemsets.reports == 3_000
+
+
+def test_no_itemsets_are_an_empty_data_frame(analyst):
+    frame = analyst.itemsets("health", min_support=1, select="lower").to_pandas()
+    assert list(frame.columns)[:3] == ["itemset", "length", "support"]
+    assert len(frame) == 0
+
+
+def test_no_rules_are_an_empty_data_frame(analyst):
+    frame = analyst.rules("health", min_support=1, min_confidence=0).to_pandas()
+    assert list(frame.columns)[:3] == ["antecedent", "consequent", "support"]
+    assert len(frame) == 0
+
+
+def test_rules_become_a_data_frame(analyst):
+    frame = analyst.rules("health", min_support=0.05, min_confidence=0.5).to_pandas()
+    assert frozenset({"smoker=no"}) in set(frame.consequent)
+    assert (frame.confidence >= 0.5).all()
+    assert (frame.confidence_lower < frame.confidence_upper).all()
+
+
+def test_a_table_becomes_a_data_frame(analyst):
+    table = analyst.table("health", ["drinks", "smoker"], covariance=True)
+    frame = table.to_pandas()
+    assert frame.index.names == ["drinks", "smoker"]
+    assert frame.support.sum() == pytest.approx(1)
+    variances = np.diag(np.array(table.covariance))
+    assert np.sqrt(variances) == pytest.approx(frame.standard_error.to_numpy())
+
+
+def test_counts_become_a_data_frame(analyst):
+    frame = analyst.counts("health").to_pandas()
+    assert list(frame.columns) == ["smoker", "drinks", "count"]
+    assert frame["count"].sum() == 3_000
+
+
+def test_a_wrong_token_is_refused(live, survey):
+    with pytest.raises(RequestRefused, match="token") as caught:
+        Analyst(live.url, "ht_wrong").counts("health")
+    assert caught.value.status == 401
+
+
+def test_a_survey_without_reports_has_no_estimates(live, survey):
+    analyst = Analyst(live.url, live.store.tokens.create("analyst"))
+    with pytest.raises(RequestRefused, match="no report has been counted yet"):
+        analyst.itemsets("health", min_support=0.1)
+    assert analyst.counts("health").cells == []
+
+
+def test_a_parameter_outside_its_range_is_named(analyst):
+    with pytest.raises(RequestRefused, match="min_support: expected a number above 0") as caught:
+        analyst.itemsets("health", min_support=1.5)
+    assert (caught.value.status, caught.value.field) == (422, "min_support")

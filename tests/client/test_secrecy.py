@@ -1,0 +1,152 @@
+"""A true record stays where it is: not on the wire, on disk, in a log or in an error."""
+
+import logging
+import subprocess
+import sys
+import traceback
+from types import TracebackType
+
+import pytest
+import requests
+from halftruth_client import Client, CollectorUnavailable, RecordError, RequestRefused
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+
+SECRET = "answer-7731"
+SCHEMA = Schema((Attribute("illness", ("none", SECRET)), Attribute("sex", ("f", "m"))))
+TRUE_RECORD = {"illness": SECRET, "sex": "f"}
+#: An answer outside the schema, as a slip of the form builder's would send it.
+NOT_AN_ANSWER = "answer-9942"
+
+
+@pytest.fixture
+def survey() -> Survey:
+    return Survey("illness", "Illness", SCHEMA, GammaDiagonal("19"))
+
+
+def locals_of(trace: TracebackType | None) -> list[str]:
+    """What a crash report would show of the frames of this project."""
+    shown = []
+    while trace is not None:
+        if "halftruth" in trace.tb_frame.f_globals.get("__name__", ""):
+            shown += [repr(value) for value in trace.tb_frame.f_locals.values()]
+        trace = trace.tb_next
+    return shown
+
+
+def everything_of(error: BaseException) -> str:
+    """Text of an error with all that it carries along."""
+    seen: list[str] = []
+    chain: BaseException | None = error
+    while chain is not None:
+        seen += [str(chain), repr(chain), repr(chain.args), repr(vars(chain))]
+        seen += locals_of(chain.__traceback__)
+        chain = chain.__cause__ or chain.__context__
+    return "\n".join(seen)
+
+
+def test_no_true_answer_is_sent_logged_or_stored(live, survey, tmp_path, caplog, monkeypatch):
+    caplog.set_level(logging.DEBUG)
+    sent: list[str] = []
+    real = requests.Session.send
+
+    def spy(self, request, **options):
+        sent.append(f"{request.method} {request.url} {request.headers} {request.body!r}")
+        return real(self, request, **options)
+
+    monkeypatch.setattr(requests.Session, "send", spy)
+    outbox = tmp_path / "outbox.db"
+    client = Client(live.url, max_gamma="19", outbox=outbox)
+    fetched = client.survey("illness")
+    client.submit(fetched, TRUE_RECORD, respondent="ada@example.org")
+    client.submit_many(fetched, [TRUE_RECORD] * 20)
+    assert sum("POST" in entry for entry in sent) == 2
+    for entry in sent:
+        assert SECRET not in entry
+    assert SECRET not in caplog.text
+    for file in tmp_path.iterdir():
+        content = file.read_bytes()
+        if file.name.startswith("outbox"):
+            assert SECRET.encode() not in content
+            assert b"ada@example.org" not in content
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"illness": NOT_AN_ANSWER, "sex": "f"},
+        {"illness": NOT_AN_ANSWER},
+        {"illness": SECRET, "sex": NOT_AN_ANSWER},
+        {"illness": SECRET, "sex": "f", "other": NOT_AN_ANSWER},
+    ],
+)
+def test_no_error_about_a_record_holds_an_answer(live, survey, bad):
+    client = Client(live.url, max_gamma="19")
+    for call in (
+        lambda: client.submit(survey, bad),
+        lambda: client.submit_many(survey, [TRUE_RECORD, bad]),
+    ):
+        with pytest.raises(RecordError) as caught:
+            call()
+        # The schema's own categories may be named as what would be accepted; so look at the
+        # answers that are in no schema, and at the record itself.
+        assert NOT_AN_ANSWER not in everything_of(caught.value)
+        assert "'illness': '" not in everything_of(caught.value)
+    assert live.store.reports.counts("illness")[1].reports == 0
+
+
+class Hostile(dict):
+    """A mapping whose own errors quote the answers."""
+
+    def __getitem__(self, key):
+        raise KeyError(f"{key}: {NOT_AN_ANSWER}")
+
+
+def test_an_error_of_a_strange_mapping_is_not_passed_on(live, survey):
+    client = Client(live.url, max_gamma="19")
+    hostile = Hostile(illness=NOT_AN_ANSWER, sex="f")
+    for call in (
+        lambda: client.submit(survey, hostile),
+        lambda: client.submit_many(survey, [hostile]),
+    ):
+        with pytest.raises(RecordError, match="KeyError") as caught:
+            call()
+        assert NOT_AN_ANSWER not in everything_of(caught.value)
+        assert NOT_AN_ANSWER not in "".join(traceback.format_exception(caught.value))
+
+
+def test_no_frame_of_the_client_holds_the_record_when_sending_fails(survey):
+    client = Client("http://127.0.0.1:1", max_gamma="19", retries=0)
+    for call in (
+        lambda: client.submit(survey, TRUE_RECORD),
+        lambda: client.submit_many(survey, [TRUE_RECORD]),
+    ):
+        with pytest.raises(CollectorUnavailable) as caught:
+            call()
+        shown = [
+            text
+            for text in locals_of(caught.value.__traceback__)
+            if "Attribute(" not in text and SECRET in text
+        ]
+        # This test's own frames are not the client's; its lambdas hold the record.
+        assert shown == []
+
+
+def test_no_refusal_holds_the_record(live, survey):
+    live.store.surveys.close("illness")
+    with pytest.raises(RequestRefused) as caught:
+        Client(live.url, max_gamma="19").submit(survey, TRUE_RECORD)
+    assert SECRET not in str(caught.value)
+    shown = locals_of(caught.value.__traceback__)
+    assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
+
+
+def test_the_client_needs_no_server_and_no_heavy_library():
+    program = (
+        "import sys, halftruth_client;"
+        "heavy = {'flask', 'scipy', 'sqlalchemy', 'pandas', 'halftruth_collector', 'click'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
