@@ -66,7 +66,7 @@ def live(app: Flask, store: Store, survey: Survey) -> Iterator[LiveCollector]:
     """A collector with the small survey published."""
     store.surveys.publish(survey)
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield LiveCollector(f"http://127.0.0.1:{server.port}", app, store)
     server.shutdown()

