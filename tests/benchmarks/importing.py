@@ -4,29 +4,26 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib.metadata import requires
 
 from measure import Comparison, by_turns
 
-OWN = ("halftruth-client", "halftruth-shared")
-DEPENDENCIES = sorted(
-    {
-        name
-        for distribution in OWN
-        for requirement in requires(distribution) or ()
-        if "extra ==" not in requirement
-        for name in re.findall(r"^[\w-]+", requirement)
-        if name not in OWN
-    }
-)
+
+def dependencies() -> str:
+    """What client and shared require without an extra, apart from each other."""
+    required = [*(requires("halftruth-client") or ()), *(requires("halftruth-shared") or ())]
+    names = {re.split(r"[^\w-]", line)[0] for line in required if "extra ==" not in line}
+    return ", ".join(sorted(names - {"halftruth-shared"}))
 
 
 def fresh_interpreter() -> Iterator[Comparison]:
     """From the start of the interpreter to its end."""
-    dependencies = ", ".join(DEPENDENCIES)
     yield Comparison(
-        f"import halftruth_client : {dependencies}",
-        *by_turns(lambda: _run("import halftruth_client"), lambda: _run(f"import {dependencies}")),
+        f"import halftruth_client : {dependencies()}",
+        *by_turns(
+            partial(_run, "import halftruth_client"), partial(_run, f"import {dependencies()}")
+        ),
         lambda seconds: f"{seconds * 1e3:.0f} ms",
         speed=False,
         target=2,

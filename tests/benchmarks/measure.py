@@ -9,23 +9,15 @@ from statistics import median
 #: Pairs of one run of ours and one of the peer's.
 REPETITIONS = 15
 
+Run = Callable[[], object]
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours against a peer, repetition by repetition.
+    """Ours against a peer, in seconds; both at one position were timed one after the other.
 
-    Attributes
-    ----------
-    name : str
-    ours, peer : list of float
-        Seconds; those at the same position were taken one after the other.
-    shown : callable
-        Writes seconds in the unit of this comparison.
-    speed : bool
-        Whether the ratio says how many times as fast ours is, instead of how many times as long
-        it takes; the target is its least or largest value accordingly.
-    target : float, optional
-        Without one, the comparison is for information.
+    The ratio says how many times as fast ours is if `speed`, else how many times as long it takes.
+    Its median must be at least, respectively at most, the target; None is for information.
     """
 
     name: str
@@ -41,40 +33,33 @@ class Comparison:
         return [peer / ours if self.speed else ours / peer for ours, peer in pairs]
 
     @property
-    def met(self) -> bool | None:
-        """Whether the median ratio reaches the target; None without a target."""
+    def missed(self) -> bool:
         if self.target is None:
-            return None
+            return False
         ratio = median(self.ratios)
-        return ratio >= self.target if self.speed else ratio <= self.target
+        return ratio < self.target if self.speed else ratio > self.target
 
     def row(self) -> list[str]:
         """The comparison in words, as a row of the table."""
-        low, middle, high = min(self.ratios), median(self.ratios), max(self.ratios)
-        return [
-            self.name,
-            self.shown(median(self.ours)),
-            self.shown(median(self.peer)),
-            f"{low:.2f} / {middle:.2f} / {high:.2f}",
-            "" if self.target is None else f"{'≥' if self.speed else '≤'} {self.target:g}",
-            {True: "yes", False: "NO", None: ""}[self.met],
-        ]
+        times = (self.shown(median(self.ours)), self.shown(median(self.peer)))
+        ratios = (min(self.ratios), median(self.ratios), max(self.ratios))
+        bound = "≥" if self.speed else "≤"
+        verdict = ["", ""]
+        if self.target is not None:
+            verdict = [f"{bound} {self.target:g}", "NO" if self.missed else "yes"]
+        return [self.name, *times, " / ".join(f"{ratio:.2f}" for ratio in ratios), *verdict]
 
 
-def by_turns(
-    ours: Callable[[], object], peer: Callable[[], object]
-) -> tuple[list[float], list[float]]:
+def by_turns(ours: Run, peer: Run) -> tuple[list[float], list[float]]:
     """Seconds of each, run by turns so that a busy machine slows both; the first pair warms up."""
+    gc.collect()
+    gc.disable()
     pairs = [(_seconds(ours), _seconds(peer)) for _ in range(1 + REPETITIONS)][1:]
+    gc.enable()
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _seconds(run: Callable[[], object]) -> float:
-    gc.collect()
-    gc.disable()
-    try:
-        started = time.perf_counter()
-        run()
-        return time.perf_counter() - started
-    finally:
-        gc.enable()
+def _seconds(run: Run) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started

@@ -7,6 +7,7 @@ operating system's randomness, and ours takes records apart and puts them togeth
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes
@@ -15,52 +16,45 @@ from measure import Comparison, by_turns
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
 from pure_ldp.frequency_oracles.direct_encoding import DEClient
 
-GAMMA = 19
-EPSILON = math.log(GAMMA)
+EPSILON = math.log(19)
+#: The first has the peers' channel, and so the targets.
 MECHANISMS = (
-    GammaDiagonal(GAMMA),
-    RandomizedGammaDiagonal(GAMMA, "1/2"),
-    RandomizedResponse.for_amplification(SCHEMA, GAMMA),
+    GammaDiagonal(19),
+    RandomizedGammaDiagonal(19, "1/2"),
+    RandomizedResponse.for_amplification(SCHEMA, 19),
 )
 CODES = census_codes()
 CELLS = np.ravel_multi_index(tuple(CODES.T), SCHEMA.shape).tolist()
-
-#: Every how many-th person is perturbed one by one.
-STEP = 24
 
 
 def many_records() -> Iterator[Comparison]:
     """All records in one call, against GRR_Client of multi-freq-ldpy."""
     for mechanism in MECHANISMS:
-        ours, peer = by_turns(
-            lambda mechanism=mechanism: mechanism.perturb_many(SCHEMA, CODES),
-            lambda: [GRR_Client(cell, SCHEMA.size, EPSILON) for cell in CELLS],
-        )
         yield Comparison(
             f"perturb_many, {mechanism.kind} : GRR_Client",
-            ours,
-            peer,
+            *by_turns(
+                partial(mechanism.perturb_many, SCHEMA, CODES),
+                lambda: [GRR_Client(cell, SCHEMA.size, EPSILON) for cell in CELLS],
+            ),
             lambda seconds: f"{len(CELLS) / seconds / 1e6:.2f} M records/s",
             speed=True,
-            target=10 if type(mechanism) is GammaDiagonal else None,
+            target=10 if mechanism is MECHANISMS[0] else None,
         )
 
 
 def one_record() -> Iterator[Comparison]:
     """One record in a call, against DEClient of pure-ldp, whose values count from 1."""
     client = DEClient(epsilon=EPSILON, d=SCHEMA.size)
-    records = [tuple(codes) for codes in CODES[::STEP].tolist()]
-    values = [cell + 1 for cell in CELLS[::STEP]]
+    records = [tuple(codes) for codes in CODES[::24].tolist()]
+    values = [cell + 1 for cell in CELLS[::24]]
     for mechanism in MECHANISMS:
-        ours, peer = by_turns(
-            lambda mechanism=mechanism: [mechanism.perturb(SCHEMA, record) for record in records],
-            lambda: [client.privatise(value) for value in values],
-        )
         yield Comparison(
             f"perturb, {mechanism.kind} : DEClient",
-            ours,
-            peer,
+            *by_turns(
+                lambda perturb=mechanism.perturb: [perturb(SCHEMA, record) for record in records],
+                lambda: [client.privatise(value) for value in values],
+            ),
             lambda seconds: f"{seconds / len(records) * 1e6:.2f} µs",
             speed=False,
-            target=15 if type(mechanism) is GammaDiagonal else None,
+            target=15 if mechanism is MECHANISMS[0] else None,
         )

@@ -160,7 +160,7 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     records.write_text("drinks,smoker\n" + "daily,yes\n" * 500, encoding="utf-8")
     target = tmp_path / "perturbed.csv"
     assert halftruth("perturb", survey_file, str(records), "-o", str(target))[0] == 0
-    rows = list(csv.DictReader(target.open(encoding="utf-8")))
+    rows = list(csv.DictReader(io.StringIO(target.read_text(encoding="utf-8"))))
     assert len(rows) == 500
     assert list(rows[0]) == ["smoker", "drinks"]
     kept = sum(row == {"smoker": "yes", "drinks": "daily"} for row in rows)

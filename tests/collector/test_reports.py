@@ -118,7 +118,7 @@ def test_a_value_outside_the_schema_is_named(http, batch, counted, value, field,
 
 @pytest.mark.parametrize(
     "body",
-    ["", "{", "[NaN]", "nonsense", '{"digest": "x", "reports": [', "\udc80", '{"digest": NaN}'],
+    ["", "{", "nonsense", '{"digest": "x", "reports": [', "\udc80", '{"digest": NaN}'],
 )
 def test_malformed_json_is_refused(http, body, counted):
     document = problem(http.post(URL, data=body.encode("utf-8", "surrogateescape")), 400)
@@ -145,7 +145,7 @@ def test_json_of_another_shape_is_refused(http, body, said):
     ("report", "said"),
     [
         ({"id": "x", "values": [0, 0]}, "invalid UUID"),
-        ({"id": 7, "values": [0, 0]}, "expected `str`"),
+        ({"id": 7, "values": [0, 0]}, "expected `uuid`"),
         ({"values": [0, 0]}, "missing required field `id`"),
         ({"id": str(uuid4())}, "missing required field `values`"),
         ({"id": str(uuid4()), "values": [0, 0], "record": {}}, "unknown field `record`"),

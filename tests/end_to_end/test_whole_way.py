@@ -117,7 +117,10 @@ def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line():
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == "halftruth: the database does not answer (OperationalError)\n"
+    assert done.stderr == (
+        "halftruth: database sqlite:////nowhere/at/all.db cannot be used:"
+        " the database does not answer (OperationalError)\n"
+    )
 
 
 def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_running():

@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+from ..errors import StoreUnavailable
 from .database import Database
 from .reports import ReportStore
 from .surveys import SurveyStore
@@ -27,8 +28,14 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.database = Database(url)
-        with self.database.writing() as connection:
-            metadata.create_all(connection)
+        try:
+            with self.database.writing() as connection:
+                metadata.create_all(connection)
+        except StoreUnavailable as error:
+            shown = self.database.engine.url.render_as_string(hide_password=True)
+            raise StoreUnavailable(
+                f"database {shown} cannot be used: {error}", field="database"
+            ) from None
 
     @cached_property
     def surveys(self) -> SurveyStore:

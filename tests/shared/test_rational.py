@@ -1,0 +1,92 @@
+"""Exact numbers: what text means, and its one canonical form."""
+
+import string
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from halftruth_shared import ParameterError
+from halftruth_shared.rational import format_rational, parse_rational
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("19", Fraction(19)),
+        ("0.9", Fraction(9, 10)),
+        ("19/2", Fraction(19, 2)),
+        ("38/4", Fraction(19, 2)),
+        ("-0.25", Fraction(-1, 4)),
+        ("+3", Fraction(3)),
+        ("-1/3", Fraction(-1, 3)),
+        ("007.50", Fraction(15, 2)),
+        ("0/5", Fraction(0)),
+        (19, Fraction(19)),
+        (10**100, Fraction(10**100)),
+        (Fraction(1, 3), Fraction(1, 3)),
+    ],
+)
+def test_numbers_are_read_exactly(written, value):
+    assert parse_rational(written, "gamma") == value
+    assert type(parse_rational(written, "gamma")) is Fraction
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Fraction(19), "19"),
+        (Fraction(38, 4), "19/2"),
+        (Fraction("0.90"), "9/10"),
+        (Fraction(0), "0"),
+        (Fraction(-1, 3), "-1/3"),
+    ],
+)
+def test_numbers_are_written_in_lowest_terms(value, written):
+    assert format_rational(value) == written
+
+
+@given(st.fractions(min_value=-(10**20), max_value=10**20, max_denominator=10**20))
+def test_what_is_written_is_read_again(value):
+    assert parse_rational(format_rational(value), "gamma") == value
+
+
+@given(
+    st.decimals(
+        min_value=-(10**12), max_value=10**12, allow_nan=False, allow_infinity=False, places=9
+    )
+)
+def test_decimals_mean_what_they_say(value):
+    numerator, denominator = Decimal(value).as_integer_ratio()
+    assert parse_rational(f"{value:f}", "gamma") == Fraction(numerator, denominator)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(0.5, float("nan"), float("inf"), True, False, None, 1j, b"1", ["1"], Decimal("0.9")),
+        *("", " ", "1 ", " 1", "1\n", "\n1", "1_000", "1,5", "½", "٣", "１"),
+        *("1e5", "1E-5", "nan", "inf", "Infinity", "0x10", "0b1", ".5", "5.", "5./2", "1.0/2"),
+        *("1/0", "0/0", "1/-2", "1//2", "1/2/3", "/2", "1/", "--1", "+", "-"),
+        *("9" * 61, "0." + "9" * 61, "1/" + "9" * 61, "9" * 10**6),
+    ],
+    ids=lambda bad: repr(bad)[:20],
+)
+def test_anything_else_is_refused_with_examples_of_what_is_not(bad, refused):
+    refused(
+        ParameterError,
+        lambda: parse_rational(bad, "keep.smoker"),
+        field="keep.smoker",
+        mentions=["keep.smoker: ", '"19"', '"0.9"', '"19/2"'],
+        never=[bad] if isinstance(bad, str) and len(bad) > 20 else [],
+    )
+
+
+@given(st.text(alphabet=string.printable, max_size=12))
+def test_no_text_raises_anything_but_a_parameter_error(text):
+    try:
+        value = parse_rational(text, "gamma")
+    except ParameterError:
+        return
+    assert value == Fraction(text)
