@@ -1,0 +1,432 @@
+"""Surveys: from TOML to canonical JSON, its digest, and what is refused."""
+
+import hashlib
+import json
+import tomllib
+from fractions import Fraction
+
+import pytest
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    GammaDiagonal,
+    HalftruthError,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SchemaError,
+    Survey,
+    SurveyError,
+    read_survey,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+HEAD = """
+id = "health"
+title = "Health at work – Gesundheit, 健康 🙂"
+"""
+ATTRIBUTES = """
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+items = ["yes"]
+label = "Do you smoke?"
+
+[[attributes]]
+name = "age"
+categories = ["<30", "30 – 59", "≥60 \\"old\\" \\\\"]
+sensitive = false
+help = "Line one\\nline two\\u2028\\t\\u007f\\u0001"
+"""
+MECHANISMS = {
+    "gamma-diagonal": 'kind = "gamma-diagonal"\ngamma = "19"',
+    "randomized-gamma-diagonal": (
+        'kind = "randomized-gamma-diagonal"\ngamma = "19"\nalpha = "0.25"\nsteps = 100'
+    ),
+    "randomized-response": 'kind = "randomized-response"\nkeep = {smoker = "0.9", age = "1"}',
+    "distortion-matrices": (
+        'kind = "distortion-matrices"\n'
+        'matrices.smoker = [["0.9", "1/3"], ["0.1", "2/3"]]\n'
+        'matrices.age = [[1, "0", 0], [0, "1", 0], [0, 0, 1]]'
+    ),
+}
+RESOLVED = {
+    "gamma-diagonal": {"kind": "gamma-diagonal", "gamma": "19"},
+    "randomized-gamma-diagonal": {
+        "kind": "randomized-gamma-diagonal",
+        "gamma": "19",
+        "alpha": "1/4",
+        "steps": 100,
+    },
+    "randomized-response": {
+        "kind": "randomized-response",
+        "keep": {"smoker": "9/10", "age": "1"},
+    },
+    "distortion-matrices": {
+        "kind": "distortion-matrices",
+        "matrices": {
+            "smoker": [["9/10", "1/3"], ["1/10", "2/3"]],
+            "age": [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]],
+        },
+    },
+}
+
+
+def toml(mechanism=MECHANISMS["gamma-diagonal"], head=HEAD, attributes=ATTRIBUTES):
+    return f"{head}\n[mechanism]\n{mechanism}\n{attributes}"
+
+
+def canonical(value):
+    """The canonical form, produced by the standard library."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_the_canonical_json_is_the_sorted_compact_one_without_defaults(kind):
+    expected = canonical(
+        {
+            "id": "health",
+            "title": "Health at work – Gesundheit, 健康 🙂",
+            "mechanism": RESOLVED[kind],
+            "attributes": [
+                {
+                    "name": "smoker",
+                    "categories": ["no", "yes"],
+                    "items": ["yes"],
+                    "label": "Do you smoke?",
+                },
+                {
+                    "name": "age",
+                    "categories": ["<30", "30 – 59", '≥60 "old" \\'],
+                    "sensitive": False,
+                    "help": "Line one\nline two\u2028\t\u007f\u0001",
+                },
+            ],
+        }
+    )
+    survey = Survey.from_toml(toml(MECHANISMS[kind]))
+    assert survey.canonical_json == expected
+    assert survey.digest == hashlib.sha256(expected).hexdigest()
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_a_published_survey_is_read_back_as_the_same(kind):
+    survey = Survey.from_toml(toml(MECHANISMS[kind]))
+    for text in (survey.canonical_json, survey.canonical_json.decode()):
+        again = Survey.from_json(text)
+        assert again == survey
+        assert again.digest == survey.digest
+        assert again.canonical_json == survey.canonical_json
+    pretty = json.dumps(json.loads(survey.canonical_json), indent=4)
+    assert Survey.from_json(pretty).digest == survey.digest
+
+
+@given(
+    title=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40),
+    description=st.text(st.characters(exclude_categories=("Cs",)), max_size=40),
+)
+def test_any_text_has_the_standard_librarys_canonical_json(title, description):
+    if not title.strip():
+        return
+    schema = Schema([Attribute("a", ["x", "y"])])
+    survey = Survey("s", title, schema, GammaDiagonal("19"), description)
+    document = {
+        "id": "s",
+        "title": title,
+        "mechanism": {"kind": "gamma-diagonal", "gamma": "19"},
+        "attributes": [{"name": "a", "categories": ["x", "y"]}],
+    }
+    if description:
+        document["description"] = description
+    assert survey.canonical_json == canonical(document)
+    assert Survey.from_json(survey.canonical_json) == survey
+
+
+def test_the_names_of_parameters_are_sorted_like_any_key():
+    names = ["b", "B", "a-b", "a.b", "a_b", "aB", "ab", "a"]
+    schema = Schema([Attribute(name, ["x", "y"]) for name in names])
+    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(names, "0.9")))
+    assert survey.canonical_json == canonical(json.loads(survey.canonical_json))
+
+
+SAME = {
+    "keys in another order": toml(
+        'gamma = "19"\nkind = "gamma-diagonal"', head='title = "T"\nid = "t"\n'
+    ),
+    "gamma as an integer": toml('kind = "gamma-diagonal"\ngamma = 19', 'id = "t"\ntitle = "T"'),
+    "gamma as a decimal": toml('kind = "gamma-diagonal"\ngamma = "19.0"', 'id = "t"\ntitle = "T"'),
+    "gamma as a quotient": toml('kind = "gamma-diagonal"\ngamma = "38/2"', 'id = "t"\ntitle = "T"'),
+    "breach": toml(
+        'kind = "gamma-diagonal"\nbreach = ["0.05", "0.5"]', 'id = "t"\ntitle = "T"'
+    ),
+    "breach as quotients": toml(
+        'kind = "gamma-diagonal"\nbreach = ["1/20", "50/100"]', 'id = "t"\ntitle = "T"'
+    ),
+    "defaults spelt out": toml(
+        head='id = "t"\ntitle = "T"\ndescription = ""',
+        attributes=ATTRIBUTES.replace(
+            'items = ["yes"]', 'items = ["yes"]\nsensitive = true\nhelp = ""'
+        ),
+    ),
+    "comments and other quotes": "# A comment\n" + toml(head="id = 't'\ntitle = '''T'''"),
+    "attributes inline": (
+        'id = "t"\ntitle = "T"\nmechanism = {gamma = "19", kind = "gamma-diagonal"}\n'
+        'attributes = [{categories = ["no", "yes"], name = "smoker", items = ["yes"],'
+        ' label = "Do you smoke?"}, {name = "age", sensitive = false, categories = ["<30",'
+        ' "30 – 59", "≥60 \\"old\\" \\\\"], help = "Line one\\nline two\\u2028\\t\\u007f\\u0001"}]'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
+def test_how_a_survey_is_written_does_not_change_its_digest(text):
+    expected = Survey.from_toml(toml(head='id = "t"\ntitle = "T"'))
+    assert Survey.from_toml(text).digest == expected.digest
+    assert Survey.from_toml(text) == expected
+
+
+def test_a_breach_means_the_same_to_every_mechanism_that_takes_a_gamma():
+    for kind, more in [
+        ("randomized-gamma-diagonal", '\nalpha = "1/4"'),
+        ("randomized-response", ""),
+    ]:
+        digests = {
+            Survey.from_toml(toml(f'kind = "{kind}"\n{level}{more}')).digest
+            for level in ('gamma = "19"', 'breach = ["0.05", "0.5"]', "gamma = 19")
+        }
+        assert len(digests) == 1
+
+
+def test_a_symmetric_budget_is_published_as_probabilities():
+    survey = Survey.from_toml(toml('kind = "randomized-response"\ngamma = "9"'))
+    # γ_j = 3 for each of two attributes: p = 3/(3 + d − 1).
+    keep = json.loads(survey.canonical_json)["mechanism"]["keep"]
+    assert keep == {"smoker": "3/4", "age": "3/5"}
+
+
+OTHER = {
+    "id": ('"health"', '"health2"'),
+    "title": ("Health at", "health at"),
+    "a blank in the title": ("Health at", "Health  at"),
+    "description": ("\ntitle", '\ndescription = "Who asks"\ntitle'),
+    "gamma": ('"19"', '"19.000000001"'),
+    "kind": ('gamma = "19"', 'gamma = "19"\nalpha = "0"'),
+    "attribute name": ('"smoker"', '"smokes"'),
+    "a category": ('"yes"]\ni', '"yes "]\ni'),
+    "order of categories": ('["no", "yes"]', '["yes", "no"]'),
+    "one category more": ('["no", "yes"]', '["no", "yes", "once"]'),
+    "items": ('items = ["yes"]', 'items = ["no"]'),
+    "all items": ('items = ["yes"]', ""),
+    "label": ("Do you smoke?", "Do you smoke"),
+    "help": ("Line one", "Line 1"),
+    "sensitive": ("sensitive = false", ""),
+}
+
+
+@pytest.mark.parametrize("change", OTHER.values(), ids=OTHER)
+def test_any_change_of_content_changes_the_digest(change):
+    text = toml()
+    changed = text.replace(*change)
+    assert changed != text
+    if "alpha" in changed:
+        changed = changed.replace('"gamma-diagonal"', '"randomized-gamma-diagonal"')
+    changed = changed.replace('"yes "', '"yes!"').replace('items = ["yes"]\nlabel', (
+        'items = ["yes!"]\nlabel' if '"yes "' in changed else 'items = ["yes"]\nlabel'))  # fmt: skip
+    assert Survey.from_toml(changed).digest != Survey.from_toml(text).digest
+
+
+def test_the_order_of_the_attributes_is_content():
+    first, second = ATTRIBUTES.strip().split("\n\n")
+    text = toml(attributes=f"{second}\n\n{first}")
+    assert Survey.from_toml(text).digest != Survey.from_toml(toml()).digest
+
+
+def with_line(line, table=""):
+    """A survey with one more line at its top level, its mechanism or its last attribute."""
+    return {
+        "": f"{line}\n{toml()}",
+        "mechanism": toml(f"{MECHANISMS['gamma-diagonal']}\n{line}"),
+        "attribute": f"{toml()}\n{line}",
+    }[table]
+
+
+REFUSED = {
+    "empty": ("", SurveyError, "`id`"),
+    "not TOML": ("id = ", SurveyError, "not valid TOML"),
+    "twice the same key": (with_line('id = "x"'), SurveyError, "not valid TOML"),
+    "JSON": ('{"id": "x"}', SurveyError, "not valid TOML"),
+    "a control character": (toml().replace("at work", "at\0work"), SurveyError, "not valid TOML"),
+    "a lone surrogate escape": (toml().replace("at work", "\\ud800"), SurveyError, "not valid TOML"),
+    "unknown field": (with_line("color = 1"), SurveyError, "`color`"),
+    "unknown field of the mechanism": (with_line("color = 1", "mechanism"), SurveyError, "`color`"),
+    "unknown field of an attribute": (with_line("color = 1", "attribute"), SurveyError, "`color`"),
+    "another mechanism's field": (with_line('alpha = "1"', "mechanism"), SurveyError, "`alpha`"),
+    "no title": (toml(head='id = "x"'), SurveyError, "`title`"),
+    "no attributes": (toml(attributes=""), SurveyError, "`attributes`"),
+    "attributes empty": (toml(head=f"{HEAD}\nattributes = []", attributes=""), SchemaError,
+                         "1 to 1024"),
+    "no mechanism": (f"{HEAD}\n{ATTRIBUTES}", SurveyError, "`mechanism`"),
+    "no kind": (toml('gamma = "19"'), SurveyError, "`kind`"),
+    "unknown kind": (toml('kind = "coin"'), SurveyError, "coin"),
+    "title a number": (toml(head='id = "x"\ntitle = 1'), SurveyError, "$.title"),
+    "title a date": (toml(head='id = "x"\ntitle = 2024-02-29'), SurveyError, "$.title"),
+    "title empty": (toml(head='id = "x"\ntitle = ""'), SurveyError, "title: "),
+    "title blank": (toml(head='id = "x"\ntitle = " \\n"'), SurveyError, "title: "),
+    "title long": (toml(head=f'id = "x"\ntitle = "{"x" * 257}"'), SurveyError, "256"),
+    "description long": (with_line(f'description = "{"x" * 10_001}"'), SurveyError, "10000"),
+    "id empty": (toml(head='id = ""\ntitle = "T"'), SurveyError, "id: "),
+    "id upper case": (toml(head='id = "Health"\ntitle = "T"'), SurveyError, "id: "),
+    "id with a line": (toml(head='id = "a\\n"\ntitle = "T"'), SurveyError, "id: "),
+    "id with a hyphen first": (toml(head='id = "-a"\ntitle = "T"'), SurveyError, "id: "),
+    "id like a path": (toml(head='id = "../a"\ntitle = "T"'), SurveyError, "id: "),
+    "id not ASCII": (toml(head='id = "é"\ntitle = "T"'), SurveyError, "id: "),
+    "id long": (toml(head=f'id = "{"a" * 65}"\ntitle = "T"'), SurveyError, "id: "),
+    "category a number": (toml(attributes=ATTRIBUTES.replace('"no"', "0")), SurveyError,
+                          "$.attributes[0].categories[0]"),
+    "category a bool": (toml(attributes=ATTRIBUTES.replace('"no"', "false")), SurveyError,
+                        "$.attributes[0].categories[0]"),
+    "category twice": (toml(attributes=ATTRIBUTES.replace('"no"', '"yes"')), SchemaError,
+                       "'smoker'"),
+    "one category": (toml(attributes=ATTRIBUTES.replace('"no", ', "")), SchemaError, "'smoker'"),
+    "unknown item": (toml(attributes=ATTRIBUTES.replace('["yes"]', '["maybe"]')), SchemaError,
+                     "'maybe'"),
+    "sensitive as text": (toml(attributes=ATTRIBUTES.replace("= false", '= "false"')), SurveyError,
+                          "$.attributes[1].sensitive"),
+    "attribute twice": (toml(attributes=ATTRIBUTES.replace('"age"', '"smoker"')), SchemaError,
+                        "'smoker'"),
+    "gamma a float": (toml('kind = "gamma-diagonal"\ngamma = 19.0'), SurveyError,
+                      "$.mechanism.gamma"),
+    "gamma nan": (toml('kind = "gamma-diagonal"\ngamma = nan'), SurveyError, "$.mechanism.gamma"),
+    "gamma true": (toml('kind = "gamma-diagonal"\ngamma = true'), SurveyError,
+                   "$.mechanism.gamma"),
+    "gamma no number": (toml('kind = "gamma-diagonal"\ngamma = "1e5"'), ParameterError, "gamma: "),
+    "gamma 1": (toml('kind = "gamma-diagonal"\ngamma = "1"'), ParameterError, "gamma: "),
+    "gamma and breach": (with_line('breach = ["0.05", "0.5"]', "mechanism"), ParameterError,
+                         "one of gamma"),
+    "neither": (toml('kind = "gamma-diagonal"'), ParameterError, "one of gamma"),
+    "breach of floats": (toml('kind = "gamma-diagonal"\nbreach = [0.05, 0.5]'), SurveyError,
+                         "$.mechanism.breach"),
+    "breach of one": (toml('kind = "gamma-diagonal"\nbreach = ["0.5"]'), SurveyError,
+                      "$.mechanism.breach"),
+    "breach the wrong way": (toml('kind = "gamma-diagonal"\nbreach = ["0.5", "0.05"]'),
+                             ParameterError, "rho2: "),
+    "domain too large": (toml('kind = "gamma-diagonal"\ngamma = "1.000001"'), DomainTooLarge,
+                         "6 cells"),
+    "alpha too large": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"\nalpha = "1"'),
+                        ParameterError, "alpha: "),
+    "no alpha": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"'), SurveyError, "`alpha`"),
+    "steps 0": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"\nalpha = "0"\nsteps = 0'),
+                ParameterError, "steps: "),
+    "keep of one": (toml('kind = "randomized-response"\nkeep = {smoker = "0.9"}'), ParameterError,
+                    "'age' is missing"),
+    "keep of another": (toml('kind = "randomized-response"\n'
+                             'keep = {smoker = "0.9", age = "0.9", sex = "0.9"}'),
+                        ParameterError, "'sex'"),
+    "keep and gamma": (toml('kind = "randomized-response"\ngamma = "19"\nkeep = {}'),
+                       ParameterError, "one of keep"),
+    "keep nothing said": (toml('kind = "randomized-response"'), ParameterError, "gamma"),
+    "keep always": (toml('kind = "randomized-response"\nkeep = {smoker = "1", age = "0.9"}'),
+                    ParameterError, "sensitive"),
+    "matrix of floats": (toml('kind = "distortion-matrices"\n'
+                              "matrices.smoker = [[0.9, 0.1], [0.1, 0.9]]"),
+                         SurveyError, "$.mechanism.matrices"),
+    "matrix not stochastic": (toml('kind = "distortion-matrices"\n'
+                                   'matrices.smoker = [["0.9", "0.2"], ["0.2", "0.8"]]'),
+                              ParameterError, "column 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_survey_is_refused_in_one_line(text, kind, words, refused):
+    refused(kind, lambda: Survey.from_toml(text), mentions=[words])
+
+
+@pytest.mark.parametrize(("text", "kind", "words"), REFUSED.values(), ids=REFUSED)
+def test_json_that_is_no_survey_is_refused_in_one_line(text, kind, words, refused):
+    try:
+        written = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    if "2024" not in text:
+        refused(kind, lambda: Survey.from_json(json.dumps(written)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"null", b"[]", b"1", b'"x"', b'{"id": NaN}', b"\xff\xfe{", b'{"id": "\xe9"}',
+     b'{"id": "\xed\xa0\x80"}', b'{"id": "\\ud800"}', "", b"{}x", b"[" * 100_000,
+     b'{"id":' + b"[" * 100_000],
+    ids=lambda text: repr(text[:20]),
+)  # fmt: skip
+def test_what_is_no_json_is_refused_in_one_line(text, refused):
+    refused(SurveyError, lambda: Survey.from_json(text), mentions=["survey: "])
+
+
+def test_a_survey_with_a_lone_surrogate_has_no_digest(refused):
+    schema = Schema([Attribute("a", ["x", "y"])])
+    survey = Survey("s", "T \ud800", schema, GammaDiagonal("19"))
+    for use in (lambda: survey.canonical_json, lambda: survey.digest):
+        refused(SurveyError, use, mentions=["lone surrogate"])
+
+
+def test_a_mechanism_that_cannot_serve_the_schema_makes_no_survey(refused):
+    schema = Schema([Attribute("a", ["x", "y"])])
+    refused(
+        ParameterError,
+        lambda: Survey("s", "T", schema, RandomizedResponse({"b": "0.9"})),
+        field="keep.b",
+    )
+
+
+@pytest.mark.parametrize("bad", [None, 1, b"a", "A", "a_b", "a\n", "", "a" * 65], ids=repr)
+def test_a_bad_id_makes_no_survey(bad, refused):
+    schema = Schema([Attribute("a", ["x", "y"])])
+    refused(
+        SurveyError,
+        lambda: Survey(bad, "T", schema, GammaDiagonal("19")),
+        field="id",
+        mentions=["lower-case"],
+    )
+
+
+def test_a_survey_file_is_read(tmp_path):
+    path = tmp_path / "survey.toml"
+    path.write_text(toml(), encoding="utf-8")
+    assert read_survey(str(path)) == Survey.from_toml(toml())
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "field"),
+    [
+        (None, "cannot be read", None),
+        (b"\xff\xfe", "UTF-8", None),
+        (toml('kind = "gamma-diagonal"\ngamma = "1"').encode(), "gamma: ", "gamma"),
+        (b"id =", "not valid TOML", None),
+    ],
+    ids=["missing", "not UTF-8", "bad parameter", "not TOML"],
+)
+def test_a_file_that_is_no_survey_is_refused_by_name(content, words, field, tmp_path, refused):
+    path = tmp_path / "survey.toml"
+    if content is not None:
+        path.write_bytes(content)
+    error = refused(SurveyError, lambda: read_survey(str(path)), mentions=["survey.toml: ", words])
+    assert error.field == field
+
+
+def test_a_folder_is_no_survey(tmp_path, refused):
+    refused(SurveyError, lambda: read_survey(str(tmp_path)), mentions=["cannot be read"])
+
+
+def test_the_mechanism_of_a_file_is_the_one_it_describes():
+    survey = Survey.from_toml(toml(MECHANISMS["randomized-response"]))
+    assert isinstance(survey.mechanism, RandomizedResponse)
+    assert survey.mechanism.keep == {"smoker": Fraction(9, 10), "age": Fraction(1)}
+    assert survey.schema.attributes[0].items == ("yes",)
+    assert not survey.schema.attributes[1].sensitive
+
+
+def test_every_error_is_of_one_family():
+    for _, kind, _ in REFUSED.values():
+        assert issubclass(kind, HalftruthError)
