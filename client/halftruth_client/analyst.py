@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 import requests
 from halftruth_shared.messages import (
     CountsResult,
-    Interval,
     Items,
+    ItemsetsQuery,
     ItemsetsResult,
+    RulesQuery,
     RulesResult,
     Selection,
+    TableQuery,
     TableResult,
     Target,
 )
@@ -21,50 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_ITEMSET_COLUMNS = [
-    "itemset",
-    "length",
-    "support",
-    "standard_error",
-    "lower",
-    "upper",
-    "decision",
-]
-
-_RULE_COLUMNS = [
-    "antecedent",
-    "consequent",
-    "support",
-    "support_standard_error",
-    "support_lower",
-    "support_upper",
-    "confidence",
-    "confidence_mean",
-    "confidence_standard_error",
-    "confidence_lower",
-    "confidence_upper",
-]
-
-
 class Itemsets(ItemsetsResult, frozen=True, kw_only=True):
     """Itemsets that can become a data frame."""
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each itemset, whose items are a frozenset of ``"attribute=category"``."""
-        import pandas as pd
-
-        rows = [
-            (
-                _item_set(itemset.items),
-                len(itemset.items),
-                itemset.support,
-                itemset.standard_error,
-                *_ends(itemset.interval),
-                itemset.decision,
-            )
-            for itemset in self.itemsets
-        ]
-        return pd.DataFrame(rows, columns=_ITEMSET_COLUMNS)
+        return _frame(self)
 
 
 class Rules(RulesResult, frozen=True, kw_only=True):
@@ -72,23 +36,7 @@ class Rules(RulesResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each rule, whose sides are frozensets of ``"attribute=category"``."""
-        import pandas as pd
-
-        rows = [
-            (
-                _item_set(rule.antecedent),
-                _item_set(rule.consequent),
-                rule.support,
-                rule.support_standard_error,
-                *_ends(rule.support_interval),
-                rule.confidence,
-                rule.confidence_mean,
-                rule.confidence_standard_error,
-                *_ends(rule.confidence_interval),
-            )
-            for rule in self.rules
-        ]
-        return pd.DataFrame(rows, columns=_RULE_COLUMNS)
+        return _frame(self)
 
 
 class Table(TableResult, frozen=True, kw_only=True):
@@ -96,14 +44,7 @@ class Table(TableResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each cell, indexed by the categories of the attributes."""
-        import pandas as pd
-
-        rows = [
-            (*cell.values.values(), cell.support, cell.standard_error, *_ends(cell.interval))
-            for cell in self.cells
-        ]
-        columns = [*self.attributes, "support", "standard_error", "lower", "upper"]
-        return pd.DataFrame(rows, columns=columns).set_index(self.attributes)
+        return _frame(self).set_index(self.query.attributes)
 
 
 class Counts(CountsResult, frozen=True, kw_only=True):
@@ -181,14 +122,14 @@ class Analyst:
         ------
         RequestRefused, CollectorUnavailable
         """
-        parameters = {
-            "min_support": min_support,
-            "max_length": max_length,
-            "confidence": confidence,
-            "select": select,
-            "target": target,
-        }
-        return self._transport.get(f"/v1/surveys/{survey}/itemsets", Itemsets, parameters)
+        query = ItemsetsQuery(
+            min_support=min_support,
+            max_length=max_length,
+            confidence=confidence,
+            select=select,
+            target=target,
+        )
+        return self._transport.get(f"/v1/surveys/{survey}/itemsets", Itemsets, query)
 
     def rules(
         self,
@@ -212,15 +153,15 @@ class Analyst:
         ------
         RequestRefused, CollectorUnavailable
         """
-        parameters = {
-            "min_support": min_support,
-            "min_confidence": min_confidence,
-            "max_length": max_length,
-            "confidence": confidence,
-            "select": select,
-            "target": target,
-        }
-        return self._transport.get(f"/v1/surveys/{survey}/rules", Rules, parameters)
+        query = RulesQuery(
+            min_support=min_support,
+            min_confidence=min_confidence,
+            max_length=max_length,
+            confidence=confidence,
+            select=select,
+            target=target,
+        )
+        return self._transport.get(f"/v1/surveys/{survey}/rules", Rules, query)
 
     def table(
         self,
@@ -243,13 +184,13 @@ class Analyst:
         ------
         RequestRefused, CollectorUnavailable
         """
-        parameters = {
-            "attributes": ",".join(attributes),
-            "confidence": confidence,
-            "target": target,
-            "covariance": "true" if covariance else None,
-        }
-        return self._transport.get(f"/v1/surveys/{survey}/table", Table, parameters)
+        query = TableQuery(
+            attributes=list(attributes),
+            confidence=confidence,
+            target=target,
+            covariance=covariance,
+        )
+        return self._transport.get(f"/v1/surveys/{survey}/table", Table, query)
 
     def counts(self, survey: str) -> Counts:
         """Counts of perturbed reports, from which every estimate can be computed offline.
@@ -261,9 +202,16 @@ class Analyst:
         return self._transport.get(f"/v1/surveys/{survey}/counts", Counts)
 
 
+def _frame(result: ItemsetsResult | RulesResult | TableResult) -> "pd.DataFrame":
+    """A data frame of a result's rows, with itemsets as values that can be compared."""
+    import pandas as pd
+
+    rows = [
+        [_item_set(value) if isinstance(value, dict) else value for value in row]
+        for row in result.rows()
+    ]
+    return pd.DataFrame(rows, columns=list(result.columns))
+
+
 def _item_set(items: Items) -> frozenset[str]:
     return frozenset(f"{name}={category}" for name, category in items.items())
-
-
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else interval

@@ -1,6 +1,5 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
-from collections.abc import Mapping
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -63,7 +62,7 @@ class Transport:
         self._authentication = _Bearer(token)
         self._session = session or _retrying_session(retries, backoff)
 
-    def get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
+    def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
         """Fetch a message.
 
         Parameters
@@ -71,15 +70,15 @@ class Transport:
         path : str
         answer : type
             The message expected.
-        parameters : mapping, optional
-            Query parameters; those that are None are left out.
+        query : Request, optional
+            Becomes query parameters; what is None is left out.
 
         Raises
         ------
         RequestRefused, CollectorUnavailable
         """
-        query = {key: str(value) for key, value in (parameters or {}).items() if value is not None}
-        return self._request("GET", path, answer, query, None)
+        parameters = {} if query is None else _parameters(query)
+        return self._request("GET", path, answer, parameters, None)
 
     def post(self, path: str, answer: type[T], message: Request) -> T:
         """Send a message and return the answer.
@@ -91,7 +90,12 @@ class Transport:
         return self._request("POST", path, answer, {}, msgspec.json.encode(message))
 
     def _request(
-        self, method: str, path: str, answer: type[T], query: dict[str, str], body: bytes | None
+        self,
+        method: str,
+        path: str,
+        answer: type[T],
+        parameters: dict[str, str],
+        body: bytes | None,
     ) -> T:
         headers = {"Accept": "application/json"}
         if body is not None:
@@ -100,7 +104,7 @@ class Transport:
             response = self._session.request(
                 method,
                 self.url + path,
-                params=query,
+                params=parameters,
                 data=body,
                 headers=headers,
                 auth=self._authentication,
@@ -138,6 +142,19 @@ class _Bearer(AuthBase):
         if self._token is not None:
             request.headers["Authorization"] = f"Bearer {self._token}"
         return request
+
+
+def _parameters(query: Request) -> dict[str, str]:
+    """Query parameters: lists with commas, truth values in lower case."""
+    parameters = {}
+    for name, value in msgspec.structs.asdict(query).items():
+        if isinstance(value, bool):
+            parameters[name] = str(value).lower()
+        elif isinstance(value, list):
+            parameters[name] = ",".join(value)
+        elif value is not None:
+            parameters[name] = str(value)
+    return parameters
 
 
 def _retrying_session(retries: int, backoff: float) -> requests.Session:

@@ -1,19 +1,21 @@
 """Results as messages, the same for the HTTP interface and the command line."""
 
-from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
+import msgspec
 import numpy as np
 from halftruth_shared import Survey
 from halftruth_shared.messages import (
     CountedReport,
     CountsResult,
+    ItemsetsQuery,
     ItemsetsResult,
+    RulesQuery,
     RulesResult,
-    Selection,
     TableCell,
+    TableQuery,
     TableResult,
-    Target,
 )
 
 from .estimate import Counts, Estimator
@@ -21,85 +23,37 @@ from .estimate.bounds import optional
 
 
 def itemsets_result(
-    survey: Survey,
-    counts: Counts,
-    as_of: datetime,
-    *,
-    min_support: float,
-    max_length: int | None = None,
-    confidence: float = 0.95,
-    select: Selection = "estimate",
-    target: Target = "population",
+    survey: Survey, counts: Counts, as_of: datetime, query: ItemsetsQuery
 ) -> ItemsetsResult:
     """Itemsets as :meth:`Estimator.itemsets` gives them."""
-    itemsets = Estimator(survey, counts).itemsets(
-        min_support, max_length, confidence, select, target
-    )
+    itemsets = Estimator(survey, counts).itemsets(**msgspec.structs.asdict(query))
     return ItemsetsResult(
-        survey=survey.id,
-        digest=survey.digest,
-        reports=counts.reports,
-        as_of=as_of,
-        min_support=min_support,
-        confidence=confidence,
-        target=target,
-        select=select,
+        **_origin(survey, counts, as_of),
+        query=query,
         precision=list(itemsets.precision),
         itemsets=list(itemsets),
     )
 
 
-def rules_result(
-    survey: Survey,
-    counts: Counts,
-    as_of: datetime,
-    *,
-    min_support: float,
-    min_confidence: float,
-    max_length: int | None = None,
-    confidence: float = 0.95,
-    select: Selection = "estimate",
-    target: Target = "population",
-) -> RulesResult:
+def rules_result(survey: Survey, counts: Counts, as_of: datetime, query: RulesQuery) -> RulesResult:
     """Rules as :meth:`Estimator.rules` gives them."""
-    rules = Estimator(survey, counts).rules(
-        min_support, min_confidence, max_length, confidence, select, target
-    )
-    return RulesResult(
-        survey=survey.id,
-        digest=survey.digest,
-        reports=counts.reports,
-        as_of=as_of,
-        min_support=min_support,
-        min_confidence=min_confidence,
-        confidence=confidence,
-        target=target,
-        rules=list(rules),
-    )
+    rules = Estimator(survey, counts).rules(**msgspec.structs.asdict(query))
+    return RulesResult(**_origin(survey, counts, as_of), query=query, rules=list(rules))
 
 
-def table_result(
-    survey: Survey,
-    counts: Counts,
-    as_of: datetime,
-    *,
-    attributes: Sequence[str],
-    confidence: float = 0.95,
-    target: Target = "population",
-    covariance: bool = False,
-) -> TableResult:
+def table_result(survey: Survey, counts: Counts, as_of: datetime, query: TableQuery) -> TableResult:
     """A table as :meth:`Estimator.table` gives it, cells in row-major order."""
-    table = Estimator(survey, counts).table(attributes)
-    lower, upper = table.interval(confidence, target)
-    error = np.sqrt(table.variance(target))
+    table = Estimator(survey, counts).table(query.attributes)
+    lower, upper = table.interval(query.confidence, query.target)
+    error = np.sqrt(table.variance(query.target))
     categories = [
-        survey.schema.attributes[j].categories for j in survey.schema.positions(attributes)
+        survey.schema.attributes[j].categories for j in survey.schema.positions(query.attributes)
     ]
     cells = [
         TableCell(
             values={
                 name: known[code]
-                for name, known, code in zip(attributes, categories, cell, strict=True)
+                for name, known, code in zip(query.attributes, categories, cell, strict=True)
             },
             support=float(table.support[cell]),
             standard_error=optional(float(error[cell])),
@@ -107,28 +61,20 @@ def table_result(
         )
         for cell in np.ndindex(table.support.shape)
     ]
-    matrix = table.covariance(target).tolist() if covariance and counts.reports > 1 else None
+    wanted = query.covariance and counts.reports > 1
     return TableResult(
-        survey=survey.id,
-        digest=survey.digest,
-        reports=counts.reports,
-        as_of=as_of,
-        attributes=list(attributes),
-        confidence=confidence,
-        target=target,
+        **_origin(survey, counts, as_of),
+        query=query,
         condition_number=table.channel.condition_number,
         cells=cells,
-        covariance=matrix,
+        covariance=table.covariance(query.target).tolist() if wanted else None,
     )
 
 
 def counts_result(survey: Survey, counts: Counts, as_of: datetime) -> CountsResult:
     """Counts of perturbed reports."""
     return CountsResult(
-        survey=survey.id,
-        digest=survey.digest,
-        reports=counts.reports,
-        as_of=as_of,
+        **_origin(survey, counts, as_of),
         columns=list(counts.names),
         shape=list(counts.shape),
         cells=[
@@ -136,3 +82,13 @@ def counts_result(survey: Survey, counts: Counts, as_of: datetime) -> CountsResu
             for values, count in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
         ],
     )
+
+
+def _origin(survey: Survey, counts: Counts, as_of: datetime) -> dict[str, Any]:
+    """Fields of every result that say where it comes from."""
+    return {
+        "survey": survey.id,
+        "digest": survey.digest,
+        "reports": counts.reports,
+        "as_of": as_of,
+    }

@@ -5,8 +5,9 @@ fields in what a client sends and whole kinds of wrong values (``true`` or ``1.0
 quantity that is undefined is null.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Any, ClassVar, Literal
 from uuid import UUID
 
 import msgspec
@@ -24,6 +25,31 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of what a client sends; a field nobody knows is an error."""
+
+
+class ItemsetsQuery(Request, frozen=True, kw_only=True):
+    """Which itemsets an analyst asks for; see ``Estimator.itemsets``."""
+
+    min_support: float
+    max_length: int | None = None
+    confidence: float = 0.95
+    select: Selection = "estimate"
+    target: Target = "population"
+
+
+class RulesQuery(ItemsetsQuery, frozen=True, kw_only=True):
+    """Which rules an analyst asks for; see ``Estimator.rules``."""
+
+    min_confidence: float
+
+
+class TableQuery(Request, frozen=True, kw_only=True):
+    """Which table an analyst asks for, and whether with the covariance of its cells."""
+
+    attributes: list[str]
+    confidence: float = 0.95
+    target: Target = "population"
+    covariance: bool = False
 
 
 class Report(Request, frozen=True, kw_only=True):
@@ -106,12 +132,31 @@ class ItemsetEstimate(Message, frozen=True, kw_only=True):
 class ItemsetsResult(Result, frozen=True, kw_only=True):
     """Itemsets, shortest first and most frequent first within a length."""
 
-    min_support: float
-    confidence: float
-    target: Target
-    select: Selection
+    columns: ClassVar[tuple[str, ...]] = (
+        "itemset",
+        "length",
+        "support",
+        "standard_error",
+        "lower",
+        "upper",
+        "decision",
+    )
+
+    query: ItemsetsQuery
     precision: list[Precision]
     itemsets: list[ItemsetEstimate]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each itemset, its items as a dict."""
+        for itemset in self.itemsets:
+            yield (
+                itemset.items,
+                len(itemset.items),
+                itemset.support,
+                itemset.standard_error,
+                *_ends(itemset.interval),
+                itemset.decision,
+            )
 
 
 class RuleEstimate(Message, frozen=True, kw_only=True):
@@ -135,11 +180,37 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
 class RulesResult(Result, frozen=True, kw_only=True):
     """Rules, most confident first."""
 
-    min_support: float
-    min_confidence: float
-    confidence: float
-    target: Target
+    columns: ClassVar[tuple[str, ...]] = (
+        "antecedent",
+        "consequent",
+        "support",
+        "support_standard_error",
+        "support_lower",
+        "support_upper",
+        "confidence",
+        "confidence_mean",
+        "confidence_standard_error",
+        "confidence_lower",
+        "confidence_upper",
+    )
+
+    query: RulesQuery
     rules: list[RuleEstimate]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each rule, its two sides as dicts."""
+        for rule in self.rules:
+            yield (
+                rule.antecedent,
+                rule.consequent,
+                rule.support,
+                rule.support_standard_error,
+                *_ends(rule.support_interval),
+                rule.confidence,
+                rule.confidence_mean,
+                rule.confidence_standard_error,
+                *_ends(rule.confidence_interval),
+            )
 
 
 class TableCell(Message, frozen=True, kw_only=True):
@@ -154,12 +225,20 @@ class TableCell(Message, frozen=True, kw_only=True):
 class TableResult(Result, frozen=True, kw_only=True):
     """A reconstructed table, cells in row-major order."""
 
-    attributes: list[str]
-    confidence: float
-    target: Target
+    query: TableQuery
     condition_number: float
     cells: list[TableCell]
     covariance: list[list[float]] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The attributes, then the numbers of a cell."""
+        return (*self.query.attributes, "support", "standard_error", "lower", "upper")
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each cell."""
+        for cell in self.cells:
+            yield (*cell.values.values(), cell.support, cell.standard_error, *_ends(cell.interval))
 
 
 class CountedReport(Message, frozen=True, kw_only=True):
@@ -186,3 +265,7 @@ class Problem(Message, frozen=True, kw_only=True):
     detail: str
     field: str | None = None
     report: int | None = None
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else interval

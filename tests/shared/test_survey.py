@@ -187,16 +187,15 @@ def test_how_a_survey_is_written_does_not_change_its_digest(text):
     assert Survey.from_toml(text) == expected
 
 
-def test_a_breach_means_the_same_to_every_mechanism_that_takes_a_gamma():
-    for kind, more in [
-        ("randomized-gamma-diagonal", '\nalpha = "1/4"'),
-        ("randomized-response", ""),
-    ]:
-        digests = {
-            Survey.from_toml(toml(f'kind = "{kind}"\n{level}{more}')).digest
-            for level in ('gamma = "19"', 'breach = ["0.05", "0.5"]', "gamma = 19")
-        }
-        assert len(digests) == 1
+@pytest.mark.parametrize(
+    ("kind", "more"), [("randomized-gamma-diagonal", 'alpha = "1/4"'), ("randomized-response", "")]
+)
+def test_a_breach_means_the_same_to_every_mechanism_that_takes_a_gamma(kind, more):
+    digests = {
+        Survey.from_toml(toml(f'kind = "{kind}"\n{level}\n{more}')).digest
+        for level in ('gamma = "19"', 'breach = ["0.05", "0.5"]', "gamma = 19")
+    }
+    assert len(digests) == 1
 
 
 def test_a_symmetric_budget_is_published_as_probabilities():
@@ -212,9 +211,9 @@ OTHER = {
     "a blank in the title": ("Health at", "Health  at"),
     "description": ("\ntitle", '\ndescription = "Who asks"\ntitle'),
     "gamma": ('"19"', '"19.000000001"'),
-    "kind": ('gamma = "19"', 'gamma = "19"\nalpha = "0"'),
+    "kind": ('"gamma-diagonal"', '"randomized-gamma-diagonal"\nalpha = "0"'),
     "attribute name": ('"smoker"', '"smokes"'),
-    "a category": ('"yes"]\ni', '"yes "]\ni'),
+    "a category": ('"<30"', '"<29"'),
     "order of categories": ('["no", "yes"]', '["yes", "no"]'),
     "one category more": ('["no", "yes"]', '["no", "yes", "once"]'),
     "items": ('items = ["yes"]', 'items = ["no"]'),
@@ -230,10 +229,6 @@ def test_any_change_of_content_changes_the_digest(change):
     text = toml()
     changed = text.replace(*change)
     assert changed != text
-    if "alpha" in changed:
-        changed = changed.replace('"gamma-diagonal"', '"randomized-gamma-diagonal"')
-    changed = changed.replace('"yes "', '"yes!"').replace('items = ["yes"]\nlabel', (
-        'items = ["yes!"]\nlabel' if '"yes "' in changed else 'items = ["yes"]\nlabel'))  # fmt: skip
     assert Survey.from_toml(changed).digest != Survey.from_toml(text).digest
 
 
@@ -258,7 +253,7 @@ REFUSED = {
     "twice the same key": (with_line('id = "x"'), SurveyError, "not valid TOML"),
     "JSON": ('{"id": "x"}', SurveyError, "not valid TOML"),
     "a control character": (toml().replace("at work", "at\0work"), SurveyError, "not valid TOML"),
-    "a lone surrogate escape": (toml().replace("at work", "\\ud800"), SurveyError, "not valid TOML"),
+    "a lone surrogate": (toml().replace("at work", "\\ud800"), SurveyError, "not valid TOML"),
     "unknown field": (with_line("color = 1"), SurveyError, "`color`"),
     "unknown field of the mechanism": (with_line("color = 1", "mechanism"), SurveyError, "`color`"),
     "unknown field of an attribute": (with_line("color = 1", "attribute"), SurveyError, "`color`"),
@@ -425,6 +420,41 @@ def test_the_mechanism_of_a_file_is_the_one_it_describes():
     assert survey.mechanism.keep == {"smoker": Fraction(9, 10), "age": Fraction(1)}
     assert survey.schema.attributes[0].items == ("yes",)
     assert not survey.schema.attributes[1].sensitive
+
+
+@pytest.mark.xfail(strict=True, reason="what is published may have more digits than is read")
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
+def test_a_survey_that_can_be_published_can_be_read(kind):
+    # Both probabilities have 39 digits, so that γ has nearly 80.
+    breach = 'breach = ["0.012345678912345678912345678912345678913", "0.5%s3"]' % ("7" * 37)
+    attributes = '[[attributes]]\nname = "a"\ncategories = ["x", "y"]'
+    survey = Survey.from_toml(toml(f'kind = "{kind}"\n{breach}', attributes=attributes))
+    assert Survey.from_json(survey.canonical_json) == survey
+
+
+@pytest.mark.xfail(strict=True, reason="errors of the reader itself are let through")
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (Survey.from_toml, f"id = {'1' * 5000}"),
+        (Survey.from_toml, f"id = {'[' * 100_000}"),
+        (Survey.from_json, '{"id": "\ud800"}'),
+    ],
+    ids=["long integer", "deep list", "lone surrogate"],
+)
+def test_hostile_text_is_refused_like_any_other(read, text, refused):
+    refused(SurveyError, lambda: read(text), mentions=["survey: "])
+
+
+@pytest.mark.xfail(strict=True, reason="names from outside are quoted as they are")
+@pytest.mark.parametrize("table", ["", "mechanism", "attribute"])
+def test_an_unknown_field_of_several_lines_is_refused_in_one(table, refused):
+    refused(SurveyError, lambda: Survey.from_toml(with_line('"a\\nb" = 1', table)))
+
+
+@pytest.mark.xfail(strict=True, reason="the message names the wrong kind only")
+def test_an_unknown_kind_is_refused_with_the_known_ones(refused):
+    refused(SurveyError, lambda: Survey.from_toml(toml('kind = "coin"')), mentions=list(MECHANISMS))
 
 
 def test_every_error_is_of_one_family():

@@ -1,8 +1,13 @@
 """What analysts may ask: estimates with their bounds."""
 
+from datetime import datetime
+
 from flask import Blueprint, Response
+from halftruth_shared import Survey
+from halftruth_shared.messages import ItemsetsQuery, RulesQuery, TableQuery
 
 from .. import results
+from ..estimate import Counts
 from . import parameters
 from .context import answer, collector, require
 
@@ -18,65 +23,28 @@ def only_analysts() -> None:
 @blueprint.get("/itemsets")
 def get_itemsets(survey_id: str) -> Response:
     """Itemsets whose support reaches a threshold."""
-    parameters.known("min_support", "max_length", "confidence", "select", "target")
-    stored, counts, as_of = collector().store.reports.counts(survey_id)
-    return answer(
-        results.itemsets_result(
-            stored.survey(),
-            counts,
-            as_of,
-            min_support=parameters.number("min_support"),
-            max_length=parameters.optional_integer("max_length"),
-            confidence=parameters.number("confidence", 0.95),
-            select=parameters.selection(),
-            target=parameters.target(),
-        )
-    )
+    return answer(results.itemsets_result(*_counts(survey_id), parameters.query(ItemsetsQuery)))
 
 
 @blueprint.get("/rules")
 def get_rules(survey_id: str) -> Response:
     """Rules between those itemsets."""
-    parameters.known(
-        "min_support", "min_confidence", "max_length", "confidence", "select", "target"
-    )
-    stored, counts, as_of = collector().store.reports.counts(survey_id)
-    return answer(
-        results.rules_result(
-            stored.survey(),
-            counts,
-            as_of,
-            min_support=parameters.number("min_support"),
-            min_confidence=parameters.number("min_confidence"),
-            max_length=parameters.optional_integer("max_length"),
-            confidence=parameters.number("confidence", 0.95),
-            select=parameters.selection(),
-            target=parameters.target(),
-        )
-    )
+    return answer(results.rules_result(*_counts(survey_id), parameters.query(RulesQuery)))
 
 
 @blueprint.get("/table")
 def get_table(survey_id: str) -> Response:
     """Reconstructed table of some attributes."""
-    parameters.known("attributes", "confidence", "target", "covariance")
-    stored, counts, as_of = collector().store.reports.counts(survey_id)
-    return answer(
-        results.table_result(
-            stored.survey(),
-            counts,
-            as_of,
-            attributes=parameters.attributes(),
-            confidence=parameters.number("confidence", 0.95),
-            target=parameters.target(),
-            covariance=parameters.flag("covariance"),
-        )
-    )
+    return answer(results.table_result(*_counts(survey_id), parameters.query(TableQuery)))
 
 
 @blueprint.get("/counts")
 def get_counts(survey_id: str) -> Response:
     """Counts of perturbed reports, from which all else is computed."""
-    parameters.known()
+    parameters.none()
+    return answer(results.counts_result(*_counts(survey_id)))
+
+
+def _counts(survey_id: str) -> tuple[Survey, Counts, datetime]:
     stored, counts, as_of = collector().store.reports.counts(survey_id)
-    return answer(results.counts_result(stored.survey(), counts, as_of))
+    return stored.survey(), counts, as_of

@@ -22,7 +22,7 @@ def only_operators() -> None:
 @blueprint.post("")
 def publish_survey() -> Response:
     """Publish the survey of the body, in the shape of a survey file."""
-    parameters.known()
+    parameters.none()
     survey = Survey.from_document(parameters.body(SurveyDocument))
     surveys = collector().store.surveys
     surveys.publish(survey)
@@ -32,7 +32,7 @@ def publish_survey() -> Response:
 @blueprint.post("/<survey_id>/close")
 def close_survey(survey_id: str) -> Response:
     """Take no more reports."""
-    parameters.known()
+    parameters.none()
     surveys = collector().store.surveys
     surveys.close(survey_id)
     return answer(_published(surveys.get(survey_id)))

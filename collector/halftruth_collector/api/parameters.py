@@ -1,103 +1,73 @@
 """Query parameters and bodies, read strictly."""
 
-import math
 import re
-from typing import TypeVar, cast, get_args
+from typing import TypeVar, get_args
 
 import msgspec
 from flask import request
 from halftruth_shared import ParameterError, ReportError
-from halftruth_shared.messages import ReportBatch, Selection, Target
+from halftruth_shared.messages import ReportBatch, Request
 
 from ..errors import MalformedRequest, TooManyReports
 
 _REPORT_PATH = re.compile(r"`\$\.reports\[(\d+)\](\.values\[(\d+)\]|\.\w+)?")
 
 T = TypeVar("T")
+Q = TypeVar("Q", bound=Request)
+
+#: What is accepted, in words, by the type of a query parameter.
+_KINDS: dict[object, str] = {
+    float: "a number, such as 0.05",
+    int | None: "an integer",
+    bool: "true or false",
+    list[str]: "names of attributes with commas between them",
+}
 
 
-def known(*names: str) -> None:
-    """Refuse parameters other than these, so that a misspelt one is not silently ignored.
+def none() -> None:
+    """Refuse every query parameter, so that a misspelt one is not silently ignored.
 
     Raises
     ------
     ParameterError
     """
-    for name in request.args:
-        if name not in names:
-            accepted = f"expected one of: {', '.join(names)}" if names else "expected none"
+    query(Request)
+
+
+def query(kind: type[Q]) -> Q:
+    """The query parameters as a message.
+
+    Raises
+    ------
+    ParameterError
+        If one is unknown, missing, given twice or not of its kind.
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    given: dict[str, object] = {}
+    for name, texts in request.args.lists():
+        if name not in fields:
+            accepted = f"expected one of: {', '.join(fields)}" if fields else "expected none"
             raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)
-        if len(request.args.getlist(name)) > 1:
+        if len(texts) > 1:
             raise ParameterError(f"{name}: expected once", field=name)
-
-
-def number(name: str, default: float | None = None) -> float:
-    """A finite number; a parameter without default must be given.
-
-    Raises
-    ------
-    ParameterError
-    """
-    text = request.args.get(name)
-    if text is None and default is not None:
-        return default
+        is_list = fields[name].type == list[str]
+        given[name] = [part for part in texts[0].split(",") if part] if is_list else texts[0]
+    for name, field in fields.items():
+        if field.required and name not in given:
+            raise ParameterError(f"{name}: expected {_kind(field.type)}", field=name)
     try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ParameterError(f"{name}: expected a number, such as 0.05", field=name)
-    return value
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        name = str(error).partition("`$.")[2].rstrip("`")
+        raise ParameterError(f"{name}: expected {_kind(fields[name].type)}", field=name) from None
 
 
-def optional_integer(name: str) -> int | None:
-    """An integer, None where it is not given.
-
-    Raises
-    ------
-    ParameterError
-    """
-    text = request.args.get(name)
-    if text is None:
-        return None
-    if not re.fullmatch(r"-?[0-9]{1,9}", text):
-        raise ParameterError(f"{name}: expected an integer", field=name)
-    return int(text)
-
-
-def flag(name: str) -> bool:
-    """``true`` or ``false``, false where it is not given.
-
-    Raises
-    ------
-    ParameterError
-    """
-    text = request.args.get(name, "false")
-    if text not in ("true", "false"):
-        raise ParameterError(f"{name}: expected true or false", field=name)
-    return text == "true"
-
-
-def selection() -> Selection:
-    """What must reach the threshold."""
-    return cast(Selection, _choice("select", get_args(Selection)))
-
-
-def target() -> Target:
-    """Whom the estimates are about."""
-    return cast(Target, _choice("target", get_args(Target)))
-
-
-def _choice(name: str, accepted: tuple[str, ...]) -> str:
-    text = request.args.get(name, accepted[0])
-    if text not in accepted:
-        raise ParameterError(f"{name}: expected one of: {', '.join(accepted)}", field=name)
-    return text
-
-
-def attributes() -> list[str]:
-    """Attribute names with commas between them; none is left to the schema to refuse."""
-    return [name for name in request.args.get("attributes", "").split(",") if name]
+def _kind(annotation: object) -> str:
+    """What a parameter of this type is, in words."""
+    choices = get_args(annotation)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return f"one of: {', '.join(choices)}"
+    return _KINDS.get(annotation, "another value")
 
 
 def body(kind: type[T]) -> T:

@@ -2,14 +2,21 @@
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import wraps
 from typing import Any
 
 import click
 import msgspec
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import Interval, Items, Message
+from halftruth_shared.messages import (
+    Interval,
+    Items,
+    ItemsetsResult,
+    RulesResult,
+    TableResult,
+)
 from tabulate import tabulate
 
 
@@ -21,35 +28,29 @@ class Format(StrEnum):
     CSV = "csv"
 
 
-def format_options(command: Any) -> Any:
-    """Add ``--json`` and ``--csv``."""
-    command = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json`` and ``--csv``; the command gets the choice as `form`."""
+
+    @wraps(command)
+    def with_form(*args: Any, as_json: bool, as_csv: bool, **kwargs: Any) -> Any:
+        if as_json and as_csv:
+            raise ParameterError("--json, --csv: expected one of them", field="json")
+        form = Format.JSON if as_json else Format.CSV if as_csv else Format.TEXT
+        return command(*args, form=form, **kwargs)
+
+    with_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(with_form)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_csv)
 
 
-def chosen_format(*, as_json: bool, as_csv: bool) -> Format:
-    """The format asked for.
-
-    Raises
-    ------
-    ParameterError
-        If both are.
-    """
-    if as_json and as_csv:
-        raise ParameterError("--json, --csv: expected one of them", field="json")
-    return Format.JSON if as_json else Format.CSV if as_csv else Format.TEXT
-
-
-def print_json(message: Message) -> None:
-    """Print a message as JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(message), indent=2).decode())
-
-
-def print_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows as CSV; what is undefined is empty."""
+def print_result(result: ItemsetsResult | RulesResult | TableResult, form: Format) -> None:
+    """Print a result for programs, as JSON or CSV; what is undefined is null or empty."""
+    if form is Format.JSON:
+        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+        return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerow(result.columns)
+    for row in result.rows():
+        writer.writerow([words(value) if isinstance(value, dict) else value for value in row])
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -70,8 +71,3 @@ def between(interval: Interval | None) -> str:
 def words(items: Items) -> str:
     """An itemset in words."""
     return ", ".join(f"{name}={category}" for name, category in items.items())
-
-
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """The two ends of an interval, for CSV."""
-    return (None, None) if interval is None else interval

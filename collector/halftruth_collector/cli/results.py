@@ -1,31 +1,33 @@
 """``halftruth itemsets``, ``rules`` and ``table``: results from a database or a collector."""
 
 from collections.abc import Callable
-from typing import Any, get_args
+from datetime import datetime
+from typing import Any, TypeVar, get_args
 
 import click
 from halftruth_client import Analyst
-from halftruth_shared import ParameterError
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.messages import (
+    ItemsetsQuery,
     ItemsetsResult,
+    RulesQuery,
     RulesResult,
     Selection,
+    TableQuery,
     TableResult,
     Target,
 )
 
 from .. import results
+from ..estimate import Counts
 from ..store import Store
 from . import options
 from .output import (
     Format,
     between,
-    chosen_format,
-    ends,
     format_options,
     percent,
-    print_csv,
-    print_json,
+    print_result,
     print_table,
     words,
 )
@@ -69,12 +71,28 @@ def _mining(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _analyst(url: str, token: str | None) -> Analyst:
+Q = TypeVar("Q", ItemsetsQuery, RulesQuery, TableQuery)
+R = TypeVar("R", ItemsetsResult, RulesResult, TableResult)
+
+
+def _result(
+    survey: str,
+    database: str,
+    url: str | None,
+    token: str | None,
+    there: Callable[[Analyst], R],
+    here: Callable[[Survey, Counts, datetime, Q], R],
+    query: Q,
+) -> R:
+    """A result from the collector at an address, or from the counts of a database."""
+    if url is None:
+        stored, counts, as_of = Store(database).reports.counts(survey)
+        return here(stored.survey(), counts, as_of, query)
     if token is None:
         raise ParameterError(
             "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"
         )
-    return Analyst(url, token)
+    return there(Analyst(url, token))
 
 
 @click.command()
@@ -83,54 +101,37 @@ def _analyst(url: str, token: str | None) -> Analyst:
 @_bounds
 @format_options
 def itemsets(
-    survey: str,
-    database: str,
-    url: str | None,
-    token: str | None,
-    as_json: bool,
-    as_csv: bool,
-    **parameters: Any,
+    survey: str, database: str, url: str | None, token: str | None, form: Format, **options: Any
 ) -> None:
     """Frequent itemsets of SURVEY, each with its bounds."""
-    form = chosen_format(as_json=as_json, as_csv=as_csv)
-    if url is not None:
-        result: ItemsetsResult = _analyst(url, token).itemsets(survey, **parameters)
-    else:
-        stored, counts, as_of = Store(database).reports.counts(survey)
-        result = results.itemsets_result(stored.survey(), counts, as_of, **parameters)
-    if form is Format.JSON:
-        print_json(result)
-    elif form is Format.CSV:
-        print_csv(
-            ["itemset", "length", "support", "standard_error", "lower", "upper", "decision"],
+    query = ItemsetsQuery(**options)
+    result = _result(
+        survey,
+        database,
+        url,
+        token,
+        lambda analyst: analyst.itemsets(survey, **options),
+        results.itemsets_result,
+        query,
+    )
+    if form is not Format.TEXT:
+        print_result(result, form)
+        return
+    click.echo(f"{result.reports} reports")
+    print_table(
+        ["itemset", "support", f"{query.confidence:.0%} interval", "decision"],
+        [
             [
-                [
-                    words(itemset.items),
-                    len(itemset.items),
-                    itemset.support,
-                    itemset.standard_error,
-                    *ends(itemset.interval),
-                    itemset.decision,
-                ]
-                for itemset in result.itemsets
-            ],
-        )
-    else:
-        click.echo(f"{result.reports} reports")
-        print_table(
-            ["itemset", "support", f"{result.confidence:.0%} interval", "decision"],
-            [
-                [
-                    words(itemset.items),
-                    percent(itemset.support),
-                    between(itemset.interval),
-                    itemset.decision,
-                ]
-                for itemset in result.itemsets
-            ],
-        )
-        for precision in result.precision:
-            click.echo(f"length {precision.length}: {precision.verdict}")
+                words(itemset.items),
+                percent(itemset.support),
+                between(itemset.interval),
+                itemset.decision,
+            ]
+            for itemset in result.itemsets
+        ],
+    )
+    for precision in result.precision:
+        click.echo(f"length {precision.length}: {precision.verdict}")
 
 
 @click.command()
@@ -140,76 +141,44 @@ def itemsets(
 @_bounds
 @format_options
 def rules(
-    survey: str,
-    database: str,
-    url: str | None,
-    token: str | None,
-    as_json: bool,
-    as_csv: bool,
-    **parameters: Any,
+    survey: str, database: str, url: str | None, token: str | None, form: Format, **options: Any
 ) -> None:
     """Association rules of SURVEY, each with bounds on support and confidence."""
-    form = chosen_format(as_json=as_json, as_csv=as_csv)
-    if url is not None:
-        result: RulesResult = _analyst(url, token).rules(survey, **parameters)
-    else:
-        stored, counts, as_of = Store(database).reports.counts(survey)
-        result = results.rules_result(stored.survey(), counts, as_of, **parameters)
-    if form is Format.JSON:
-        print_json(result)
-    elif form is Format.CSV:
-        print_csv(
+    query = RulesQuery(**options)
+    result = _result(
+        survey,
+        database,
+        url,
+        token,
+        lambda analyst: analyst.rules(survey, **options),
+        results.rules_result,
+        query,
+    )
+    if form is not Format.TEXT:
+        print_result(result, form)
+        return
+    click.echo(f"{result.reports} reports")
+    print_table(
+        [
+            "antecedent",
+            "consequent",
+            "support",
+            f"{query.confidence:.0%} interval",
+            "confidence",
+            f"{query.confidence:.0%} Chebyshev interval",
+        ],
+        [
             [
-                "antecedent",
-                "consequent",
-                "support",
-                "support_standard_error",
-                "support_lower",
-                "support_upper",
-                "confidence",
-                "confidence_mean",
-                "confidence_standard_error",
-                "confidence_lower",
-                "confidence_upper",
-            ],
-            [
-                [
-                    words(rule.antecedent),
-                    words(rule.consequent),
-                    rule.support,
-                    rule.support_standard_error,
-                    *ends(rule.support_interval),
-                    rule.confidence,
-                    rule.confidence_mean,
-                    rule.confidence_standard_error,
-                    *ends(rule.confidence_interval),
-                ]
-                for rule in result.rules
-            ],
-        )
-    else:
-        click.echo(f"{result.reports} reports")
-        print_table(
-            [
-                "antecedent",
-                "consequent",
-                "support",
-                f"{result.confidence:.0%} interval",
-                "confidence",
-                f"{result.confidence:.0%} Chebyshev interval",
-            ],
-            [
-                [
-                    words(rule.antecedent),
-                    words(rule.consequent),
-                    percent(rule.support),
-                    between(rule.support_interval),
-                    percent(rule.confidence),
-                    between(rule.confidence_interval),
-                ]
-                for rule in result.rules
-            ],
-        )
+                words(rule.antecedent),
+                words(rule.consequent),
+                percent(rule.support),
+                between(rule.support_interval),
+                percent(rule.confidence),
+                between(rule.confidence_interval),
+            ]
+            for rule in result.rules
+        ],
+    )
 
 
 @click.command()
@@ -222,37 +191,30 @@ def table(
     database: str,
     url: str | None,
     token: str | None,
+    form: Format,
     attributes: str,
-    as_json: bool,
-    as_csv: bool,
-    **parameters: Any,
+    **options: Any,
 ) -> None:
     """Reconstructed table of some attributes of SURVEY, each cell with its bounds."""
-    form = chosen_format(as_json=as_json, as_csv=as_csv)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    if url is not None:
-        result: TableResult = _analyst(url, token).table(survey, names, **parameters)
-    else:
-        stored, counts, as_of = Store(database).reports.counts(survey)
-        result = results.table_result(
-            stored.survey(), counts, as_of, attributes=names, **parameters
-        )
-    if form is Format.JSON:
-        print_json(result)
-    elif form is Format.CSV:
-        print_csv(
-            [*result.attributes, "support", "standard_error", "lower", "upper"],
-            [
-                [*cell.values.values(), cell.support, cell.standard_error, *ends(cell.interval)]
-                for cell in result.cells
-            ],
-        )
-    else:
-        click.echo(f"{result.reports} reports")
-        print_table(
-            [*result.attributes, "support", f"{result.confidence:.0%} interval"],
-            [
-                [*cell.values.values(), percent(cell.support), between(cell.interval)]
-                for cell in result.cells
-            ],
-        )
+    query = TableQuery(attributes=names, **options)
+    result = _result(
+        survey,
+        database,
+        url,
+        token,
+        lambda analyst: analyst.table(survey, names, **options),
+        results.table_result,
+        query,
+    )
+    if form is not Format.TEXT:
+        print_result(result, form)
+        return
+    click.echo(f"{result.reports} reports")
+    print_table(
+        [*names, "support", f"{query.confidence:.0%} interval"],
+        [
+            [*cell.values.values(), percent(cell.support), between(cell.interval)]
+            for cell in result.cells
+        ],
+    )

@@ -28,12 +28,12 @@ def some_reports(shape, count, seed):
     return reports
 
 
-@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS)
+@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS, scope="module")
 def shape(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def schema(make_schema, shape):
     return make_schema(shape)
 
