@@ -17,7 +17,7 @@ from halftruth_shared.messages import (
     Target,
 )
 
-from .transport import Transport
+from .transport import Transport, survey_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ class Analyst:
             select=select,
             target=target,
         )
-        return self._transport.get(f"/v1/surveys/{survey}/itemsets", Itemsets, query)
+        return self._transport.get(survey_path(survey, "itemsets"), Itemsets, query)
 
     def rules(
         self,
@@ -161,7 +161,7 @@ class Analyst:
             select=select,
             target=target,
         )
-        return self._transport.get(f"/v1/surveys/{survey}/rules", Rules, query)
+        return self._transport.get(survey_path(survey, "rules"), Rules, query)
 
     def table(
         self,
@@ -190,7 +190,7 @@ class Analyst:
             target=target,
             covariance=covariance,
         )
-        return self._transport.get(f"/v1/surveys/{survey}/table", Table, query)
+        return self._transport.get(survey_path(survey, "table"), Table, query)
 
     def counts(self, survey: str) -> Counts:
         """Counts of perturbed reports, from which every estimate can be computed offline.
@@ -199,7 +199,7 @@ class Analyst:
         ------
         RequestRefused, CollectorUnavailable
         """
-        return self._transport.get(f"/v1/surveys/{survey}/counts", Counts)
+        return self._transport.get(survey_path(survey, "counts"), Counts)
 
 
 def _frame(result: ItemsetsResult | RulesResult | TableResult) -> "pd.DataFrame":

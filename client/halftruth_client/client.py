@@ -1,6 +1,7 @@
 """The respondent's side: fetch a survey, perturb a record, send the report."""
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from halftruth_shared.rational import Rational, format_rational, parse_rational
 
 from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
 from .outbox import Outbox, StoredReport
-from .transport import Transport
+from .transport import Transport, survey_path
 
 #: Reports in one request.
 BATCH = 1_000
@@ -120,7 +121,7 @@ class Client:
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
         """
-        published = self._transport.get(f"/v1/surveys/{id}", PublishedSurvey)
+        published = self._transport.get(survey_path(id), PublishedSurvey)
         survey = Survey.from_json(published.survey)
         if survey.digest != published.digest or survey.id != id:
             raise SurveyRefused(
@@ -136,17 +137,17 @@ class Client:
             return
         amplification = survey.mechanism.amplification(survey.schema, self._unprotected)
         if amplification > self._max_gamma:
-            bare = [
+            schema, mechanism = survey.schema, survey.mechanism
+            revealed = [
                 name
-                for name in survey.schema.names
+                for name in schema.names
                 if name not in self._unprotected
-                and survey.mechanism.amplification(survey.schema, set(survey.schema.names) - {name})
-                > self._max_gamma
+                and mechanism.amplification(schema, set(schema.names) - {name}) == math.inf
             ]
-            too_much = f" (attribute '{bare[0]}' alone exceeds it)" if bare else ""
+            why = f"; a report can reveal '{revealed[0]}'" if revealed else ""
             raise SurveyRefused(
                 f"survey '{survey.id}': its amplification {float(amplification):.6g} exceeds"
-                f" max_gamma {format_rational(self._max_gamma)}{too_much}",
+                f" max_gamma {format_rational(self._max_gamma)}{why}",
                 field="max_gamma",
             )
         self._approved.add(survey.digest)
@@ -309,9 +310,8 @@ class Client:
             reports=[Report(id=report.id, values=list(report.values)) for report in reports],
         )
         try:
-            receipt = self._transport.post(
-                f"/v1/surveys/{reports[0].survey}/reports", Receipt, batch
-            )
+            path = survey_path(reports[0].survey, "reports")
+            receipt = self._transport.post(path, Receipt, batch)
         except RequestRefused as error:
             if self._outbox is not None and error.status in _FINAL:
                 self._outbox.settle(reports)

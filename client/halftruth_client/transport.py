@@ -1,7 +1,7 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 import requests
@@ -130,6 +130,11 @@ class Transport:
                 f"{self.url} answered something that no collector would; check the address",
                 status=response.status_code,
             ) from None
+
+
+def survey_path(survey: str, *rest: str) -> str:
+    """Path of a survey, or of something that belongs to it; an id cannot lead elsewhere."""
+    return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
 class _Bearer(AuthBase):

@@ -43,7 +43,7 @@ def test_a_survey_that_was_not_fetched_is_held_against_the_floor_too(live, surve
 def test_an_attribute_sent_as_it_is_is_refused_whatever_the_survey_says_of_it(live):
     bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
     live.store.surveys.publish(bare)
-    with pytest.raises(SurveyRefused, match="'place' alone exceeds it"):
+    with pytest.raises(SurveyRefused, match="a report can reveal 'place'"):
         Client(live.url, max_gamma="19").survey("place")
 
 
@@ -102,3 +102,10 @@ def test_an_address_is_a_web_address(url):
 def test_unprotected_is_a_list():
     with pytest.raises(ParameterError, match="unprotected"):
         Client("http://collector.test", max_gamma="19", unprotected="place")
+
+
+def test_an_id_cannot_lead_to_another_address(scripted):
+    session, adapter = scripted(404, {})
+    with pytest.raises(HalftruthError):
+        Client("http://collector.test", max_gamma="19", session=session).survey("../x?y")
+    assert adapter.asked[0].url == "http://collector.test/v1/surveys/..%2Fx%3Fy"
