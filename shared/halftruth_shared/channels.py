@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,21 @@ class Channel(ABC):
         -------
         ndarray, shape (…, *input_shape)
         """
+
+    def margin_moments(self, y: ArrayLike) -> tuple[Array, Array] | None:
+        """Reconstruct every margin of the table at once, where the structure allows.
+
+        Parameters
+        ----------
+        y : array_like, shape output_shape
+
+        Returns
+        -------
+        support, second_moment : ndarray, shape (d_1 + 1, …, d_k + 1)
+            What `solve` and `solve_squared` of each margin's own channel give; the last place
+            along an axis stands for the sum over it. None where there is no quick way.
+        """
+        return None
 
     def dense(self) -> Array:
         """A as a matrix of shape (outputs, inputs), cells in row-major order.
@@ -135,6 +150,15 @@ class UniformMixture(Channel):
         merged = c * math.prod(self._shape[axis] for axis in summed)
         return ((1 - merged) * y - c * margin + c * merged * total) / self._keep**2
 
+    def margin_moments(self, y: ArrayLike) -> tuple[Array, Array]:
+        # Each margin has the same p and a number of cells of its own (FRAPP eq. 40).
+        margins = _along_axes([_with_sum(_same)] * len(self._shape), y, self._shape)
+        shares = [np.append(np.full(size, 1 / size), 1.0) for size in self._shape]
+        spread: Array = self._spread * self._cells * reduce(np.multiply.outer, shares)
+        total = margins[(-1,) * margins.ndim]
+        support = (margins - spread * total) / self._keep
+        return support, ((1 - 2 * spread) * margins + spread**2 * total) / self._keep**2
+
 
 class Kronecker(Channel):
     """Independent channels side by side, A = A_1 ⊗ … ⊗ A_k, each on one axis of its own.
@@ -174,6 +198,26 @@ class Kronecker(Channel):
             for axis, factor in enumerate(self.factors)
         ]
         return _along_axes(steps, y, self.output_shape)
+
+    def margin_moments(self, y: ArrayLike) -> tuple[Array, Array]:
+        # Columns of an inverse sum to 1, so an axis that a margin leaves out is only summed.
+        first = [_with_sum(factor.solve) for factor in self.factors]
+        second = [_with_sum(factor.solve_squared) for factor in self.factors]
+        shape = self.output_shape
+        return _along_axes(first, y, shape), _along_axes(second, y, shape)
+
+
+def _same(table: Array) -> Array:
+    return table
+
+
+def _with_sum(step: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The step along the last axis, with the sum over that axis put behind it."""
+
+    def stepped(table: Array) -> Array:
+        return np.concatenate([step(table), table.sum(axis=-1, keepdims=True)], axis=-1)
+
+    return stepped
 
 
 def _along_axes(

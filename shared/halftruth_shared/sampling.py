@@ -38,16 +38,19 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
     -------
     ndarray of int64, shape (count,)
     """
-    # A word at or above the largest multiple of `outcomes` would favour small remainders.
-    limit = np.uint64(2**64 - 2**64 % outcomes - 1)
-    words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-    rejected = np.flatnonzero(words > limit)
+    # Words of 32 bits where they suffice: randomness is what takes the time.
+    width = 32 if outcomes <= 2**24 else 64
+    kind = np.dtype(f"u{width // 8}")
+    # A word above the largest multiple of `outcomes` would favour small remainders.
+    most = kind.type(2**width - 2**width % outcomes - 1)
+    words = np.frombuffer(os.urandom(kind.itemsize * count), dtype=kind)
+    rejected = np.flatnonzero(words > most)
     if rejected.size:
         words = words.copy()
     while rejected.size:
-        words[rejected] = np.frombuffer(os.urandom(8 * rejected.size), dtype=np.uint64)
-        rejected = rejected[words[rejected] > limit]
-    return (words % np.uint64(outcomes)).astype(np.int64)
+        words[rejected] = np.frombuffer(os.urandom(kind.itemsize * rejected.size), dtype=kind)
+        rejected = rejected[words[rejected] > most]
+    return np.asarray(words % kind.type(outcomes), dtype=np.int64)
 
 
 def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:

@@ -270,8 +270,8 @@ class Schema:
             raise RecordError(f"records: expected an array of shape (N, {len(self.shape)})")
         if array.dtype.kind not in "iu":
             raise RecordError("records: expected an array of integers")
-        outside = ((array < 0) | (array >= np.array(self.shape))).any(axis=0)
-        if outside.any():
+        if (array < 0).any() or (array >= np.array(self.shape)).any():
+            outside = ((array < 0) | (array >= np.array(self.shape))).any(axis=0)
             j = int(np.argmax(outside))
             raise RecordError(
                 f"attribute '{self.names[j]}': expected codes from 0 to {self.shape[j] - 1}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 #: Pairs of one run of ours and one of the peer's.
-REPETITIONS = 15
+REPETITIONS = 21
 
 Run = Callable[[], object]
 

@@ -15,7 +15,7 @@ from halftruth_shared import (
     UniformMixture,
 )
 
-BATCHES = [(), (1,), (4,), (2, 3)]
+BATCHES = [(), (1,), (2, 3)]
 
 
 def generator():
@@ -50,16 +50,14 @@ def subset_matrix(matrix, shape, order):
     return A
 
 
-def second_moments(matrix, shape, summed, y):
-    """Σ_v W[u,v] W̄[u,v] y[v], with W̄ summed over the cells that agree with u elsewhere."""
+def second_moments(matrix, shape, summed):
+    """W ∘ W̄ as a matrix, with W̄ summed over the cells that agree with u but in these axes."""
     W = np.linalg.inv(matrix)
     rest = [j for j in range(len(shape)) if j not in summed]
-    if rest:
-        M = marginalization(shape, rest)
-        agree = M.T @ M
-    else:
-        agree = np.ones_like(matrix)
-    return (W * (agree @ W)) @ y
+    if not rest:
+        return W * W.sum(axis=0)
+    M = marginalization(shape, rest)
+    return W * (M.T @ M @ W)
 
 
 def check_channel(channel, matrix, shape):
@@ -71,6 +69,8 @@ def check_channel(channel, matrix, shape):
     condition = np.linalg.cond(matrix)
     assert channel.condition_number == pytest.approx(condition, rel=1e-9)
     precision = 1e-13 * condition**2 + 1e-12
+    inverse = np.linalg.inv(matrix)
+    moments = {axes: second_moments(matrix, shape, axes) for axes in summed_subsets(len(shape))}
     for batch in BATCHES:
         flat = generator().uniform(-1, 3, size=(math.prod(batch), n))
         table = flat.reshape(*batch, *shape)
@@ -84,11 +84,10 @@ def check_channel(channel, matrix, shape):
 
         same(channel.forward(table), flat @ matrix.T)
         same(channel.solve(table), np.linalg.solve(matrix, flat.T).T)
-        same(channel.solve_squared(table), flat @ (np.linalg.inv(matrix) ** 2).T)
-        for summed in summed_subsets(len(shape)):
-            moments = [second_moments(matrix, shape, summed, y) for y in flat]
-            same(channel.solve_squared(table, summed), moments)
-            same(channel.solve_squared(table, summed=set(summed)), moments)
+        same(channel.solve_squared(table), flat @ (inverse**2).T)
+        for summed, products in moments.items():
+            same(channel.solve_squared(table, summed), flat @ products.T)
+        same(channel.solve_squared(table, summed=set(summed)), flat @ products.T)
         assert (table == before).all()
 
 
@@ -97,6 +96,31 @@ def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(case):
         channel = case.mechanism.channel(case.schema, [f"a{j}" for j in order])
         shape = tuple(case.shape[j] for j in order)
         check_channel(channel, subset_matrix(case.dense, case.shape, order), shape)
+
+
+def test_all_margins_at_once_are_those_of_their_own_channels(case):
+    shape = case.shape
+    y = generator().uniform(-1, 3, size=shape)
+    moments = case.mechanism.channel(case.schema, case.schema.names).margin_moments(y)
+    assert moments is not None
+    support, second = moments
+    precision = 1e-13 * np.linalg.cond(case.dense) ** 2 + 1e-12
+    assert support.shape == second.shape == tuple(size + 1 for size in shape)
+    for axes in summed_subsets(len(shape)):
+        # Codes along these axes; along the others the last place, which stands for the sum.
+        place = tuple(slice(-1) if j in axes else -1 for j in range(len(shape)))
+        if axes:
+            inverse = np.linalg.inv(subset_matrix(case.dense, shape, axes))
+            margin = marginalization(shape, axes) @ y.ravel()
+        else:
+            inverse, margin = np.eye(1), np.array([y.sum()])
+        for result, expected in [(support, inverse @ margin), (second, inverse**2 @ margin)]:
+            found = result[place].ravel()
+            np.testing.assert_allclose(found, expected, rtol=precision, atol=precision)
+
+
+def test_a_channel_without_structure_has_no_quick_way_to_its_margins():
+    assert Dense(random_stochastic(4, 3), (2, 2)).margin_moments(np.ones((2, 2))) is None
 
 
 def test_the_channel_speaks_of_the_columns_asked_for(case):

@@ -6,13 +6,14 @@ accepts p-values above 1e-8; there are fewer than twenty, so that with room for 
 chi-square approximation a run of this module raises a false alarm with a probability below 1e-6.
 """
 
+import math
 import os
-import struct
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_shared import RecordError
+from halftruth_shared import GammaDiagonal, RecordError
 from halftruth_shared.sampling import (
     MAX_VECTOR_OUTCOMES,
     draw_below_from_os,
@@ -88,7 +89,7 @@ def test_weights_beyond_64_bits_follow_the_matrix(of, case_of, p_value):
     # The walk of test_exactness is the proof for `perturb`; this is for the way through it. Reports
     # of the tiny probabilities would need too many records: they count as impossible.
     matrix = [[entry if entry > 1e-9 else 0 for entry in row] for row in case.matrix]
-    records = all_records(case, 2000)
+    records = all_records(case, 1500)
     reports = case.mechanism.perturb_many(case.schema, records, generator())
     assert reports.dtype == np.int64
     assert reports.shape == records.shape
@@ -110,6 +111,29 @@ def test_weights_that_barely_fit_64_bits_follow_the_matrix(of, case_of, p_value)
     records = all_records(case, 8000)
     reports = case.mechanism.perturb_many(case.schema, records, generator())
     assert p_value(reports, records, case.shape, case.matrix) > SEEDED
+
+
+@pytest.mark.parametrize("shape", [(2,) * 14, (2,) * 15, (3, 5, 7, 11, 13, 2), (100, 3, 101)])
+def test_margins_of_many_cells_follow_their_matrix(shape, schema_of, p_value):
+    # FRAPP eq. 40: p·I + (1−p)/n_s·J for any subset, with the same p.
+    schema = schema_of(shape)
+    n = math.prod(shape)
+    gamma = n // 2
+    keep = (gamma - 1) / (gamma + n - 1)
+    records = generator(4).integers(0, shape, size=(60_000, len(shape)))
+    reports = GammaDiagonal(gamma).perturb_many(schema, records, generator(5))
+    unchanged = (reports == records).all(axis=1).sum()
+    assert stats.binomtest(unchanged, len(records), gamma / (gamma + n - 1)).pvalue > SEEDED
+    pairs = [(0, 1), (0, len(shape) - 1), (len(shape) - 2, len(shape) - 1)]
+    for j, k in pairs if max(shape) < 20 else []:
+        sizes = [shape[j], shape[k]]
+        cells = math.prod(sizes)
+        matrix = keep * np.eye(cells) + (1 - keep) / cells
+        assert p_value(reports[:, [j, k]], records[:, [j, k]], sizes, matrix) > SEEDED
+    for j, size in enumerate(shape):
+        matrix = keep * np.eye(size) + (1 - keep) / size
+        least = 2 if size > 50 else 20
+        assert p_value(reports[:, [j]], records[:, [j]], [size], matrix, least=least) > SEEDED
 
 
 @pytest.mark.parametrize("of", BEYOND_VECTORS + BARELY_VECTORS, ids=name_of)
@@ -277,41 +301,56 @@ def test_draws_cover_their_range_and_nothing_else(outcomes):
     assert stats.chisquare(seen, share * len(draws)).pvalue > FROM_OS if bins > 1 else True
 
 
-def scripted_urandom(monkeypatch, *answers):
-    """Let `os.urandom` give these words, and return the list of the sizes asked for."""
+def scripted_urandom(monkeypatch, outcomes, *answers):
+    """Let `os.urandom` give these words, of any width, and return how many were asked for.
+
+    An answer is a function of the number of words of that width and of the first that has to be
+    rejected.
+    """
     asked = []
     rest = list(answers)
 
     def urandom(size):
-        asked.append(size)
         words = rest.pop(0)
-        return struct.pack(f"={len(words)}Q", *words)
+        width, remainder = divmod(size, len(words))
+        assert not remainder
+        space = 2 ** (8 * width)
+        asked.append(len(words))
+        return b"".join(
+            word(space, space - space % outcomes).to_bytes(width, sys.byteorder) for word in words
+        )
 
     monkeypatch.setattr(os, "urandom", urandom)
     return asked
 
 
-def test_words_that_would_favour_small_outcomes_are_drawn_again(monkeypatch):
-    outcomes = 3 * 2**60
-    first_rejected = 5 * outcomes
+@pytest.mark.parametrize("outcomes", [3 * 2**60, 3 * 2**40, 10**9 + 7, 3 * 2**22, 30, 3])
+def test_words_that_would_favour_small_outcomes_are_drawn_again(outcomes, monkeypatch):
     asked = scripted_urandom(
         monkeypatch,
-        [7, first_rejected, first_rejected - 1, 2**64 - 1, outcomes],
-        [first_rejected + 5, 11],
-        [first_rejected],
-        [4 * outcomes + 13],
+        outcomes,
+        [
+            lambda space, first: 7 % outcomes,
+            lambda space, first: first,
+            lambda space, first: first - 1,
+            lambda space, first: space - 1,
+            lambda space, first: outcomes,
+        ],
+        [lambda space, first: space - 1, lambda space, first: 2],
+        [lambda space, first: first],
+        [lambda space, first: first - outcomes + 1],
     )
     draws = draw_below_from_os(outcomes, 5)
-    assert draws.tolist() == [7, 13, outcomes - 1, 11, 0]
-    assert asked == [40, 16, 8, 8]
+    assert draws.tolist() == [7 % outcomes, 1, outcomes - 1, 2, 0]
+    assert asked == [5, 2, 1, 1]
 
 
-@pytest.mark.parametrize("outcomes", [1, 2, 2**62])
+@pytest.mark.parametrize("outcomes", [1, 2, 2**20, 2**62])
 def test_no_word_is_rejected_where_the_outcomes_divide_all_words(outcomes, monkeypatch):
-    words = [0, 1, 2**63, 2**64 - 1]
-    asked = scripted_urandom(monkeypatch, words)
-    assert draw_below_from_os(outcomes, 4).tolist() == [word % outcomes for word in words]
-    assert asked == [32]
+    words = [lambda space, first: 0, lambda space, first: 1, lambda space, first: space - 1]
+    asked = scripted_urandom(monkeypatch, outcomes, words)
+    assert draw_below_from_os(outcomes, 3).tolist() == [0, 1 % outcomes, outcomes - 1]
+    assert asked == [3]
 
 
 def test_no_draws_are_an_empty_array():

@@ -202,7 +202,7 @@ def test_keys_that_are_no_attribute_are_refused(key, schema, refused):
 
 
 @pytest.mark.parametrize(
-    "record", [None, SECRET, [("smoker", "yes")], ("yes", "old"), 7654321, {"yes", "old"}], ids=repr
+    "record", [None, SECRET, [("smoker", "yes")], ("yes", "old"), 7654321, {"yes"}], ids=repr
 )
 def test_a_record_that_is_no_mapping_is_refused_without_it(record, schema, refused):
     refused(
@@ -269,7 +269,7 @@ def test_a_good_attribute_name_is_kept(name):
         (None, "expected a list"),
         (2, "expected a list"),
         ({"x": 1, "y": 2}, "expected a list"),
-        ({"x", "y"}, "expected a list"),
+        ({"x"}, "expected a list"),
         (["x", 1], "expected text"),
         (["x", None], "expected text"),
         (["x", True], "expected text"),

@@ -21,22 +21,17 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-12
 
 
-def normal_quantile(confidence: float) -> float:
-    """Z such that a normal variable lies within ±z with this probability.
+def normal_quantile(doubt: float) -> float:
+    """z such that a normal variable lies outside ±z with this probability.
 
-    Raises
-    ------
-    ParameterError
-        Unless 0 < confidence < 1.
+    Asked by the doubt α rather than the confidence 1 − α, which loses a small α to rounding.
     """
-    check_confidence(confidence)
-    return NormalDist().inv_cdf((1 + confidence) / 2)
+    return -NormalDist().inv_cdf(doubt / 2)
 
 
-def chebyshev_factor(confidence: float) -> float:
+def chebyshev_factor(doubt: float) -> float:
     """1/√α, the half-width in standard deviations that Chebyshev's inequality needs."""
-    check_confidence(confidence)
-    return 1 / math.sqrt(1 - confidence)
+    return 1 / math.sqrt(doubt)
 
 
 def check_confidence(confidence: float) -> None:

@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 #: Largest table that is ever held as an array.
 DENSE_CELLS = 2**24
 
-#: Largest table of which every margin is remembered; binary attributes have most of them.
-_REMEMBERED_CELLS = 2**13
-
 
 class Layout(Protocol):
     """Names and sizes of the columns of a report: a `ReportShape`, or a `Schema`."""
@@ -115,32 +112,6 @@ class Counts:
         tensor[tuple(self.cells.T)] = self.counts
         return tensor
 
-    @cached_property
-    def _margins(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
-        """Margins of a small tensor that were computed before."""
-        return {}
-
-    def _dense_margin(
-        self, tensor: NDArray[np.int64], columns: tuple[int, ...]
-    ) -> NDArray[np.int64]:
-        """Margin of some columns in ascending order.
-
-        Mining asks for every margin of a few columns after the other. In a small tensor each is
-        summed from the remembered one that has one column more.
-        """
-        others = [j for j in range(len(self.shape)) if j not in columns]
-        if not others:
-            return tensor
-        if tensor.size > _REMEMBERED_CELLS:
-            return np.asarray(tensor.sum(axis=tuple(others)))
-        margin = self._margins.get(columns)
-        if margin is None:
-            last = others[-1]
-            wider = tuple(sorted((*columns, last)))
-            margin = self._dense_margin(tensor, wider).sum(axis=wider.index(last))
-            self._margins[columns] = margin
-        return margin
-
     def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
         """Counts of the values of some columns, one axis for each in the order given.
 
@@ -157,8 +128,9 @@ class Counts:
                 field="attributes",
             )
         if self._tensor is not None:
+            others = tuple(j for j in range(len(self.shape)) if j not in columns)
             order = sorted(columns)
-            table = self._dense_margin(self._tensor, tuple(order))
+            table: NDArray[np.int64] = self._tensor.sum(axis=others)
             return table.transpose([order.index(column) for column in columns])
         index = np.ravel_multi_index(tuple(self.cells[:, column] for column in columns), shape)
         # Sums of integers below 2⁵³ are exact as floating point.

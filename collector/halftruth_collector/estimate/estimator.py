@@ -1,14 +1,20 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
+import math
 from collections.abc import Sequence
 
 from halftruth_shared import NoReports, ReportError, Survey
+from halftruth_shared.errors import listing
 from halftruth_shared.messages import Selection, Target
 
+from .bounds import Array
 from .counts import Counts
-from .itemsets import Itemsets, mine_itemsets
+from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
 from .rules import Rules, mine_rules
 from .table import Table
+
+#: Cells of all margins together up to which they are reconstructed at once.
+_MARGIN_CELLS = 2**17
 
 
 class Estimator:
@@ -30,10 +36,10 @@ class Estimator:
 
     def __init__(self, survey: Survey, counts: Counts) -> None:
         shape = survey.mechanism.report_shape(survey.schema)
-        if counts.shape != shape.shape:
+        if (counts.names, counts.shape) != (shape.names, shape.shape):
             raise ReportError(
-                f"counts: expected reports with columns of {shape.shape} values,"
-                f" got {counts.shape}",
+                f"counts: expected reports with the columns {listing(shape.names)} of"
+                f" {listing(list(map(str, shape.shape)))} values",
                 field="counts",
             )
         if counts.reports == 0:
@@ -99,9 +105,14 @@ class Estimator:
         >>> itemset.items, round(itemset.support, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
-        return mine_itemsets(
-            self.survey.schema, self._table_at, min_support, max_length, confidence, select, target
-        )
+        criteria = Criteria(min_support, max_length, confidence, select, target)
+        schema, reports = self.survey.schema, self.counts.reports
+        margins = self._margins()
+        if margins is None:
+            examined = examine_levels(schema, self._moments_at, reports, criteria)
+        else:
+            examined = examine_margins(schema, *margins, reports, criteria)
+        return select_itemsets(schema, examined, criteria)
 
     def rules(
         self,
@@ -133,3 +144,15 @@ class Estimator:
 
     def _table_at(self, positions: tuple[int, ...]) -> Table:
         return self.table([self.survey.schema.names[j] for j in positions])
+
+    def _margins(self) -> tuple[Array, Array] | None:
+        """Support and second moment of every margin, where they are few enough and quick."""
+        schema = self.survey.schema
+        if math.prod(size + 1 for size in schema.shape) > _MARGIN_CELLS:
+            return None
+        whole = self.table(schema.names)
+        return whole.channel.margin_moments(whole.observed)
+
+    def _moments_at(self, positions: tuple[int, ...]) -> tuple[Array, Array]:
+        table = self._table_at(positions)
+        return table.support, table.second_moment

@@ -1,7 +1,8 @@
 """Frequent itemsets, mined by attribute subsets (FRAPP §6).
 
 All itemsets of one attribute subset are cells of one table, so one vectorized reconstruction
-serves them all. Levels go from single attributes upwards. An itemset is examined while no subset
+serves them all; where the domain is small, those of all subsets are reconstructed together, else
+levels go from single attributes upwards. Either way, an itemset is examined while no subset
 of it is ruled out by an upper bound below the threshold, since a true support never exceeds that
 of a subset. A low estimate alone rules nothing out, which would lose itemsets to mere noise; and
 the bounds that rule out hold for all subsets of an itemset at once (Bonferroni), or the longest
@@ -10,7 +11,7 @@ itemsets, with the most subsets, would be lost too often.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from typing import get_args
 
@@ -19,8 +20,7 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.messages import Decision, ItemsetEstimate, Precision, Selection, Target
 from numpy.typing import NDArray
 
-from .bounds import Array, check_target, normal_quantile, optional, variance
-from .table import Table
+from .bounds import Array, check_confidence, check_target, normal_quantile, optional, variance
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
@@ -32,6 +32,9 @@ _MOST_HALVINGS = 32
 DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
 
 Mask = NDArray[np.bool_]
+
+#: Support and second moment of every cell of one attribute subset.
+Moments = Callable[[tuple[int, ...]], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +108,12 @@ class Itemsets:
             )
 
 
-def mine_itemsets(
-    schema: Schema,
-    table: Callable[[tuple[int, ...]], Table],
-    min_support: float,
-    max_length: int | None,
-    confidence: float,
-    select: Selection,
-    target: Target,
-) -> Itemsets:
-    """Examine every itemset that can still be frequent, and select.
+@dataclass(frozen=True)
+class Criteria:
+    """What is asked of itemsets.
 
-    Parameters
+    Attributes
     ----------
-    schema : Schema
-    table : callable
-        Reconstructed table of the attributes at some positions.
     min_support : float
         Threshold, above 0 and at most 1.
     max_length : int or None
@@ -128,135 +121,174 @@ def mine_itemsets(
     confidence : float
         Of each single interval, not of all together.
     select : {"estimate", "lower", "upper"}
-        What must reach the threshold: the lower bound suppresses false positives, the upper one
-        false negatives (Guo Table 3.3b).
+        What must reach the threshold.
     target : {"population", "respondents"}
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its range.
+        If one is outside its range.
+    """
+
+    min_support: float
+    max_length: int | None = None
+    confidence: float = 0.95
+    select: Selection = "estimate"
+    target: Target = "population"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.min_support <= 1:
+            raise ParameterError(
+                "min_support: expected a number above 0 and at most 1, such as 0.02",
+                field="min_support",
+            )
+        if self.max_length is not None and self.max_length < 1:
+            raise ParameterError(
+                "max_length: expected an integer of at least 1", field="max_length"
+            )
+        if self.select not in get_args(Selection):
+            raise ParameterError("select: expected estimate, lower or upper", field="select")
+        check_confidence(self.confidence)
+        check_target(self.target)
+
+    def longest(self, schema: Schema) -> int:
+        """Number of items of the longest itemsets to examine."""
+        most = len(schema.attributes)
+        return most if self.max_length is None else min(self.max_length, most)
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Every itemset that no subset rules out, as columns; see `Itemsets` for what they hold."""
+
+    codes: NDArray[np.int64]
+    support: Array
+    standard_error: Array
+
+
+class _Bounds:
+    """Standard errors, and the bounds that rule supersets out."""
+
+    def __init__(self, criteria: Criteria, reports: int, longest: int) -> None:
+        self._criteria = criteria
+        self._reports = reports
+        # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
+        doubt = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
+        self._quantile = normal_quantile(doubt)
+
+    def standard_error(self, support: Array, second_moment: Array) -> Array:
+        target = self._criteria.target
+        return np.sqrt(variance(second_moment, support, self._reports, target))
+
+    def rules_out(self, support: Array, standard_error: Array) -> Mask:
+        """Where even an upper bound is below the threshold; never where there is none."""
+        return support + self._quantile * standard_error < self._criteria.min_support
+
+
+def examine_margins(
+    schema: Schema, support: Array, second_moment: Array, reports: int, criteria: Criteria
+) -> Examined:
+    """Examine the itemsets of all margins together.
+
+    Parameters
+    ----------
+    schema : Schema
+    support, second_moment : ndarray, shape (d_1 + 1, …, d_M + 1)
+        As :meth:`Channel.margin_moments` gives them: the last place along an axis leaves that
+        attribute open.
+    reports : int
+    criteria : Criteria
+    """
+    axes = range(len(schema.attributes))
+    bounds = _Bounds(criteria, reports, criteria.longest(schema))
+    error = bounds.standard_error(support, second_moment)
+    kept = ~bounds.rules_out(support, error)
+    named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
+    opened = [(slice(None),) * axis + (slice(-1, None),) for axis in axes]
+    # One axis after the other, a cell comes to stand for itself and all of its subsets.
+    for axis in axes:
+        kept[named[axis]] &= kept[opened[axis]]
+    items = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
+    lengths = [np.append(np.ones(size, dtype=np.int64), 0) for size in schema.shape]
+    length = reduce(np.add.outer, lengths)
+    candidates = reduce(np.logical_and.outer, items) & (length > 0)
+    candidates &= length <= criteria.longest(schema)
+    for axis in axes:
+        candidates[named[axis]] &= kept[opened[axis]]
+    cells = np.nonzero(candidates)
+    codes = np.stack(cells, axis=1)
+    codes[codes == np.array(schema.shape)] = -1
+    return Examined(codes, support[cells], error[cells])
+
+
+def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Criteria) -> Examined:
+    """Examine the itemsets of one attribute subset after the other, shortest first.
+
+    Parameters
+    ----------
+    schema : Schema
+    moments : callable
+        Reconstructed support and its second moment, for the attributes at some positions.
+    reports : int
+    criteria : Criteria
+
+    Raises
+    ------
     DomainTooLarge
         If more than `MAX_SUBSETS` attribute subsets would have to be examined.
     """
-    if not 0 < min_support <= 1:
-        raise ParameterError(
-            "min_support: expected a number above 0 and at most 1, such as 0.02",
-            field="min_support",
-        )
-    if max_length is not None and max_length < 1:
-        raise ParameterError("max_length: expected an integer of at least 1", field="max_length")
-    if select not in get_args(Selection):
-        raise ParameterError("select: expected estimate, lower or upper", field="select")
-    check_target(target)
-    quantile = normal_quantile(confidence)
-    longest = min(max_length or len(schema.attributes), len(schema.attributes))
-    ruling_out = normal_quantile(1 - (1 - confidence) / 2 ** min(longest, _MOST_HALVINGS))
-
-    levels = []
-    precision = []
+    longest = criteria.longest(schema)
+    bounds = _Bounds(criteria, reports, longest)
+    examined = []
+    subsets = 0
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
-    examined = 0
-    for length in range(1, longest + 1):
-        subsets = _next_level(schema, possible, MAX_SUBSETS - examined)
-        if not subsets:
-            break
-        examined += len(subsets)
-        level = _reconstruct(subsets, table, target)
-        lower = level.support - quantile * level.standard_error
-        upper = level.support + quantile * level.standard_error
-        infrequent = upper < min_support
-        decision = np.where(infrequent, 0, np.where(lower >= min_support, 2, 1))
-        # An itemset without bounds is never ruled out.
-        reached = {
-            "estimate": level.support >= min_support,
-            "lower": lower >= min_support,
-            "upper": ~infrequent,
-        }[select]
-        chosen = np.flatnonzero(level.candidates & reached)
-        levels.append(
-            (
-                level.codes(chosen, len(schema.attributes)),
-                level.support[chosen],
-                level.standard_error[chosen],
-                decision[chosen],
-            )
-        )
-        half_widths = quantile * level.standard_error[level.candidates]
-        precision.append(_precision(length, half_widths, min_support))
-        ruled_out = level.support + ruling_out * level.standard_error < min_support
-        possible = level.split(level.candidates & ~ruled_out)
-    codes, support, error, decision = map(np.concatenate, zip(*levels, strict=True))
-    order = np.lexsort((-support, (codes >= 0).sum(axis=1)))
+    for _ in range(longest):
+        level = _next_level(schema, possible, MAX_SUBSETS - subsets)
+        subsets += len(level)
+        possible = {}
+        for positions, candidates in level.items():
+            support, second_moment = moments(positions)
+            error = bounds.standard_error(support, second_moment)
+            possible[positions] = candidates & ~bounds.rules_out(support, error)
+            cells = np.nonzero(candidates)
+            codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
+            codes[:, positions] = np.stack(cells, axis=1)
+            examined.append((codes, support[cells], error[cells]))
+    if not examined:
+        nothing = np.zeros(0)
+        return Examined(np.zeros((0, len(schema.attributes)), dtype=np.int64), nothing, nothing)
+    all_codes, supports, errors = zip(*examined, strict=True)
+    return Examined(np.concatenate(all_codes), np.concatenate(supports), np.concatenate(errors))
+
+
+def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> Itemsets:
+    """Decide on every itemset examined, and keep those that were asked for."""
+    support, error, min_support = examined.support, examined.standard_error, criteria.min_support
+    quantile = normal_quantile(1 - criteria.confidence)
+    lower, upper = support - quantile * error, support + quantile * error
+    infrequent = upper < min_support
+    decision = np.where(infrequent, 0, np.where(lower >= min_support, 2, 1))
+    reached = {
+        "estimate": support >= min_support,
+        "lower": lower >= min_support,
+        # An itemset without bounds is not ruled out.
+        "upper": ~infrequent,
+    }[criteria.select]
+    length = (examined.codes >= 0).sum(axis=1)
+    precision = tuple(
+        _precision(k, quantile * error[length == k], min_support)
+        for k in range(1, length.max(initial=0) + 1)
+    )
+    chosen = np.flatnonzero(reached)
+    order = chosen[np.lexsort((-support[chosen], length[chosen]))]
     return Itemsets(
         schema,
-        codes[order],
+        examined.codes[order],
         support[order],
         error[order],
         quantile,
         decision[order],
-        tuple(precision),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """All cells of the attribute subsets of one length, one table after the other."""
-
-    positions: tuple[tuple[int, ...], ...]
-    shapes: tuple[tuple[int, ...], ...]
-    starts: NDArray[np.int64]
-    candidates: Mask
-    support: Array
-    standard_error: Array
-
-    def split(self, mask: Mask) -> dict[tuple[int, ...], Mask]:
-        """A mask over all cells, table by table."""
-        ends = [*self.starts[1:].tolist(), len(mask)]
-        return {
-            positions: mask[start:end].reshape(shape)
-            for positions, shape, start, end in zip(
-                self.positions, self.shapes, self.starts.tolist(), ends, strict=True
-            )
-        }
-
-    def codes(self, chosen: NDArray[np.int64], attributes: int) -> NDArray[np.int64]:
-        """Category codes of some cells, −1 for the attributes that their subset leaves open."""
-        codes = np.full((len(chosen), attributes), -1, dtype=np.int64)
-        firsts = np.searchsorted(chosen, self.starts).tolist()
-        for positions, shape, start, first, end in zip(
-            self.positions,
-            self.shapes,
-            self.starts.tolist(),
-            firsts,
-            [*firsts[1:], len(chosen)],
-            strict=True,
-        ):
-            if first < end:
-                cells = np.unravel_index(chosen[first:end] - start, shape)
-                for position, column in zip(positions, cells, strict=True):
-                    codes[first:end, position] = column
-        return codes
-
-
-def _reconstruct(
-    subsets: dict[tuple[int, ...], Mask],
-    table: Callable[[tuple[int, ...]], Table],
-    target: Target,
-) -> _Level:
-    """Reconstruct the table of each subset, and bound all of their cells at once."""
-    tables = [table(positions) for positions in subsets]
-    shapes = tuple(reconstructed.support.shape for reconstructed in tables)
-    support = np.concatenate([reconstructed.support.ravel() for reconstructed in tables])
-    moment = np.concatenate([reconstructed.second_moment.ravel() for reconstructed in tables])
-    sizes = [reconstructed.support.size for reconstructed in tables]
-    return _Level(
-        tuple(subsets),
-        shapes,
-        np.cumsum([0, *sizes[:-1]]),
-        np.concatenate([mask.ravel() for mask in subsets.values()]),
-        support,
-        np.sqrt(variance(moment, support, tables[0].reports, target)),
+        precision,
     )
 
 
@@ -271,14 +303,11 @@ def _next_level(
             parts = list(combinations(positions, len(prefix)))
             if not all(part in possible for part in parts):
                 continue
+            mask: Mask = schema.attributes[j].item_mask
             if prefix:
-                mask: Mask = np.array(True)
                 # combinations() leaves out the last position first.
                 for axis, part in zip(reversed(range(len(positions))), parts, strict=True):
-                    other = possible[part]
-                    mask = mask & other.reshape(*other.shape[:axis], 1, *other.shape[axis:])
-            else:
-                mask = schema.attributes[j].item_mask
+                    mask = mask & np.expand_dims(possible[part], axis)
             if mask.any():
                 level[positions] = mask
             if len(level) > most:

@@ -229,8 +229,8 @@ def _merge(
         support,
         np.sqrt(variance),
         ConfidenceMoments(estimate, mean, confidence_variance),
-        normal_quantile(confidence),
-        chebyshev_factor(confidence),
+        normal_quantile(1 - confidence),
+        chebyshev_factor(1 - confidence),
     )
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from halftruth_shared import Channel, DomainTooLarge
 from halftruth_shared.messages import Target
 
-from .bounds import Array, check_target, covariance, normal_quantile, variance
+from .bounds import Array, check_confidence, check_target, covariance, normal_quantile, variance
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 4_096
@@ -105,8 +106,9 @@ class Table:
 
     def margin_covariance(self, axes: tuple[int, ...], target: Target = "population") -> Array:
         """Covariance of each support with the support of its margin over some axes."""
-        product = self.channel.solve_squared(self.observed, summed=axes)
-        margin = self.support.sum(axis=axes, keepdims=True)
+        summed = normalize_axis_tuple(axes, self.support.ndim)
+        product = self.channel.solve_squared(self.observed, summed=summed)
+        margin = self.support.sum(axis=summed, keepdims=True)
         return covariance(product, self.support, margin, self.reports, target)
 
     def interval(
@@ -126,5 +128,6 @@ class Table:
         ParameterError
             Unless 0 < confidence < 1 and the target is one of the two.
         """
-        half_width = normal_quantile(confidence) * np.sqrt(self.variance(target))
+        check_confidence(confidence)
+        half_width = normal_quantile(1 - confidence) * np.sqrt(self.variance(target))
         return self.support - half_width, self.support + half_width

@@ -281,16 +281,12 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind):
     assert [entry.length for entry in mined.precision] == [1]
 
 
-@pytest.mark.xfail(raises=ValueError, reason="no level is left to concatenate", strict=True)
 def test_a_survey_without_items_has_no_itemsets(make_survey):
     survey = make_survey("gamma-diagonal", (2, 3), {0: [], 1: []})
     counts = Counts.from_cells(survey.schema, [[0, 1], [1, 2]], [50, 60])
     assert len(Estimator(survey, counts).itemsets(0.1)) == 0
 
 
-@pytest.mark.xfail(
-    raises=ParameterError, reason="1 − (1 − confidence)/2**length rounds to 1", strict=True
-)
 def test_a_high_confidence_is_served_for_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
@@ -329,10 +325,38 @@ def test_nothing_is_mined_from_no_reports(make_survey):
         Estimator(survey, Counts.from_reports(survey.schema, []))
 
 
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("max_length", [None, 1, 3])
+@pytest.mark.parametrize("items", [{}, {0: [1], 2: []}])
+def test_going_level_by_level_gives_the_same_as_all_margins_together(
+    make_survey, make_reports, monkeypatch, kind, target, max_length, items
+):
+    survey = make_survey(kind, SHAPE, items)
+    counts = Counts.from_reports(survey.schema, make_reports(survey, 900, seed=35))
+    both = []
+    for cells in (2**17, 0):
+        monkeypatch.setattr("halftruth_collector.estimate.estimator._MARGIN_CELLS", cells)
+        mined = Estimator(survey, counts).itemsets(0.1, max_length, select="upper", target=target)
+        both.append(mined)
+    together, by_level = both
+    assert len(together) == len(by_level) > 0
+    order = [np.lexsort(mined.codes.T) for mined in both]
+    assert np.array_equal(together.codes[order[0]], by_level.codes[order[1]])
+    assert np.array_equal(together.decision[order[0]], by_level.decision[order[1]])
+    for name in ("support", "standard_error"):
+        columns = [getattr(mined, name)[rows] for mined, rows in zip(both, order, strict=True)]
+        assert np.allclose(*columns, rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert [entry.examined for entry in together.precision] == [
+        entry.examined for entry in by_level.precision
+    ]
+
+
 @pytest.mark.parametrize(("limit", "length"), [(3, 1), (4, 2), (9, 2), (10, 3), (13, 3), (14, 4)])
 def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, length):
     # Four attributes have 4, 6, 4 and 1 subsets; a threshold near 0 rules none out.
     monkeypatch.setattr("halftruth_collector.estimate.itemsets.MAX_SUBSETS", limit)
+    monkeypatch.setattr("halftruth_collector.estimate.estimator._MARGIN_CELLS", 0)
     with pytest.raises(DomainTooLarge, match=f"more than {limit} .* length {length}") as error:
         estimator.itemsets(1e-6)
     assert error.value.field == "max_length"

@@ -237,9 +237,6 @@ def test_a_confidence_outside_its_range_is_refused(estimator, confidence):
     assert error.value.field == "confidence"
 
 
-@pytest.mark.xfail(
-    reason="(1 + confidence) / 2 rounds to 1, which statistics.NormalDist refuses", strict=True
-)
 def test_the_largest_confidence_below_one_has_an_interval_or_is_refused():
     try:
         lower, _ = single_attribute(2).table(["q"]).interval(np.nextafter(1, 0).item())
@@ -262,9 +259,6 @@ def test_an_unknown_target_is_refused(estimator, ask):
     assert error.value.field == "target"
 
 
-@pytest.mark.xfail(
-    reason="a Kronecker channel ignores an axis counted from the end, a mixture fails", strict=True
-)
 def test_axes_of_a_margin_can_be_counted_from_the_end(make_survey, make_reports):
     survey = make_survey("randomized-response", SHAPE)
     counts = Counts.from_reports(survey.schema, make_reports(survey, 700, seed=11))
@@ -311,9 +305,6 @@ def test_counts_of_another_shape_are_refused(survey, make_schema):
     assert error.value.field == "counts"
 
 
-@pytest.mark.xfail(
-    reason="only the sizes of the columns are compared, not their names", strict=True
-)
 def test_counts_of_another_survey_of_the_same_shape_are_refused(make_survey):
     survey = make_survey("gamma-diagonal", SHAPE)
     other = Schema(
