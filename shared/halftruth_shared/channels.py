@@ -231,10 +231,10 @@ def _along_axes(
     table = np.asarray(x, dtype=np.float64)
     batch = table.shape[: table.ndim - len(shape)]
     if batch:
-        table = table.reshape(math.prod(batch), -1).T
+        table = table.reshape(math.prod(batch), math.prod(shape)).T
     after = []
     for step, size in zip(steps, shape, strict=True):
-        table = step(table.reshape(size, -1).T)
+        table = step(table.reshape(size, table.size // size).T)
         after.append(table.shape[-1])
     return table.reshape(*batch, *after)
 

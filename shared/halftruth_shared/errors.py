@@ -30,7 +30,10 @@ class HalftruthError(Exception):
     """
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
+        # What comes from outside may hold line ends and worse, and a message is one line.
+        super().__init__(
+            "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
+        )
         self.field = field
 
 

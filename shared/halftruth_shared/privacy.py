@@ -74,6 +74,9 @@ def epsilon(gamma: Rational | float) -> float:
     bound = parse_rational(gamma, "gamma")
     if bound < 1:
         raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    if bound < 2:
+        return math.log1p(float(bound - 1))
+    # A fraction may be far larger than any floating-point number.
     return math.log(bound.numerator) - math.log(bound.denominator)
 
 

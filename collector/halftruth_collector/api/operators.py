@@ -4,7 +4,6 @@ import msgspec
 from flask import Blueprint, Response
 from halftruth_shared import Survey
 from halftruth_shared.messages import PublishedSurvey
-from halftruth_shared.survey import SurveyDocument
 
 from ..store.surveys import StoredSurvey
 from . import parameters
@@ -23,7 +22,7 @@ def only_operators() -> None:
 def publish_survey() -> Response:
     """Publish the survey of the body, in the shape of a survey file."""
     parameters.none()
-    survey = Survey.from_document(parameters.body(SurveyDocument))
+    survey = Survey.from_json(parameters.body(msgspec.Raw))
     surveys = collector().store.surveys
     surveys.publish(survey)
     return answer(_published(surveys.get(survey.id)), 201)

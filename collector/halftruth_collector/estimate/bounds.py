@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 
 
 def normal_quantile(doubt: float) -> float:
-    """z such that a normal variable lies outside ±z with this probability.
+    """Z such that a normal variable lies outside ±z with this probability.
 
     Asked by the doubt α rather than the confidence 1 − α, which loses a small α to rounding.
     """

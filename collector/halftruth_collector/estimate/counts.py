@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ReportError
@@ -58,8 +58,8 @@ class Counts:
         ReportError
             If an array of this shape with values inside the columns was not given.
         """
-        array = np.asarray(reports)
-        return cls.from_cells(layout, array, np.ones(len(array), dtype=np.int64))
+        array = _array(reports, "reports")
+        return cls.from_cells(layout, array, np.ones(array.shape[:1], dtype=np.int64))
 
     @classmethod
     def from_cells(cls, layout: Layout, cells: ArrayLike, counts: ArrayLike) -> "Counts":
@@ -77,12 +77,16 @@ class Counts:
         ReportError
             If the arrays do not have these shapes and ranges.
         """
-        rows = _check_cells(layout, np.asarray(cells))
-        weights = np.asarray(counts)
+        rows = _check_cells(layout, _array(cells, "reports"))
+        weights = _array(counts, "counts")
         if weights.shape != (len(rows),) or (weights.size and weights.dtype.kind not in "iu"):
             raise ReportError("counts: expected one integer for each report", field="counts")
-        if (weights < 0).any():
-            raise ReportError("counts: expected integers of at least 0", field="counts")
+        # Beyond 2⁵³ neither the margins nor the shares would be exact.
+        if (weights < 0).any() or weights.sum(dtype=np.float64) > 2**53:
+            raise ReportError(
+                "counts: expected integers of at least 0, and 2**53 at most together",
+                field="counts",
+            )
         weights = weights.astype(np.int64)
         shape = tuple(layout.shape)
         if math.prod(shape) <= DENSE_CELLS:
@@ -136,6 +140,13 @@ class Counts:
         # Sums of integers below 2⁵³ are exact as floating point.
         table = np.bincount(index, weights=self.counts, minlength=size)
         return table.astype(np.int64).reshape(shape)
+
+
+def _array(values: ArrayLike, field: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ReportError(f"{field}: expected an array", field=field) from None
 
 
 def _check_cells(layout: Layout, cells: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 from halftruth_shared import Channel, DomainTooLarge
 from halftruth_shared.messages import Target
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from .bounds import Array, check_confidence, check_target, covariance, normal_quantile, variance
 

@@ -100,7 +100,7 @@ class Mechanism(ABC):
         return isinstance(other, Mechanism) and self.parameters() == other.parameters()
 
     def __hash__(self) -> int:
-        return hash(msgspec.json.encode(self.parameters()))
+        return hash(msgspec.json.encode(self.parameters(), order="sorted"))
 
     @abstractmethod
     def parameters(self) -> Parameters:

@@ -28,6 +28,8 @@ class PerAttributeMechanism(RecordMechanism):
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
         """Product of the amplifications of the attributes that are not public."""
+        if isinstance(public, str):
+            raise ParameterError("public: expected a list of names", field="public")
         factors = [
             self.attribute_amplification(attribute)
             for attribute in schema.attributes
