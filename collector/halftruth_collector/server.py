@@ -14,7 +14,7 @@ from .store import Store
 _TIMEOUT = 60
 
 
-class Server(BaseApplication):  # type: ignore[misc]
+class Server(BaseApplication):
     """A collector served by several processes with several threads each.
 
     Parameters
