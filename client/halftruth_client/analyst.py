@@ -1,6 +1,6 @@
 """The analyst's side: pull aggregates with their error bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import requests
@@ -9,6 +9,8 @@ from halftruth_shared.messages import (
     Items,
     ItemsetsQuery,
     ItemsetsResult,
+    MeasuresQuery,
+    MeasuresResult,
     RulesQuery,
     RulesResult,
     Selection,
@@ -45,6 +47,14 @@ class Table(TableResult, frozen=True, kw_only=True):
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each cell, indexed by the categories of the attributes."""
         return _frame(self).set_index(self.query.attributes)
+
+
+class Measures(MeasuresResult, frozen=True, kw_only=True):
+    """Association measures that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each measure, indexed by its name."""
+        return _frame(self).set_index("measure")
 
 
 class Counts(CountsResult, frozen=True, kw_only=True):
@@ -192,6 +202,35 @@ class Analyst:
         )
         return self._transport.get(survey_path(survey, "table"), Table, query)
 
+    def measures(
+        self,
+        survey: str,
+        attributes: Sequence[str],
+        *,
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> Measures:
+        """Association measures of two or more attributes.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = MeasuresQuery(
+            attributes=list(attributes),
+            present=dict(present or {}),
+            confidence=confidence,
+            target=target,
+        )
+        return self._transport.get(survey_path(survey, "measures"), Measures, query)
+
     def counts(self, survey: str) -> Counts:
         """Counts of perturbed reports, from which every estimate can be computed offline.
 
@@ -202,7 +241,9 @@ class Analyst:
         return self._transport.get(survey_path(survey, "counts"), Counts)
 
 
-def _frame(result: ItemsetsResult | RulesResult | TableResult) -> "pd.DataFrame":
+def _frame(
+    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult,
+) -> "pd.DataFrame":
     """A data frame of a result's rows, with itemsets as values that can be compared."""
     import pandas as pd
 

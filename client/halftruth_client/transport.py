@@ -94,7 +94,7 @@ class Transport:
         method: str,
         path: str,
         answer: type[T],
-        parameters: dict[str, str],
+        parameters: dict[str, str | list[str]],
         body: bytes | None,
     ) -> T:
         headers = {"Accept": "application/json"}
@@ -149,14 +149,16 @@ class _Bearer(AuthBase):
         return request
 
 
-def _parameters(query: Request) -> dict[str, str]:
-    """Query parameters: lists with commas, truth values in lower case."""
-    parameters = {}
+def _parameters(query: Request) -> dict[str, str | list[str]]:
+    """Query parameters: lists with commas, pairs one by one, truth values in lower case."""
+    parameters: dict[str, str | list[str]] = {}
     for name, value in msgspec.structs.asdict(query).items():
         if isinstance(value, bool):
             parameters[name] = str(value).lower()
         elif isinstance(value, list):
             parameters[name] = ",".join(value)
+        elif isinstance(value, dict):
+            parameters[name] = [f"{key}={item}" for key, item in value.items()]
         elif value is not None:
             parameters[name] = str(value)
     return parameters

@@ -11,6 +11,8 @@ from halftruth_shared.messages import (
     CountsResult,
     ItemsetsQuery,
     ItemsetsResult,
+    MeasuresQuery,
+    MeasuresResult,
     RulesQuery,
     RulesResult,
     TableCell,
@@ -69,6 +71,14 @@ def table_result(survey: Survey, counts: Counts, as_of: datetime, query: TableQu
         cells=cells,
         covariance=table.covariance(query.target).tolist() if wanted else None,
     )
+
+
+def measures_result(
+    survey: Survey, counts: Counts, as_of: datetime, query: MeasuresQuery
+) -> MeasuresResult:
+    """Association measures as :meth:`Estimator.measures` gives them."""
+    measures = Estimator(survey, counts).measures(**msgspec.structs.asdict(query))
+    return MeasuresResult(**_origin(survey, counts, as_of), query=query, measures=measures)
 
 
 def counts_result(survey: Survey, counts: Counts, as_of: datetime) -> CountsResult:

@@ -52,6 +52,15 @@ class TableQuery(Request, frozen=True, kw_only=True):
     covariance: bool = False
 
 
+class MeasuresQuery(Request, frozen=True, kw_only=True):
+    """Whose association an analyst asks for; see ``Estimator.measures``."""
+
+    attributes: list[str]
+    present: dict[str, str] = {}
+    confidence: float = 0.95
+    target: Target = "population"
+
+
 class Report(Request, frozen=True, kw_only=True):
     """One perturbed record."""
 
@@ -239,6 +248,47 @@ class TableResult(Result, frozen=True, kw_only=True):
         """One row of `columns` for each cell."""
         for cell in self.cells:
             yield (*cell.values.values(), cell.support, cell.standard_error, *_ends(cell.interval))
+
+
+class MeasureEstimate(Message, frozen=True, kw_only=True):
+    """An association measure; where it is undefined, why."""
+
+    name: str
+    value: float | None = None
+    standard_error: float | None = None
+    interval: Interval | None = None
+    chebyshev_interval: Interval | None = None
+    undefined: str | None = None
+
+
+class MeasuresResult(Result, frozen=True, kw_only=True):
+    """Association measures of some attributes."""
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "measure",
+        "value",
+        "standard_error",
+        "lower",
+        "upper",
+        "chebyshev_lower",
+        "chebyshev_upper",
+        "undefined",
+    )
+
+    query: MeasuresQuery
+    measures: list[MeasureEstimate]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each measure."""
+        for measure in self.measures:
+            yield (
+                measure.name,
+                measure.value,
+                measure.standard_error,
+                *_ends(measure.interval),
+                *_ends(measure.chebyshev_interval),
+                measure.undefined,
+            )
 
 
 class CountedReport(Message, frozen=True, kw_only=True):

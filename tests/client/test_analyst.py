@@ -58,6 +58,13 @@ def test_a_table_becomes_a_data_frame(analyst):
     assert np.sqrt(variances) == pytest.approx(frame.standard_error.to_numpy())
 
 
+def test_measures_become_a_data_frame(analyst):
+    measures = analyst.measures("health", ["smoker", "drinks"], present={"drinks": "daily"})
+    frame = measures.to_pandas()
+    assert frame.loc["phi"].lower < frame.loc["phi"].value < frame.loc["phi"].upper
+    assert measures.query.present == {"drinks": "daily"}
+
+
 def test_counts_become_a_data_frame(analyst):
     frame = analyst.counts("health").to_pandas()
     assert list(frame.columns) == ["smoker", "drinks", "count"]

@@ -121,6 +121,13 @@ def test_rules_and_tables_are_printed(halftruth, filled):
     assert len(halftruth(*table, "--csv")[1].splitlines()) == 7
 
 
+def test_measures_are_printed(halftruth, filled):
+    words = ("measures", "health", "--attributes", "smoker,drinks", "--present", "drinks=daily")
+    assert "odds_ratio" in halftruth(*words)[1]
+    assert len(json.loads(halftruth(*words, "--json")[1])["measures"]) == 20
+    assert halftruth(*words, "--csv")[1].startswith("measure,value,standard_error,")
+
+
 def test_results_of_a_collector_elsewhere_are_the_same(halftruth, filled, live_again):
     here = json.loads(halftruth("itemsets", "health", "--min-support", "0.1", "--json")[1])
     there = json.loads(
@@ -207,6 +214,8 @@ def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
         (("rules", "health", "--min-support", "0.1", "--min-confidence", "2"), "min_confidence"),
         (("table", "health", "--attributes", "weight"), "unknown attribute 'weight'"),
         (("table", "health", "--attributes", ","), "attributes: expected"),
+        (("measures", "health", "--attributes", "smoker"), "expected two or more"),
+        (("measures", "health", "--attributes", "smoker,drinks", "--present", "x"), "--present"),
         (("table", "health", "--attributes", "smoker", "--confidence", "1"), "confidence"),
         (("itemsets", "health", "--min-support", "0.1", "--url", "http://x"), "--token"),
         (("itemsets", "x", "--min-support", "0.1", "--url", "x", "--token", "y"), "url: expected"),
@@ -264,5 +273,15 @@ def test_the_program_runs_as_a_module():
 
 def test_help_names_every_command(halftruth):
     said = halftruth("--help")[1]
-    for command in ("demo", "serve", "survey", "token", "perturb", "itemsets", "rules", "table"):
+    for command in (
+        "demo",
+        "serve",
+        "survey",
+        "token",
+        "perturb",
+        "itemsets",
+        "rules",
+        "table",
+        "measures",
+    ):
         assert command in said

@@ -10,6 +10,7 @@ RESULTS = (
     "itemsets?min_support=0.1",
     "rules?min_support=0.1&min_confidence=0",
     "table?attributes=smoker",
+    "measures?attributes=smoker,drinks",
     "counts",
 )
 
@@ -91,6 +92,17 @@ def test_a_table_names_its_cells_in_the_order_asked_for(http, filled, analyst, s
     assert np.array(answer["covariance"]) == pytest.approx(table.covariance("respondents"))
 
 
+def test_measures_are_those_computed_offline(http, filled, analyst, survey):
+    url = "/v1/surveys/health/measures?attributes=smoker,drinks&present=drinks%3Ddaily"
+    answer = http.get(url, headers=analyst).get_json()
+    expected = Estimator(survey, filled).measures(["smoker", "drinks"], {"drinks": "daily"})
+    assert [entry["name"] for entry in answer["measures"]] == [e.name for e in expected]
+    assert len(expected) == 20
+    for entry, other in zip(answer["measures"], expected, strict=True):
+        assert entry["value"] == pytest.approx(other.value)
+        assert entry["standard_error"] == pytest.approx(other.standard_error)
+
+
 def test_counts_are_those_of_the_reports(http, filled, analyst):
     answer = http.get("/v1/surveys/health/counts", headers=analyst).get_json()
     assert (answer["columns"], answer["shape"]) == (["smoker", "drinks"], [2, 3])
@@ -111,7 +123,7 @@ def test_one_report_determines_no_standard_error(http, batch, analyst):
 
 
 def test_a_survey_without_reports_has_nothing_to_conclude(http, analyst):
-    for result in RESULTS[:3]:
+    for result in RESULTS[:4]:
         response = http.get(f"/v1/surveys/health/{result}", headers=analyst)
         assert response.status_code == 409
         assert "no report has been counted yet" in response.get_json()["detail"]
@@ -148,6 +160,9 @@ def test_an_unknown_survey_has_no_results(http, analyst):
         ("table?attributes=weight", "attributes"),
         ("table?attributes=smoker,smoker", "attributes"),
         ("table?attributes=smoker&covariance=maybe", "covariance"),
+        ("measures?attributes=smoker", "attributes"),
+        ("measures?attributes=smoker,drinks&present=daily", "present"),
+        ("measures?attributes=smoker,drinks&present=drinks%3Dhourly", "present"),
         ("counts?x=1", "x"),
     ],
 )

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from flask import Blueprint, Response
 from halftruth_shared import Survey
-from halftruth_shared.messages import ItemsetsQuery, RulesQuery, TableQuery
+from halftruth_shared.messages import ItemsetsQuery, MeasuresQuery, RulesQuery, TableQuery
 
 from .. import results
 from ..estimate import Counts
@@ -36,6 +36,12 @@ def get_rules(survey_id: str) -> Response:
 def get_table(survey_id: str) -> Response:
     """Reconstructed table of some attributes."""
     return answer(results.table_result(*_counts(survey_id), parameters.query(TableQuery)))
+
+
+@blueprint.get("/measures")
+def get_measures(survey_id: str) -> Response:
+    """Association measures of some attributes."""
+    return answer(results.measures_result(*_counts(survey_id), parameters.query(MeasuresQuery)))
 
 
 @blueprint.get("/counts")

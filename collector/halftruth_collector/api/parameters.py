@@ -48,10 +48,16 @@ def query(kind: type[Q]) -> Q:
         if name not in fields:
             accepted = f"expected one of: {', '.join(fields)}" if fields else "expected none"
             raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)
-        if len(texts) > 1:
+        kind_of_field = fields[name].type
+        if kind_of_field == dict[str, str]:
+            # Categories may hold commas, so every pair is a parameter of its own.
+            given[name] = dict(_pair(name, text) for text in texts)
+        elif len(texts) > 1:
             raise ParameterError(f"{name}: expected once", field=name)
-        is_list = fields[name].type == list[str]
-        given[name] = [part for part in texts[0].split(",") if part] if is_list else texts[0]
+        elif kind_of_field == list[str]:
+            given[name] = [part for part in texts[0].split(",") if part]
+        else:
+            given[name] = texts[0]
     for name, field in fields.items():
         if field.required and name not in given:
             raise ParameterError(f"{name}: expected {_kind(field.type)}", field=name)
@@ -60,6 +66,13 @@ def query(kind: type[Q]) -> Q:
     except msgspec.ValidationError as error:
         name = str(error).partition("`$.")[2].rstrip("`")
         raise ParameterError(f"{name}: expected {_kind(fields[name].type)}", field=name) from None
+
+
+def _pair(name: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ParameterError(f"{name}: expected attribute=category", field=name)
+    return key, value
 
 
 def _kind(annotation: object) -> str:

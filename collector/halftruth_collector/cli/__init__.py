@@ -8,7 +8,7 @@ from halftruth_shared import HalftruthError
 
 from .demo import demo
 from .perturb import perturb
-from .results import itemsets, rules, table
+from .results import itemsets, measures, rules, table
 from .serve import serve
 from .surveys import survey
 from .tokens import token
@@ -43,7 +43,7 @@ def main() -> None:
     """Ask sensitive questions without ever learning anyone's answer."""
 
 
-for command in (demo, serve, survey, token, perturb, itemsets, rules, table):
+for command in (demo, serve, survey, token, perturb, itemsets, rules, table, measures):
     main.add_command(command)
 
 __all__ = ["main"]

@@ -14,6 +14,7 @@ from halftruth_shared.messages import (
     Interval,
     Items,
     ItemsetsResult,
+    MeasuresResult,
     RulesResult,
     TableResult,
 )
@@ -42,7 +43,9 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_csv)
 
 
-def print_result(result: ItemsetsResult | RulesResult | TableResult, form: Format) -> None:
+def print_result(
+    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult, form: Format
+) -> None:
     """Print a result for programs, as JSON or CSV; what is undefined is null or empty."""
     if form is Format.JSON:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
@@ -66,6 +69,16 @@ def percent(value: float | None) -> str:
 def between(interval: Interval | None) -> str:
     """An interval of shares as percentages."""
     return "undefined" if interval is None else f"{interval[0]:.2%} to {interval[1]:.2%}"
+
+
+def plain(value: float | None) -> str:
+    """A number with four digits."""
+    return "undefined" if value is None else f"{value:.4g}"
+
+
+def plain_between(interval: Interval | None) -> str:
+    """An interval of numbers with four digits."""
+    return "undefined" if interval is None else f"{plain(interval[0])} to {plain(interval[1])}"
 
 
 def words(items: Items) -> str:

@@ -10,6 +10,8 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.messages import (
     ItemsetsQuery,
     ItemsetsResult,
+    MeasuresQuery,
+    MeasuresResult,
     RulesQuery,
     RulesResult,
     Selection,
@@ -27,6 +29,8 @@ from .output import (
     between,
     format_options,
     percent,
+    plain,
+    plain_between,
     print_result,
     print_table,
     words,
@@ -71,8 +75,8 @@ def _mining(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-Q = TypeVar("Q", ItemsetsQuery, RulesQuery, TableQuery)
-R = TypeVar("R", ItemsetsResult, RulesResult, TableResult)
+Q = TypeVar("Q", ItemsetsQuery, RulesQuery, TableQuery, MeasuresQuery)
+R = TypeVar("R", ItemsetsResult, RulesResult, TableResult, MeasuresResult)
 
 
 def _result(
@@ -196,7 +200,7 @@ def table(
     **options: Any,
 ) -> None:
     """Reconstructed table of some attributes of SURVEY, each cell with its bounds."""
-    names = [name.strip() for name in attributes.split(",") if name.strip()]
+    names = _names(attributes)
     query = TableQuery(attributes=names, **options)
     result = _result(
         survey,
@@ -218,3 +222,71 @@ def table(
             for cell in result.cells
         ],
     )
+
+
+@click.command()
+@_source
+@click.option("--attributes", required=True, help="Two or more names with commas between them.")
+@click.option(
+    "--present",
+    multiple=True,
+    metavar="ATTRIBUTE=CATEGORY",
+    help="Category that counts as presence; once for each attribute.",
+)
+@_bounds
+@format_options
+def measures(
+    survey: str,
+    database: str,
+    url: str | None,
+    token: str | None,
+    form: Format,
+    attributes: str,
+    present: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Association measures of some attributes of SURVEY, each with its bounds."""
+    names = _names(attributes)
+    pairs = dict(_pair(text) for text in present)
+    query = MeasuresQuery(attributes=names, present=pairs, **options)
+    result = _result(
+        survey,
+        database,
+        url,
+        token,
+        lambda analyst: analyst.measures(survey, names, present=pairs, **options),
+        results.measures_result,
+        query,
+    )
+    if form is not Format.TEXT:
+        print_result(result, form)
+        return
+    click.echo(f"{result.reports} reports")
+    print_table(
+        [
+            "measure",
+            "value, or why there is none",
+            f"{query.confidence:.0%} interval",
+            "Chebyshev interval",
+        ],
+        [
+            [
+                measure.name,
+                measure.undefined or plain(measure.value),
+                plain_between(measure.interval),
+                plain_between(measure.chebyshev_interval),
+            ]
+            for measure in result.measures
+        ],
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, category = text.partition("=")
+    if not equals:
+        raise ParameterError("--present: expected ATTRIBUTE=CATEGORY", field="present")
+    return name, category

@@ -1,15 +1,16 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from halftruth_shared import NoReports, ReportError, Survey
 from halftruth_shared.errors import listing
-from halftruth_shared.messages import Selection, Target
+from halftruth_shared.messages import MeasureEstimate, Selection, Target
 
 from .bounds import Array
 from .counts import Counts
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
+from .measures import estimate_measures
 from .rules import Rules, mine_rules
 from .table import Table
 
@@ -144,6 +145,59 @@ class Estimator:
 
     def _table_at(self, positions: tuple[int, ...]) -> Table:
         return self.table([self.survey.schema.names[j] for j in positions])
+
+    def measures(
+        self,
+        attributes: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> list[MeasureEstimate]:
+        """Association measures of some attributes (Guo Table 3.6), each with its error.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Two for all measures; for more, those that extend to more.
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute. By default it is the only item of
+            an attribute, or the second of two categories; where an attribute has neither, only
+            the measures of its categories are computed.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+
+        Returns
+        -------
+        list of MeasureEstimate
+            Standard errors by the delta method (Guo §3.3.1), which assumes that the measure is
+            nearly linear over the error of the table. That fails for measures that cannot be
+            negative, such as χ², near independence, where their standard error comes out too small.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice.
+        ParameterError
+            If there are fewer than two attributes, or a category is unknown.
+        DomainTooLarge
+            If the table is too large for its covariance.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> phi, *others = Estimator(survey, counts).measures(["smoker", "coughs"])
+        >>> phi.name, round(phi.value, 3), round(phi.standard_error, 3)
+        ('phi', 0.766, 0.046)
+        """
+        return estimate_measures(
+            self.survey.schema, self.table(attributes), present or {}, confidence, target
+        )
 
     def _margins(self) -> tuple[Array, Array] | None:
         """Support and second moment of every margin, where they are few enough and quick."""

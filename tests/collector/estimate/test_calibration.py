@@ -109,11 +109,11 @@ def simulate(make_survey, oracle):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_intervals_cover_as_often_as_they_say(survey, target):
-    # Pooled over 600 surveys and the cells of a length, coverage has a standard deviation of at
+    # Pooled over 500 surveys and the cells of a length, coverage has a standard deviation of at
     # most 0.6 % at 95 % and 1.1 % at 80 % (length 1: seven cells, four of them free). Each of the
     # 48 checks raises a false alarm in less than one run of 1 000, all together in 5 % at most.
     rng = np.random.default_rng(51)
-    tables, truth = perturbed_tables(survey, target, 600, rng)
+    tables, truth = perturbed_tables(survey, target, 500, rng)
     expected = {0.95: (0.93, 0.97), 0.8: (0.765, 0.835)}
     covered = {(length, confidence): [] for length in SUBSETS for confidence in expected}
     for estimator in estimators(survey, tables):
@@ -249,6 +249,37 @@ def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
     # The standard error itself is right where antecedents are clearly there: the normal interval
     # of the plain ratio covers. 12 rules × 400 surveys: standard deviation below 0.55 %.
     assert np.mean(normal) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.xfail(
+    reason="the delta method is used although the antecedent may have no support", strict=True
+)
+def test_the_most_confident_rules_have_intervals_that_cover_or_none(make_survey, oracle):
+    # A weak survey, as any is for its longest itemsets: the 20 first rules of each of 10 surveys.
+    # Intervals of 95 % that miss more than one in ten of 200 are a false alarm in one run of 500.
+    survey = make_survey("gamma-diagonal", (4, 5, 5, 2))
+    rng = np.random.default_rng(59)
+    shares = rng.dirichlet(np.full(200, 0.05))
+    table = shares.reshape(4, 5, 5, 2)
+    cells = np.stack(np.unravel_index(np.arange(200), table.shape), axis=1)
+    matrix = oracle.matrix(survey, "abcd")
+    hits = []
+    for counts in rng.multinomial(RESPONDENTS, matrix @ shares, size=10):
+        rules = Estimator(survey, Counts.from_cells(survey.schema, cells, counts)).rules(0.02, 0.5)
+        for rule, _ in zip(rules, range(20), strict=False):
+            if rule.confidence_interval is not None:
+                lower, upper = rule.confidence_interval
+                both = held(table, rule.antecedent | rule.consequent)
+                hits.append(lower <= both / held(table, rule.antecedent) <= upper)
+    assert sum(hits) >= 0.9 * len(hits)
+
+
+def held(table, items):
+    """True share of the people of whom these items hold."""
+    index = [slice(None)] * table.ndim
+    for name, item in items.items():
+        index["abcd".index(name)] = int(item[1:])
+    return table[tuple(index)].sum()
 
 
 def test_the_simulated_channel_is_the_one_of_the_samplers(survey, oracle):

@@ -1,0 +1,99 @@
+"""Values with their exact gradients, carried through arithmetic (forward-mode differentiation).
+
+The delta method needs the gradient of a measure in the cells of a table. A measure written in
+plain arithmetic on jets yields both at once, without finite differences.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bounds import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Jet:
+    """An array of values, each with its gradient in n variables.
+
+    Attributes
+    ----------
+    value : ndarray
+        Of any shape.
+    gradient : ndarray
+        That shape, and one axis of length n at the end.
+    """
+
+    value: Array
+    gradient: Array
+
+    @classmethod
+    def variables(cls, values: Array) -> "Jet":
+        """An array whose entries, in row-major order, are the variables themselves."""
+        return cls(values, np.eye(values.size).reshape(*values.shape, values.size))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the values."""
+        return self.value.shape
+
+    def __getitem__(self, index: int | tuple[int | slice, ...]) -> "Jet":
+        at = index if isinstance(index, tuple) else (index,)
+        return Jet(np.asarray(self.value[at]), self.gradient[at])
+
+    def sum(self, *axes: int) -> "Jet":
+        """Sum over some axes, or over all if none is given; each stays with length 1."""
+        chosen = axes or tuple(range(self.value.ndim))
+        value = self.value.sum(axis=chosen, keepdims=True)
+        return Jet(value, self.gradient.sum(axis=chosen, keepdims=True))
+
+    def _chain(self, value: Array, slope: Array) -> "Jet":
+        return Jet(value, slope[..., None] * self.gradient)
+
+    def __neg__(self) -> "Jet":
+        return Jet(-self.value, -self.gradient)
+
+    def __add__(self, other: "Jet | float") -> "Jet":
+        if isinstance(other, Jet):
+            return Jet(self.value + other.value, self.gradient + other.gradient)
+        return Jet(self.value + other, self.gradient)
+
+    def __sub__(self, other: "Jet | float") -> "Jet":
+        return self + (-other)
+
+    def __mul__(self, other: "Jet | float") -> "Jet":
+        if isinstance(other, Jet):
+            gradient = self.value[..., None] * other.gradient
+            return Jet(self.value * other.value, gradient + other.value[..., None] * self.gradient)
+        return Jet(self.value * other, self.gradient * other)
+
+    def __truediv__(self, other: "Jet | float") -> "Jet":
+        if isinstance(other, Jet):
+            return self * other._chain(1 / other.value, -1 / other.value**2)
+        return self * (1 / other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: float) -> "Jet":
+        return -self + other
+
+    def __rtruediv__(self, other: float) -> "Jet":
+        return self._chain(other / self.value, -other / self.value**2)
+
+    def __pow__(self, exponent: float) -> "Jet":
+        value = self.value**exponent
+        return self._chain(value, exponent * self.value ** (exponent - 1))
+
+    def positive(self) -> "Jet":
+        """The same where it is above 0, and NaN elsewhere: no share to divide by."""
+        return Jet(np.where(self.value > 0, self.value, np.nan), self.gradient)
+
+    def log(self) -> "Jet":
+        """Natural logarithm."""
+        return self._chain(np.log(self.value), 1 / self.value)
+
+    def entropy_terms(self, reference: "Jet | None" = None) -> "Jet":
+        """X ln x, or x ln(x/reference); 0 where x is 0, with an infinite gradient there."""
+        ratio = self if reference is None else self / reference
+        product = self * ratio.log()
+        return Jet(np.where(self.value == 0, 0.0, product.value), product.gradient)
