@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ReportError
+from halftruth_shared.cells import ravel, unravel
 from numpy.typing import ArrayLike, NDArray
 
 #: Largest table that is ever held as an array.
@@ -90,15 +91,11 @@ class Counts:
         weights = weights.astype(np.int64)
         shape = tuple(layout.shape)
         if math.prod(shape) <= DENSE_CELLS:
-            index = np.ravel_multi_index(tuple(rows.T), shape)
-            table = np.zeros(math.prod(shape), dtype=np.int64)
-            np.add.at(table, index, weights)
+            table = _add_up(ravel(rows, shape), weights, math.prod(shape))
             present = np.flatnonzero(table)
-            distinct = np.stack(np.unravel_index(present, shape), axis=1)
-            return cls(tuple(layout.names), shape, distinct, table[present])
+            return cls(tuple(layout.names), shape, unravel(present, shape), table[present])
         distinct, index = np.unique(rows, axis=0, return_inverse=True)
-        table = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(table, index.reshape(-1), weights)
+        table = _add_up(index.reshape(-1), weights, len(distinct))
         return cls(tuple(layout.names), shape, distinct[table > 0], table[table > 0])
 
     @cached_property
@@ -136,10 +133,12 @@ class Counts:
             order = sorted(columns)
             table: NDArray[np.int64] = self._tensor.sum(axis=others)
             return table.transpose([order.index(column) for column in columns])
-        index = np.ravel_multi_index(tuple(self.cells[:, column] for column in columns), shape)
-        # Sums of integers below 2⁵³ are exact as floating point.
-        table = np.bincount(index, weights=self.counts, minlength=size)
-        return table.astype(np.int64).reshape(shape)
+        return _add_up(ravel(self.cells[:, columns], shape), self.counts, size).reshape(shape)
+
+
+def _add_up(index: NDArray[np.int64], weights: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Sum of the weights at each index below `size`; as floating point below 2⁵³, so exact."""
+    return np.bincount(index, weights=weights, minlength=size).astype(np.int64)
 
 
 def _array(values: ArrayLike, field: str) -> NDArray[Any]:

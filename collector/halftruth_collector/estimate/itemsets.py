@@ -11,7 +11,7 @@ itemsets, with the most subsets, would be lost too often.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from typing import get_args
 
@@ -162,6 +162,7 @@ class Examined:
     """Every itemset that no subset rules out, as columns; see `Itemsets` for what they hold."""
 
     codes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
     support: Array
     standard_error: Array
 
@@ -208,17 +209,46 @@ def examine_margins(
     # One axis after the other, a cell comes to stand for itself and all of its subsets.
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
-    items = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
-    lengths = [np.append(np.ones(size, dtype=np.int64), 0) for size in schema.shape]
-    length = reduce(np.add.outer, lengths)
-    candidates = reduce(np.logical_and.outer, items) & (length > 0)
-    candidates &= length <= criteria.longest(schema)
+    grid = _margin_grid(schema)
+    candidates = grid.items & (grid.lengths <= criteria.longest(schema)).reshape(support.shape)
     for axis in axes:
         candidates[named[axis]] &= kept[opened[axis]]
-    cells = np.nonzero(candidates)
-    codes = np.stack(cells, axis=1)
+    cells = np.flatnonzero(candidates)
+    return Examined(
+        np.take(grid.codes, cells, axis=0),
+        grid.lengths[cells],
+        support.ravel()[cells],
+        error.ravel()[cells],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginGrid:
+    """The cells of all margins of a schema.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (cells, M)
+        −1 where an attribute is left open.
+    lengths : ndarray of int, shape (cells,)
+    items : ndarray of bool, shape (d_1 + 1, …, d_M + 1)
+        Which cells are itemsets: at least one item, and no category that is none.
+    """
+
+    codes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    items: Mask
+
+
+@lru_cache(maxsize=8)
+def _margin_grid(schema: Schema) -> _MarginGrid:
+    shape = tuple(size + 1 for size in schema.shape)
+    codes = np.indices(shape).reshape(len(shape), -1).T.copy()
     codes[codes == np.array(schema.shape)] = -1
-    return Examined(codes, support[cells], error[cells])
+    lengths = (codes >= 0).sum(axis=1)
+    masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
+    items = reduce(np.logical_and.outer, masks) & (lengths > 0).reshape(shape)
+    return _MarginGrid(codes, lengths, items)
 
 
 def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Criteria) -> Examined:
@@ -254,11 +284,11 @@ def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Cri
             codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
             codes[:, positions] = np.stack(cells, axis=1)
             examined.append((codes, support[cells], error[cells]))
-    if not examined:
-        nothing = np.zeros(0)
-        return Examined(np.zeros((0, len(schema.attributes)), dtype=np.int64), nothing, nothing)
-    all_codes, supports, errors = zip(*examined, strict=True)
-    return Examined(np.concatenate(all_codes), np.concatenate(supports), np.concatenate(errors))
+    nothing = np.zeros(0)
+    none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
+    columns = zip((none, nothing, nothing), *examined, strict=True)
+    all_codes, supports, errors = map(np.concatenate, columns)
+    return Examined(all_codes, (all_codes >= 0).sum(axis=1), supports, errors)
 
 
 def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> Itemsets:
@@ -274,16 +304,16 @@ def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> I
         # An itemset without bounds is not ruled out.
         "upper": ~infrequent,
     }[criteria.select]
-    length = (examined.codes >= 0).sum(axis=1)
+    lengths = examined.lengths
     precision = tuple(
-        _precision(k, quantile * error[length == k], min_support)
-        for k in range(1, length.max(initial=0) + 1)
+        _precision(k, quantile * error[lengths == k], min_support)
+        for k in range(1, lengths.max(initial=0) + 1)
     )
     chosen = np.flatnonzero(reached)
-    order = chosen[np.lexsort((-support[chosen], length[chosen]))]
+    order = chosen[np.lexsort((-support[chosen], lengths[chosen]))]
     return Itemsets(
         schema,
-        examined.codes[order],
+        np.take(examined.codes, order, axis=0),
         support[order],
         error[order],
         quantile,
@@ -331,7 +361,8 @@ def _precision(length: int, half_widths: Array, min_support: float) -> Precision
             usable=False,
             verdict="not usable: too few reports for any interval",
         )
-    typical = float(np.median(known))
+    # The upper median, which takes a fraction of the time of the mean of both.
+    typical = float(np.partition(known, known.size // 2)[known.size // 2])
     if typical <= min_support:
         verdict = f"usable: supports are known to ±{typical:.2%}"
     elif typical < 0.5:

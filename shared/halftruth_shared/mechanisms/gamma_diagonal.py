@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cells import ravel, unravel
 from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
@@ -15,7 +16,7 @@ from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import MAX_CONDITION, Parameters, RecordMechanism
-from .uniform import ColumnWeights, move_or_keep, ravel, unravel
+from .uniform import ColumnWeights, move_or_keep
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:

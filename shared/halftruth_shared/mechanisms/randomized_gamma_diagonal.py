@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cells import ravel, unravel
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import Parameters
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
-from .uniform import ColumnWeights, move_or_keep, ravel, unravel
+from .uniform import ColumnWeights, move_or_keep
 
 #: Steps of the grid of r on either side of zero, unless a survey says otherwise.
 STEPS = 32_768

@@ -4,18 +4,13 @@ Both the gamma-diagonal family (over whole records) and randomized response (ove
 are of this form; only the weights differ.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..sampling import RandBelow
-
-#: Domains whose records are all tabulated.
-_TABULATED_CELLS = 2**14
 
 
 @dataclass(frozen=True)
@@ -98,21 +93,3 @@ def move_or_keep(
     moved = (draws - same) // np.maximum(other, 1)
     moved += moved >= values
     return np.where(draws < same, values, moved)
-
-
-def ravel(records: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Row-major cell index of each record, shape (N,)."""
-    return np.asarray(np.ravel_multi_index(tuple(records.T), sizes), dtype=np.int64)
-
-
-def unravel(cells: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """The record of each row-major cell index, shape (N, M)."""
-    if math.prod(sizes) <= _TABULATED_CELLS:
-        return np.take(_all_records(sizes), cells, axis=0)
-    return np.stack(np.unravel_index(cells, sizes), axis=1)
-
-
-@lru_cache(maxsize=16)
-def _all_records(sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Every record in row-major order; looking one up is quicker than dividing."""
-    return np.indices(sizes).reshape(len(sizes), -1).T.copy()
