@@ -361,8 +361,9 @@ def _precision(length: int, half_widths: Array, min_support: float) -> Precision
             usable=False,
             verdict="not usable: too few reports for any interval",
         )
-    # The upper median, which takes a fraction of the time of the mean of both.
-    typical = float(np.partition(known, known.size // 2)[known.size // 2])
+    # Their median; NumPy's own takes as long as everything else here.
+    middle = [(known.size - 1) // 2, known.size // 2]
+    typical = float(np.partition(known, middle)[middle].mean())
     if typical <= min_support:
         verdict = f"usable: supports are known to ±{typical:.2%}"
     elif typical < 0.5:
