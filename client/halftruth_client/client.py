@@ -12,7 +12,7 @@ import numpy as np
 import requests
 from halftruth_shared import ParameterError, RecordError, Survey
 from halftruth_shared.messages import PublishedSurvey, Receipt, Report, ReportBatch
-from halftruth_shared.rational import Rational, format_rational, parse_rational
+from halftruth_shared.rational import Rational, parse_rational
 
 from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
 from .outbox import Outbox, StoredReport
@@ -147,7 +147,7 @@ class Client:
             why = f"; a report can reveal '{revealed[0]}'" if revealed else ""
             raise SurveyRefused(
                 f"survey '{survey.id}': its amplification {float(amplification):.6g} exceeds"
-                f" max_gamma {format_rational(self._max_gamma)}{why}",
+                f" max_gamma {float(self._max_gamma):.6g}{why}",
                 field="max_gamma",
             )
         self._approved.add(survey.digest)

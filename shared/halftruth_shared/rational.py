@@ -32,23 +32,19 @@ def parse_rational(value: object, field: str) -> Fraction:
     Raises
     ------
     ParameterError
-        For anything else; floating point is refused since it is not exact, and so is a number
-        that would take more than a thousand characters.
+        For anything else; floating point is refused since it is not exact, and so is a text of
+        more than a thousand characters.
 
     Examples
     --------
     >>> parse_rational("0.9", "keep")
     Fraction(9, 10)
     """
-    number = None
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
-        number = Fraction(value)
-    elif isinstance(value, str) and len(value) <= _MAX_TEXT and _TEXT.fullmatch(value):
+        return Fraction(value)
+    if isinstance(value, str) and len(value) <= _MAX_TEXT and _TEXT.fullmatch(value):
         with suppress(ZeroDivisionError):
-            number = Fraction(value)
-    # Bits first: writing a number of millions of digits would take for ever.
-    if number is not None and _bits(number) <= 4 * _MAX_TEXT and len(str(number)) <= _MAX_TEXT:
-        return number
+            return Fraction(value)
     raise ParameterError(
         f'{field}: expected an exact number written as text such as "19", "0.9" or "19/2",'
         f" of {_MAX_TEXT} characters at most",
@@ -56,10 +52,19 @@ def parse_rational(value: object, field: str) -> Fraction:
     )
 
 
-def _bits(number: Fraction) -> int:
-    return number.numerator.bit_length() + number.denominator.bit_length()
+def format_rational(value: Fraction, field: str) -> str:
+    """Write a rational in its one canonical form: lowest terms, ``"19"`` or ``"9/10"``.
 
-
-def format_rational(value: Fraction) -> str:
-    """Write a rational in its one canonical form: lowest terms, ``"19"`` or ``"9/10"``."""
-    return str(value)
+    Raises
+    ------
+    ParameterError
+        If it takes so many characters that it could not be read again.
+    """
+    # Bits first: writing out a number of millions of digits would take for ever.
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    text = str(value) if bits <= 4 * _MAX_TEXT else None
+    if text is None or len(text) > _MAX_TEXT:
+        raise ParameterError(
+            f"{field}: expected a number of at most {_MAX_TEXT} characters", field=field
+        )
+    return text

@@ -287,7 +287,6 @@ def test_a_symmetric_budget_is_used_up_and_never_exceeded(shape, gamma, schema_o
     assert float(shares[0]) == pytest.approx(float(budget) ** (1 / len(shape)), rel=2e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="an exact product of many shares is refused as too long")
 @pytest.mark.parametrize("count", [60, 1024])
 def test_the_amplification_of_many_attributes_can_be_stated_in_other_ways(count, schema_of):
     schema = schema_of((3,) * count)

@@ -44,12 +44,12 @@ def test_numbers_are_read_exactly(written, value):
     ],
 )
 def test_numbers_are_written_in_lowest_terms(value, written):
-    assert format_rational(value) == written
+    assert format_rational(value, "gamma") == written
 
 
 @given(st.fractions(min_value=-(10**20), max_value=10**20, max_denominator=10**20))
 def test_what_is_written_is_read_again(value):
-    assert parse_rational(format_rational(value), "gamma") == value
+    assert parse_rational(format_rational(value, "gamma"), "gamma") == value
 
 
 @given(
@@ -81,6 +81,20 @@ def test_anything_else_is_refused_with_examples_of_what_is_not(bad, refused):
         mentions=["keep.smoker: ", '"19"', '"0.9"', '"19/2"'],
         never=[bad] if isinstance(bad, str) and len(bad) > 20 else [],
     )
+
+
+@pytest.mark.parametrize("power", [1_000, 5_000, 10_000_000])
+@pytest.mark.parametrize("make", [lambda size: size, lambda size: Fraction(1, size)])
+def test_numbers_too_long_to_be_written_are_refused_at_once(power, make, refused):
+    # Writing out 3 million digits would take minutes.
+    number = make(1 << (power * 10 // 3 + 10))
+    assert parse_rational(number, "gamma") == number
+    refused(ParameterError, lambda: format_rational(Fraction(number), "gamma"), field="gamma")
+
+
+def test_the_longest_number_is_written_and_read_again():
+    for number in (Fraction(10**1000 - 1), Fraction(10**498 + 1, 10**498)):
+        assert parse_rational(format_rational(number, "gamma"), "gamma") == number
 
 
 @given(st.text(alphabet=string.printable, max_size=12))

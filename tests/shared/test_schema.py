@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from halftruth_shared import Attribute, RecordError, Schema, SchemaError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 # What a category may hold: no control character, no lone surrogate, no outer blank.
@@ -35,6 +35,7 @@ def schema():
     return Schema([Attribute("smoker", ["no", "yes"]), Attribute("age", ["young", "old", "older"])])
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_a_record_comes_back_from_its_codes(data):
     schema = data.draw(schemas())
@@ -50,6 +51,7 @@ def test_a_record_comes_back_from_its_codes(data):
     assert schema.decode(codes) == record
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_codes_come_back_from_their_record(data):
     schema = data.draw(schemas())

@@ -204,6 +204,8 @@ def examine_margins(
     bounds = _Bounds(criteria, reports, criteria.longest(schema))
     error = bounds.standard_error(support, second_moment)
     kept = ~bounds.rules_out(support, error)
+    # Everybody has no item; rounding may say otherwise.
+    kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
     opened = [(slice(None),) * axis + (slice(-1, None),) for axis in axes]
     # One axis after the other, a cell comes to stand for itself and all of its subsets.

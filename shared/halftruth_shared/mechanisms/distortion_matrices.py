@@ -69,7 +69,9 @@ class DistortionMatrices(PerAttributeMechanism):
     def parameters(self) -> Parameters:
         return DistortionMatricesParameters(
             {
-                name: [[format_rational(entry) for entry in row] for row in matrix]
+                name: [
+                    [format_rational(entry, f"matrices.{name}") for entry in row] for row in matrix
+                ]
                 for name, matrix in self.matrices.items()
             }
         )

@@ -78,7 +78,7 @@ class GammaDiagonal(RecordMechanism):
         return cls(amplification_for_breach(rho1, rho2))
 
     def parameters(self) -> Parameters:
-        return GammaDiagonalParameters(gamma=format_rational(self.gamma))
+        return GammaDiagonalParameters(gamma=format_rational(self.gamma, "gamma"))
 
     def keep_probability(self, schema: Schema) -> Fraction:
         """P = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
@@ -91,7 +91,7 @@ class GammaDiagonal(RecordMechanism):
             most = int((MAX_CONDITION - 1) * (self.gamma - 1))
             raise DomainTooLarge(
                 f"attributes: {schema.size} cells are too many for {self.kind} with gamma"
-                f" {format_rational(self.gamma)}, which serves {most} at most;"
+                f" {float(self.gamma):.6g}, which serves {most} at most;"
                 " ask fewer attributes or use randomized-response",
                 field="attributes",
             )

@@ -104,8 +104,8 @@ class RandomizedGammaDiagonal(GammaDiagonal):
 
     def parameters(self) -> Parameters:
         return RandomizedGammaDiagonalParameters(
-            gamma=format_rational(self.gamma),
-            alpha=format_rational(self.alpha),
+            gamma=format_rational(self.gamma, "gamma"),
+            alpha=format_rational(self.alpha, "alpha"),
             steps=self.steps,
         )
 
@@ -113,9 +113,10 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         super().check(schema)
         most = Fraction(schema.size - 1) / self.gamma
         if self.alpha > most:
+            written = format_rational(most, "alpha")
             raise ParameterError(
-                f"alpha: with {schema.size} cells and gamma {format_rational(self.gamma)}"
-                f" expected at most {format_rational(most)}, since no probability is negative",
+                f"alpha: with {schema.size} cells and gamma {float(self.gamma):.6g}"
+                f" expected at most {written}, since no probability is negative",
                 field="alpha",
             )
 

@@ -109,7 +109,7 @@ class RandomizedResponse(PerAttributeMechanism):
 
     def parameters(self) -> Parameters:
         return RandomizedResponseParameters(
-            keep={name: format_rational(p) for name, p in self.keep.items()}
+            keep={name: format_rational(p, f"keep.{name}") for name, p in self.keep.items()}
         )
 
     def check(self, schema: Schema) -> None:

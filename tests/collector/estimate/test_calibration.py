@@ -246,9 +246,6 @@ def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
     assert np.mean(normal) == pytest.approx(0.95, abs=0.02)
 
 
-@pytest.mark.xfail(
-    reason="the delta method is used although the antecedent may have no support", strict=True
-)
 def test_the_most_confident_rules_have_intervals_that_cover_or_none(make_survey, oracle):
     # A weak survey, as any is for its longest itemsets: the 20 first rules of each of 10 surveys.
     # Intervals of 95 % that miss more than one in ten of 200 are a false alarm in one run of 500.
