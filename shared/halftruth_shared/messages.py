@@ -171,8 +171,10 @@ class ItemsetsResult(Result, frozen=True, kw_only=True):
 class RuleEstimate(Message, frozen=True, kw_only=True):
     """A rule with the estimates of its support and its confidence.
 
-    `confidence` is the plain ratio; `confidence_mean` corrects its bias to second order and is
-    the centre of the Chebyshev `confidence_interval` (Guo Results 2, 3).
+    `confidence` is the plain ratio. `confidence_mean` is its expected value to second order, so
+    the ratio and its estimated bias together, and the centre of the Chebyshev
+    `confidence_interval` (Guo Results 2, 3). These are null where the antecedent is not clearly
+    there.
     """
 
     antecedent: Items
@@ -187,7 +189,7 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
 
 
 class RulesResult(Result, frozen=True, kw_only=True):
-    """Rules, most confident first."""
+    """Rules, those with bounds first, most confident first."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "antecedent",

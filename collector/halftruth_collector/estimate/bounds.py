@@ -7,6 +7,7 @@ described (Σ2 alone; FRAPP eq. 10).
 """
 
 import math
+from numbers import Real
 from statistics import NormalDist
 from typing import get_args
 
@@ -36,7 +37,7 @@ def chebyshev_factor(doubt: float) -> float:
 
 def check_confidence(confidence: float) -> None:
     """Raise ParameterError unless 0 < confidence < 1."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise ParameterError(
             "confidence: expected a number above 0 and below 1, such as 0.95", field="confidence"
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
+from numbers import Integral, Real
 from typing import get_args
 
 import numpy as np
@@ -25,8 +26,14 @@ from .bounds import Array, check_confidence, check_target, normal_quantile, opti
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
 
-#: Items up to which the bounds that rule out are widened; floating point reaches no further.
-_MOST_HALVINGS = 32
+#: Itemsets examined before that; each takes some two hundred bytes.
+MAX_ITEMSETS = 5_000_000
+
+#: Reports for each cell below which the normal intervals are noticeably wrong.
+WELL_FILLED = 20
+
+#: Items up to which the bounds that rule out are widened; beyond, a doubt would round to 0.
+_MOST_HALVINGS = 1_000
 
 #: Names of the decision codes.
 DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
@@ -137,12 +144,14 @@ class Criteria:
     target: Target = "population"
 
     def __post_init__(self) -> None:
-        if not 0 < self.min_support <= 1:
+        if not isinstance(self.min_support, Real) or not 0 < self.min_support <= 1:
             raise ParameterError(
                 "min_support: expected a number above 0 and at most 1, such as 0.02",
                 field="min_support",
             )
-        if self.max_length is not None and self.max_length < 1:
+        if self.max_length is not None and (
+            not isinstance(self.max_length, Integral) or self.max_length < 1
+        ):
             raise ParameterError(
                 "max_length: expected an integer of at least 1", field="max_length"
             )
@@ -159,10 +168,19 @@ class Criteria:
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """Every itemset that no subset rules out, as columns; see `Itemsets` for what they hold."""
+    """Every itemset that no subset rules out, as columns.
+
+    Attributes
+    ----------
+    codes, lengths, support, standard_error : ndarray
+        As in `Itemsets`.
+    filled : ndarray
+        Reports for each cell of the itemset's table, on average.
+    """
 
     codes: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    filled: Array
     support: Array
     standard_error: Array
 
@@ -219,6 +237,7 @@ def examine_margins(
     return Examined(
         np.take(grid.codes, cells, axis=0),
         grid.lengths[cells],
+        reports / grid.table_cells[cells],
         support.ravel()[cells],
         error.ravel()[cells],
     )
@@ -232,13 +251,15 @@ class _MarginGrid:
     ----------
     codes : ndarray of int, shape (cells, M)
         −1 where an attribute is left open.
-    lengths : ndarray of int, shape (cells,)
+    lengths, table_cells : ndarray of int, shape (cells,)
+        Number of items, and number of cells of the margin that the cell belongs to.
     items : ndarray of bool, shape (d_1 + 1, …, d_M + 1)
         Which cells are itemsets: at least one item, and no category that is none.
     """
 
     codes: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    table_cells: NDArray[np.int64]
     items: Mask
 
 
@@ -250,7 +271,8 @@ def _margin_grid(schema: Schema) -> _MarginGrid:
     lengths = (codes >= 0).sum(axis=1)
     masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
     items = reduce(np.logical_and.outer, masks) & (lengths > 0).reshape(shape)
-    return _MarginGrid(codes, lengths, items)
+    table_cells = np.where(codes >= 0, schema.shape, 1).prod(axis=1)
+    return _MarginGrid(codes, lengths, table_cells, items)
 
 
 def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Criteria) -> Examined:
@@ -267,12 +289,13 @@ def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Cri
     Raises
     ------
     DomainTooLarge
-        If more than `MAX_SUBSETS` attribute subsets would have to be examined.
+        If more than `MAX_SUBSETS` attribute subsets or `MAX_ITEMSETS` itemsets would have to be
+        examined.
     """
     longest = criteria.longest(schema)
     bounds = _Bounds(criteria, reports, longest)
     examined = []
-    subsets = 0
+    subsets, itemsets = 0, 0
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     for _ in range(longest):
         level = _next_level(schema, possible, MAX_SUBSETS - subsets)
@@ -283,14 +306,22 @@ def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Cri
             error = bounds.standard_error(support, second_moment)
             possible[positions] = candidates & ~bounds.rules_out(support, error)
             cells = np.nonzero(candidates)
+            itemsets += len(cells[0])
+            if itemsets > MAX_ITEMSETS:
+                raise DomainTooLarge(
+                    f"max_length: more than {MAX_ITEMSETS} itemsets to examine at length"
+                    f" {len(positions)}; expected a lower max_length or a higher min_support",
+                    field="max_length",
+                )
             codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
             codes[:, positions] = np.stack(cells, axis=1)
-            examined.append((codes, support[cells], error[cells]))
+            filled = np.full(len(codes), reports / candidates.size)
+            examined.append((codes, filled, support[cells], error[cells]))
     nothing = np.zeros(0)
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
-    columns = zip((none, nothing, nothing), *examined, strict=True)
-    all_codes, supports, errors = map(np.concatenate, columns)
-    return Examined(all_codes, (all_codes >= 0).sum(axis=1), supports, errors)
+    columns = zip((none, nothing, nothing, nothing), *examined, strict=True)
+    all_codes, all_filled, supports, errors = map(np.concatenate, columns)
+    return Examined(all_codes, (all_codes >= 0).sum(axis=1), all_filled, supports, errors)
 
 
 def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> Itemsets:
@@ -308,7 +339,7 @@ def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> I
     }[criteria.select]
     lengths = examined.lengths
     precision = tuple(
-        _precision(k, quantile * error[lengths == k], min_support)
+        _precision(k, quantile * error[lengths == k], examined.filled[lengths == k], min_support)
         for k in range(1, lengths.max(initial=0) + 1)
     )
     chosen = np.flatnonzero(reached)
@@ -352,22 +383,37 @@ def _next_level(
     return level
 
 
-def _precision(length: int, half_widths: Array, min_support: float) -> Precision:
-    """Say what itemsets of one length can be told apart by, from their half-widths."""
+def _precision(
+    length: int, half_widths: Array, reports_per_cell: Array, min_support: float
+) -> Precision:
+    """Say what itemsets of one length can be told apart by.
+
+    Parameters
+    ----------
+    length : int
+    half_widths : ndarray
+        Of every itemset examined, NaN where undefined.
+    reports_per_cell : ndarray
+        N over the number of cells of each itemset's table.
+    min_support : float
+    """
     known = half_widths[~np.isnan(half_widths)]
-    if known.size == 0:
+    if 2 * known.size <= half_widths.size:
         return Precision(
             length=length,
             examined=half_widths.size,
             half_width=None,
             usable=False,
-            verdict="not usable: too few reports for any interval",
+            verdict="not usable: too few reports for an interval of most itemsets",
         )
-    # Their median; NumPy's own takes as long as everything else here.
-    middle = [(known.size - 1) // 2, known.size // 2]
-    typical = float(np.partition(known, middle)[middle].mean())
-    if typical <= min_support:
+    typical, filled = _median(known), _median(reports_per_cell)
+    if typical <= min_support / 2:
         verdict = f"usable: supports are known to ±{typical:.2%}"
+    elif typical <= min_support:
+        verdict = (
+            f"barely usable: supports are known to ±{typical:.2%}, hardly enough to tell"
+            f" {min_support:.2%} from zero"
+        )
     elif typical < 0.5:
         verdict = (
             f"not usable at {min_support:.2%}: only supports above {typical:.1%}"
@@ -375,10 +421,21 @@ def _precision(length: int, half_widths: Array, min_support: float) -> Precision
         )
     else:
         verdict = f"not usable: supports are known only to ±{typical:.0%}"
+    if filled < WELL_FILLED:
+        verdict += (
+            f"; with about {filled:.1f} reports for each cell, intervals miss the truth more often"
+            " than they say"
+        )
     return Precision(
         length=length,
         examined=half_widths.size,
         half_width=typical,
-        usable=typical <= min_support,
+        usable=typical <= min_support / 2 and filled >= WELL_FILLED / 2,
         verdict=verdict,
     )
+
+
+def _median(values: Array) -> float:
+    """Median; NumPy's own takes as long as all the rest of mining."""
+    middle = [(values.size - 1) // 2, values.size // 2]
+    return float(np.partition(values, middle)[middle].mean())

@@ -3,15 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
-from halftruth_shared import ParameterError, Schema
+from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.messages import Items, RuleEstimate, Target
 from numpy.typing import NDArray
 
 from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional
 from .itemsets import Itemsets
 from .table import Table
+
+#: Rules examined before mining asks for fewer.
+MAX_RULES = 250_000
 
 #: Standard errors by which an antecedent's support must exceed 0 for its rules to have bounds; the
 #: terms that the second-order formulas leave out are then below a twenty-fifth of those they keep.
@@ -49,7 +53,8 @@ def confidence_moments(
         `CLEARLY` standard errors: these series in the relative error of X say nothing then.
     """
     left = np.where(left > 0, left, np.nan)
-    clear = left >= CLEARLY * np.sqrt(var_left)
+    # A variance of 0 says that all reports weigh the same, and nothing of its true size.
+    clear = (left >= CLEARLY * np.sqrt(var_left)) & (var_both > 0)
     a, b = both, left - both
     var_a = var_both
     var_b = var_left + var_both - 2 * cov
@@ -65,7 +70,7 @@ def confidence_moments(
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Rules as columns, most confident first.
+    """Rules as columns, those with bounds first, most confident first.
 
     Iterating gives one `RuleEstimate` after the other.
 
@@ -137,7 +142,8 @@ def mine_rules(
     """Every rule X ⇒ Y with X and Y together one of the itemsets.
 
     Rules whose antecedent has no positive estimated support are left out, since they have no
-    confidence.
+    confidence. Those without bounds come last: the largest ratios are those of antecedents that
+    are hardly there.
 
     Parameters
     ----------
@@ -154,10 +160,19 @@ def mine_rules(
     ------
     ParameterError
         If a parameter is outside its range.
+    DomainTooLarge
+        If there are more than `MAX_RULES` ways to split the itemsets.
     """
-    if not 0 <= min_confidence <= 1:
+    if not isinstance(min_confidence, Real) or not 0 <= min_confidence <= 1:
         raise ParameterError(
             "min_confidence: expected a number from 0 to 1, such as 0.8", field="min_confidence"
+        )
+    splits = int((2.0**itemsets.lengths - 2).sum())
+    if splits > MAX_RULES:
+        raise DomainTooLarge(
+            f"max_length: {splits} rules to examine; expected at most {MAX_RULES}, so a lower"
+            " max_length or a higher min_support",
+            field="max_length",
         )
     parts = []
     present = itemsets.codes >= 0
@@ -170,8 +185,10 @@ def mine_rules(
         cells = tuple(codes[:, list(positions)].T)
         reconstructed = table(positions)
         for antecedent in _proper_subsets(len(positions)):
-            parts.append(_rules_of(reconstructed, positions, codes, cells, antecedent, target))
-    return _merge(itemsets, parts, min_confidence, confidence)
+            part = _rules_of(reconstructed, positions, codes, cells, antecedent, target)
+            reached = part[2][2] >= min_confidence
+            parts.append((codes[reached], part[1][reached], part[2][:, reached]))
+    return _merge(itemsets, parts, confidence)
 
 
 _Part = tuple[NDArray[np.int64], NDArray[np.bool_], Array]
@@ -217,9 +234,8 @@ def _rules_of(
     return codes, in_antecedent, numbers
 
 
-def _merge(
-    itemsets: Itemsets, parts: list[_Part], min_confidence: float, confidence: float
-) -> Rules:
+def _merge(itemsets: Itemsets, parts: list[_Part], confidence: float) -> Rules:
+    """All parts as one, those with bounds first and then by confidence."""
     attributes = len(itemsets.schema.attributes)
     empty: _Part = (
         np.zeros((0, attributes), dtype=np.int64),
@@ -230,8 +246,7 @@ def _merge(
     codes = np.concatenate([part[0] for part in parts])
     in_antecedent = np.concatenate([part[1] for part in parts])
     numbers = np.concatenate([part[2] for part in parts], axis=1)
-    reached = np.flatnonzero(numbers[2] >= min_confidence)
-    order = reached[np.lexsort((-numbers[0, reached], -numbers[2, reached]))]
+    order = np.lexsort((-numbers[0], -numbers[2], np.isnan(numbers[4])))
     support, variance, estimate, mean, confidence_variance = numbers[:, order]
     return Rules(
         itemsets.schema,
