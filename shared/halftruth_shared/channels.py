@@ -131,17 +131,17 @@ class UniformMixture(Channel):
         return np.asarray(np.add.reduce(x, axis=self._axes, keepdims=True))
 
     def forward(self, x: ArrayLike) -> Array:
-        x = np.asarray(x, dtype=np.float64)
+        x = _table(x, self._shape)
         return self._keep * x + self._spread * self._total(x)
 
     def solve(self, y: ArrayLike) -> Array:
-        y = np.asarray(y, dtype=np.float64)
+        y = _table(y, self._shape)
         return (y - self._spread * self._total(y)) / self._keep
 
     def solve_squared(self, y: ArrayLike, summed: Collection[int] = ()) -> Array:
         # W[u,v] = (δ − c)/p and W̄[u,v] = (δ̄ − n_A c)/p, with δ̄ = 1 where u and v agree outside
         # the summed axes A, and n_A cells in A.
-        y = np.asarray(y, dtype=np.float64)
+        y = _table(y, self._shape)
         c, total = self._spread, self._total(y)
         if not summed:
             return ((1 - 2 * c) * y + c * c * total) / self._keep**2
@@ -207,6 +207,20 @@ class Kronecker(Channel):
         return _along_axes(first, y, shape), _along_axes(second, y, shape)
 
 
+def _table(values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """A table with any batch axes before those of this shape.
+
+    Raises
+    ------
+    ValueError
+        For another shape, which would be scrambled without a word.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.shape[table.ndim - len(shape) :] != shape:
+        raise ValueError(f"expected a table of shape (…, {', '.join(map(str, shape))})")
+    return table
+
+
 def _same(table: Array) -> Array:
     return table
 
@@ -228,7 +242,7 @@ def _along_axes(
     Each step works on what is the first axis, brought to the end as the last one. The batch axes
     start at the end, so that after all steps every axis is back in its place.
     """
-    table = np.asarray(x, dtype=np.float64)
+    table = _table(x, shape)
     batch = table.shape[: table.ndim - len(shape)]
     if batch:
         table = table.reshape(math.prod(batch), math.prod(shape)).T
@@ -274,7 +288,7 @@ class Dense(Channel):
         return np.asarray(np.linalg.inv(self._matrix), dtype=np.float64)
 
     def _apply(self, matrix: Array, x: ArrayLike) -> Array:
-        table = np.asarray(x, dtype=np.float64)
+        table = _table(x, self._shape)
         return (table.reshape(-1, len(matrix)) @ matrix.T).reshape(table.shape)
 
     def forward(self, x: ArrayLike) -> Array:

@@ -16,6 +16,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _MAX_CATEGORIES = 65_536
 _MAX_ATTRIBUTES = 1_024
 _MAX_TEXT = 256
+_MAX_HELP = 2_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Attribute:
                 field="name",
             )
         object.__setattr__(self, "categories", self._texts("categories", self.categories))
-        if not 2 <= len(self.categories) <= _MAX_CATEGORIES:
+        if len(self.categories) < 2:
             raise SchemaError(
                 f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} categories,"
                 f" got {len(self.categories)}",
@@ -76,10 +77,23 @@ class Attribute:
             raise SchemaError(
                 f"attribute '{self.name}': sensitive: expected true or false", field="sensitive"
             )
+        for what in ("label", "help"):
+            if not is_text(getattr(self, what), _MAX_HELP):
+                raise SchemaError(
+                    f"attribute '{self.name}': {what}: expected text of at most {_MAX_HELP}"
+                    " characters",
+                    field=what,
+                )
 
     def _texts(self, what: str, values: Sequence[str]) -> tuple[str, ...]:
         if isinstance(values, str) or not isinstance(values, Sequence):
             raise SchemaError(f"attribute '{self.name}': {what}: expected a list", field=what)
+        if len(values) > _MAX_CATEGORIES:
+            raise SchemaError(
+                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} {what},"
+                f" got {len(values)}",
+                field=what,
+            )
         for value in values:
             if not isinstance(value, str) or not _is_plain_text(value):
                 raise SchemaError(
@@ -87,8 +101,8 @@ class Attribute:
                     " characters without control characters or outer blanks",
                     field=what,
                 )
-        if len(set(values)) != len(values):
-            twice = next(value for value in values if list(values).count(value) > 1)
+        twice = _repeated(values)
+        if twice is not None:
             raise SchemaError(
                 f"attribute '{self.name}': {what}: '{twice}' stands there twice", field=what
             )
@@ -142,14 +156,18 @@ class Schema:
                 f"attributes: expected 1 to {_MAX_ATTRIBUTES}, got {len(self.attributes)}",
                 field="attributes",
             )
-        if len(self._positions) != len(self.attributes):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
+        twice = _repeated(self.names)
+        if twice is not None:
             raise SchemaError(f"attributes: '{twice}' stands there twice", field=twice)
         # Samplers look their prepared weights up by schema, so its hash is computed once.
         object.__setattr__(self, "_hash", hash(self.attributes))
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[type["Schema"], tuple[tuple[Attribute, ...]]]:
+        # Another process hashes text differently.
+        return Schema, (self.attributes,)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -199,8 +217,8 @@ class Schema:
                 f"attributes: expected one or more of: {listing(self.names)}", field="attributes"
             )
         found = tuple([self.position(name) for name in names])
-        if len(set(found)) != len(found):
-            twice = next(name for name in names if list(names).count(name) > 1)
+        twice = _repeated(names)
+        if twice is not None:
             raise SchemaError(f"attributes: '{twice}' stands there twice", field="attributes")
         return found
 
@@ -211,17 +229,18 @@ class Schema:
         ------
         RecordError
             For an unknown or missing attribute or an answer outside its categories. The message
-            names the attribute and never the answer.
+            names attributes of this schema and never an answer, nor a key from outside, which
+            may be an answer in the wrong place.
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")
-        for name in record:
-            if name not in self._positions:
-                raise RecordError(
-                    f"unknown attribute '{name}'; the survey has: {listing(self.names)}",
-                    field=str(name),
-                )
-        codes = []
+        unknown = sum(name not in self._positions for name in record)
+        if unknown:
+            raise RecordError(
+                f"record: {unknown} unknown attribute{'s' if unknown > 1 else ''}; the survey has:"
+                f" {listing(self.names)}",
+                field="record",
+            )
         for attribute in self.attributes:
             if attribute.name not in record:
                 raise RecordError(
@@ -229,8 +248,7 @@ class Schema:
                     f" {listing(attribute.categories)}",
                     field=attribute.name,
                 )
-            codes.append(attribute.code(record[attribute.name]))
-        return tuple(codes)
+        return tuple([attribute.code(record[attribute.name]) for attribute in self.attributes])
 
     def decode(self, codes: Sequence[int]) -> dict[str, str]:
         """The record that these codes stand for."""
@@ -247,7 +265,7 @@ class Schema:
         RecordError
             Otherwise; the message names the attribute and never the code.
         """
-        if len(codes) != len(self.shape):
+        if not isinstance(codes, Sequence | np.ndarray) or len(codes) != len(self.shape):
             raise RecordError(f"record: expected {len(self.shape)} codes, one for each attribute")
         for j, (code, size) in enumerate(zip(codes, self.shape, strict=True)):
             if (type(code) is not int and not isinstance(code, np.integer)) or not 0 <= code < size:
@@ -265,7 +283,10 @@ class Schema:
         RecordError
             Otherwise; the message names the attribute and never the code.
         """
-        array = np.asarray(codes)
+        try:
+            array = np.asarray(codes)
+        except ValueError:
+            array = np.zeros(0)
         if array.ndim != 2 or array.shape[1] != len(self.shape):
             raise RecordError(f"records: expected an array of shape (N, {len(self.shape)})")
         if array.dtype.kind not in "iu":
@@ -278,6 +299,25 @@ class Schema:
                 field=self.names[j],
             )
         return array.astype(np.int64, copy=False)
+
+
+def is_text(value: object, most: int) -> bool:
+    """Whether a value is text of at most so many characters that can be written as UTF-8."""
+    return (
+        isinstance(value, str)
+        and len(value) <= most
+        and not any(unicodedata.category(character) == "Cs" for character in value)
+    )
+
+
+def _repeated(values: Sequence[str]) -> str | None:
+    """The first value that stands there a second time."""
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def _is_plain_text(value: str) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 
 from .errors import HalftruthError, SurveyError, listing
 from .mechanisms import AnyParameters, Mechanism
-from .schema import Attribute, Schema
+from .schema import Attribute, Schema, is_text
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _MAX_TITLE = 256
@@ -79,13 +79,16 @@ class Survey:
                 " with a hyphen",
                 field="id",
             )
-        if not self.title.strip() or len(self.title) > _MAX_TITLE:
+        if not is_text(self.title, _MAX_TITLE) or not self.title.strip():
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
-        if len(self.description) > _MAX_DESCRIPTION:
+        if not is_text(self.description, _MAX_DESCRIPTION):
             raise SurveyError(
-                f"description: expected at most {_MAX_DESCRIPTION} characters", field="description"
+                f"description: expected text of at most {_MAX_DESCRIPTION} characters",
+                field="description",
             )
         self.mechanism.check(self.schema)
+        # A parameter that cannot be written is refused here, not when the survey is published.
+        self.mechanism.parameters()
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -164,12 +167,7 @@ class Survey:
     @cached_property
     def canonical_json(self) -> bytes:
         """UTF-8 JSON with sorted keys, no blanks and no defaults, the form that is digested."""
-        try:
-            return msgspec.json.encode(self.document(), order="sorted")
-        except UnicodeEncodeError:
-            raise SurveyError(
-                "survey: a text holds a lone surrogate, which is no character", field="title"
-            ) from None
+        return msgspec.json.encode(self.document(), order="sorted")
 
     @cached_property
     def digest(self) -> str:
@@ -195,11 +193,12 @@ def read_survey(path: str) -> Survey:
         If the file cannot be read or what stands in it is no survey.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        # Some editors begin a file with a byte order mark.
+        with open(path, encoding="utf-8-sig") as file:
             return Survey.from_toml(file.read())
     except OSError as error:
         raise SurveyError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SurveyError(f"{path}: expected UTF-8 text") from None
+    except ValueError:
+        raise SurveyError(f"{path}: expected the name of a file with UTF-8 text") from None
     except HalftruthError as error:
         raise SurveyError(f"{path}: {error}", field=error.field) from None

@@ -182,8 +182,11 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
         ("smoker,drinks\nyes,daily\nhush-hush,daily\n", "line 3: attribute 'smoker'"),
         ("smoker,drinks\nyes\n", "line 2: attribute 'drinks'"),
         ("smoker\nyes\n", "line 2: attribute 'drinks' is missing"),
-        ("smoker,drinks,name\nyes,daily,hush-hush\n", "unknown attribute 'name'"),
-        ("smoker,drinks\nyes,daily,hush-hush\n", "line 2: unknown attribute"),
+        (
+            "smoker,drinks,name\nyes,daily,hush-hush\n",
+            "line 2: record: 1 unknown attribute; the survey has",
+        ),
+        ("smoker,drinks\nyes,daily,hush-hush\n", "line 2: record: 1 unknown attribute"),
         ("smoker,drinks\nyes,d\udcffily\n", "expected CSV in UTF-8"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 import tomllib
 from fractions import Fraction
 
@@ -359,11 +360,32 @@ def test_what_is_no_json_is_refused_in_one_line(text, refused):
     refused(SurveyError, lambda: Survey.from_json(text), mentions=["survey: "])
 
 
-def test_a_survey_with_a_lone_surrogate_has_no_digest(refused):
+@pytest.mark.parametrize("bad", ["T \ud800", 3, None], ids=repr)
+def test_texts_that_cannot_be_written_make_no_survey(bad, refused):
+    schema, mechanism = Schema([Attribute("a", ["x", "y"])]), GammaDiagonal("19")
+    refused(SurveyError, lambda: Survey("s", bad, schema, mechanism), field="title")
+    refused(SurveyError, lambda: Survey("s", "T", schema, mechanism, bad), field="description")
+    for name in ("label", "help"):
+        refused(SchemaError, lambda: Attribute("a", ["x", "y"], **{name: bad}), field=name)  # noqa: B023
+
+
+def test_a_parameter_too_long_to_be_written_makes_no_survey(refused):
     schema = Schema([Attribute("a", ["x", "y"])])
-    survey = Survey("s", "T \ud800", schema, GammaDiagonal("19"))
-    for use in (lambda: survey.canonical_json, lambda: survey.digest):
-        refused(SurveyError, use, mentions=["lone surrogate"])
+    mechanism = GammaDiagonal(19 + Fraction(1, 10**1000))
+    refused(ParameterError, lambda: Survey("s", "T", schema, mechanism), field="gamma")
+
+
+def test_a_survey_survives_a_trip_to_another_process():
+    schema = Schema([Attribute("a", ["x", "y"])])
+    again = pickle.loads(pickle.dumps(schema))
+    assert (again, hash(again)) == (schema, hash(schema))
+    assert "_hash" not in pickle.dumps(schema).decode("latin-1")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "survey.toml"
+    path.write_text(toml(MECHANISMS["gamma-diagonal"]), encoding="utf-8-sig")
+    assert read_survey(str(path)).mechanism == GammaDiagonal("19")
 
 
 def test_a_mechanism_that_cannot_serve_the_schema_makes_no_survey(refused):

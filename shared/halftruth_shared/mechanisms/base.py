@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from ..errors import ReportError
+from ..errors import ParameterError, ReportError
 from ..sampling import (
     MAX_VECTOR_OUTCOMES,
     DrawBelow,
@@ -231,3 +231,14 @@ class RecordMechanism(Mechanism):
 
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
         return schema.decode(values)
+
+
+def check_public(public: Collection[str]) -> None:
+    """Refuse a single name given as text, in which other names could be found.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if isinstance(public, str):
+        raise ParameterError("public: expected a list of names", field="public")

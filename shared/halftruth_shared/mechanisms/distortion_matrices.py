@@ -142,12 +142,12 @@ class DistortionMatrices(PerAttributeMechanism):
 
 
 def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
-    matrix = tuple(tuple(parse_rational(entry, field) for entry in row) for row in rows)
-    size = len(matrix)
-    if not 2 <= size <= _MAX_CATEGORIES or any(len(row) != size for row in matrix):
+    square = _is_list(rows) and all(_is_list(row) and len(row) == len(rows) for row in rows)
+    if not square or not 2 <= len(rows) <= _MAX_CATEGORIES:
         raise ParameterError(
             f"{field}: expected a square matrix with 2 to {_MAX_CATEGORIES} rows", field=field
         )
+    matrix = tuple(tuple(parse_rational(entry, field) for entry in row) for row in rows)
     if any(not 0 <= entry <= 1 for row in matrix for entry in row):
         raise ParameterError(f"{field}: expected entries from 0 to 1", field=field)
     for u, column in enumerate(zip(*matrix, strict=True)):
@@ -157,6 +157,10 @@ def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
             )
     check_condition(_dense(matrix).condition_number, field)
     return matrix
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _dense(matrix: Matrix) -> Dense:

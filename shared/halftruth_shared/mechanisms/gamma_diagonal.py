@@ -15,7 +15,7 @@ from ..privacy import amplification_for_breach
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
-from .base import MAX_CONDITION, Parameters, RecordMechanism
+from .base import MAX_CONDITION, Parameters, RecordMechanism, check_public
 from .uniform import ColumnWeights, move_or_keep
 
 
@@ -97,11 +97,12 @@ class GammaDiagonal(RecordMechanism):
             )
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        return self.gamma
+        check_public(public)
+        return Fraction(1) if set(public) >= set(schema.names) else self.gamma
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> UniformMixture:
         shape = tuple(schema.shape[j] for j in schema.positions(attributes))
-        return UniformMixture(shape, float(self.keep_probability(schema)))
+        return UniformMixture(shape, self.keep_probability(schema))
 
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow

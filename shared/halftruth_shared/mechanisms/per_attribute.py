@@ -8,7 +8,7 @@ from fractions import Fraction
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
 from ..schema import Attribute, Schema
-from .base import MAX_CONDITION, RecordMechanism
+from .base import MAX_CONDITION, RecordMechanism, check_public
 
 
 class PerAttributeMechanism(RecordMechanism):
@@ -28,8 +28,7 @@ class PerAttributeMechanism(RecordMechanism):
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
         """Product of the amplifications of the attributes that are not public."""
-        if isinstance(public, str):
-            raise ParameterError("public: expected a list of names", field="public")
+        check_public(public)
         factors = [
             self.attribute_amplification(attribute)
             for attribute in schema.attributes

@@ -32,11 +32,12 @@ class RandomizedGammaDiagonalParameters(
     alpha: str | int
     gamma: str | int | None = None
     breach: tuple[str | int, str | int] | None = None
-    steps: int = STEPS
+    steps: int | None = None
 
     def mechanism(self, schema: Schema) -> "RandomizedGammaDiagonal":
         gamma = resolve_gamma(self.gamma, self.breach)
-        return RandomizedGammaDiagonal(gamma, self.alpha, steps=self.steps)
+        steps = STEPS if self.steps is None else self.steps
+        return RandomizedGammaDiagonal(gamma, self.alpha, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,11 @@ class RandomizedGammaDiagonal(GammaDiagonal):
             )
 
     def posterior_range(self, schema: Schema, prior: Rational) -> tuple[Fraction, Fraction]:
-        """Worst-case posterior of a property for r = −α and r = α (FRAPP eq. 31).
+        """Posterior of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
 
-        It is what someone would believe who knew a client's r, which nobody does.
+        It is what someone would believe who knew a client's r, which nobody does. For α so large
+        that the reported record becomes the least likely one, this is no worst case: such a
+        person would believe the more in other records.
 
         Parameters
         ----------
