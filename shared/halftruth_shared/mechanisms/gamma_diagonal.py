@@ -16,7 +16,7 @@ from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import MAX_CONDITION, Parameters, RecordMechanism, check_public
-from .uniform import ColumnWeights, move_or_keep
+from .uniform import Columns, move_or_keep
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
@@ -107,20 +107,22 @@ class GammaDiagonal(RecordMechanism):
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        plan: ColumnWeights = self._plan(schema)
-        return plan.sample(schema.check(codes), randbelow)
+        columns: Columns = self._plan(schema)
+        same, other = self.gamma.as_integer_ratio()
+        return columns.sample(schema.check(codes), same, other, randbelow)
 
     def _prepare(self, schema: Schema) -> Any:
-        return ColumnWeights.of(schema.shape, self.gamma.numerator, self.gamma.denominator)
+        return Columns.of(schema.shape)
 
     def _outcomes(self, plan: Any) -> int:
-        weights: ColumnWeights = plan
-        return weights.total
+        columns: Columns = plan
+        return self.gamma.numerator + self.gamma.denominator * (columns.cells - 1)
 
     def _perturb_array(
         self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
     ) -> NDArray[np.int64]:
-        weights: ColumnWeights = plan
-        draws = draw(weights.total, len(records))
-        cells = move_or_keep(ravel(records, weights.sizes), draws, weights.same, weights.other)
-        return unravel(cells, weights.sizes)
+        columns: Columns = plan
+        same, other = self.gamma.as_integer_ratio()
+        draws = draw(self._outcomes(columns), len(records))
+        cells = move_or_keep(ravel(records, columns.sizes), draws, same, other)
+        return unravel(cells, columns.sizes)

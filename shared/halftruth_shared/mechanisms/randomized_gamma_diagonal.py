@@ -17,7 +17,7 @@ from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import Parameters
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
-from .uniform import ColumnWeights, move_or_keep
+from .uniform import Columns, move_or_keep
 
 #: Steps of the grid of r on either side of zero, unless a survey says otherwise.
 STEPS = 32_768
@@ -47,8 +47,7 @@ class RandomizedWeights:
     Their total is the same for every t from −steps to steps.
     """
 
-    sizes: tuple[int, ...]
-    cells: int
+    columns: Columns
     steps: int
     same: int
     other: int
@@ -56,12 +55,7 @@ class RandomizedWeights:
 
     @property
     def total(self) -> int:
-        return self.same + self.other * (self.cells - 1)
-
-    def of_client(self, t: int) -> ColumnWeights:
-        """The weights of the client that drew t."""
-        same = self.same + self.shift * (self.cells - 1) * t
-        return ColumnWeights.of(self.sizes, same, self.other - self.shift * t)
+        return self.same + self.other * (self.columns.cells - 1)
 
 
 class RandomizedGammaDiagonal(GammaDiagonal):
@@ -162,18 +156,22 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        plan: RandomizedWeights = self._plan(schema)
+        weights: RandomizedWeights = self._plan(schema)
         record = schema.check(codes)
-        t = randbelow(2 * plan.steps + 1) - plan.steps
-        return plan.of_client(t).sample(record, randbelow)
+        t = randbelow(2 * weights.steps + 1) - weights.steps
+        same = weights.same + weights.shift * (weights.columns.cells - 1) * t
+        return weights.columns.sample(record, same, weights.other - weights.shift * t, randbelow)
 
     def _prepare(self, schema: Schema) -> Any:
-        n = schema.size
         same, other = self.gamma, Fraction(1)
-        shift = self.gamma * self.alpha / (self.steps * (n - 1))
+        shift = self.gamma * self.alpha / (self.steps * (schema.size - 1))
         scale = math.lcm(same.denominator, shift.denominator)
         return RandomizedWeights(
-            schema.shape, n, self.steps, int(same * scale), int(other * scale), int(shift * scale)
+            Columns.of(schema.shape),
+            self.steps,
+            int(same * scale),
+            int(other * scale),
+            int(shift * scale),
         )
 
     def _outcomes(self, plan: Any) -> int:
@@ -185,8 +183,8 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     ) -> NDArray[np.int64]:
         weights: RandomizedWeights = plan
         t = draw(2 * weights.steps + 1, len(records)) - weights.steps
-        same = weights.same + weights.shift * (weights.cells - 1) * t
+        same = weights.same + weights.shift * (weights.columns.cells - 1) * t
         other = weights.other - weights.shift * t
         draws = draw(weights.total, len(records))
-        cells = move_or_keep(ravel(records, weights.sizes), draws, same, other)
-        return unravel(cells, weights.sizes)
+        cells = move_or_keep(ravel(records, weights.columns.sizes), draws, same, other)
+        return unravel(cells, weights.columns.sizes)

@@ -49,13 +49,17 @@ class RandomizedResponseParameters(
 class ValueWeights:
     """Integer weights of one attribute: `same` for its own value, `other` for each different."""
 
-    size: int
     same: int
     other: int
+    total: int
 
-    @property
-    def total(self) -> int:
-        return self.same + self.other * (self.size - 1)
+
+@dataclass(frozen=True)
+class ResponsePlan:
+    """Weights of every attribute, and the product of their totals."""
+
+    attributes: tuple[ValueWeights, ...]
+    outcomes: int
 
 
 class RandomizedResponse(PerAttributeMechanism):
@@ -143,14 +147,16 @@ class RandomizedResponse(PerAttributeMechanism):
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        plan: tuple[ValueWeights, ...] = self._plan(schema)
-        report = []
-        for weights, code in zip(plan, schema.check(codes), strict=True):
-            draw = randbelow(weights.total)
+        plan: ResponsePlan = self._plan(schema)
+        report = list(schema.check(codes))
+        # The digits of one uniform number in mixed radix are independent draws.
+        draws = randbelow(plan.outcomes)
+        for j in range(len(report) - 1, -1, -1):
+            weights = plan.attributes[j]
+            draws, draw = divmod(draws, weights.total)
             if draw >= weights.same:
                 value = (draw - weights.same) // weights.other
-                code = value + (value >= code)
-            report.append(code)
+                report[j] = value + (value >= report[j])
         return tuple(report)
 
     def _prepare(self, schema: Schema) -> Any:
@@ -159,19 +165,20 @@ class RandomizedResponse(PerAttributeMechanism):
             size, p = len(attribute.categories), self.keep[attribute.name]
             same, other = p.numerator * (size - 1), p.denominator - p.numerator
             common = math.gcd(same, other)
-            plan.append(ValueWeights(size, same // common, other // common))
-        return tuple(plan)
+            same, other = same // common, other // common
+            plan.append(ValueWeights(same, other, same + other * (size - 1)))
+        return ResponsePlan(tuple(plan), math.prod(weights.total for weights in plan))
 
     def _outcomes(self, plan: Any) -> int:
-        attributes: tuple[ValueWeights, ...] = plan
-        return max(weights.total for weights in attributes)
+        prepared: ResponsePlan = plan
+        return max(weights.total for weights in prepared.attributes)
 
     def _perturb_array(
         self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
     ) -> NDArray[np.int64]:
-        attributes: tuple[ValueWeights, ...] = plan
+        prepared: ResponsePlan = plan
         reports = np.empty_like(records)
-        for j, weights in enumerate(attributes):
+        for j, weights in enumerate(prepared.attributes):
             draws = draw(weights.total, len(records))
             reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
         return reports

@@ -4,6 +4,7 @@ Both the gamma-diagonal family (over whole records) and randomized response (ove
 are of this form; only the weights differ.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from ..sampling import RandBelow
 
 
 @dataclass(frozen=True)
-class ColumnWeights:
-    """Integer weights of dependent-column sampling (FRAPP §5, eq. 36).
+class Columns:
+    """The columns of a record, for dependent-column sampling (FRAPP §5, eq. 36).
 
     With n_j = d_1⋯d_j, a weight D for the true record and O for any other one, column j keeps
     its value with weight D + O(n/n_j − 1) and takes each other value with weight O·n/n_j, out of
@@ -25,51 +26,53 @@ class ColumnWeights:
     ----------
     sizes : tuple of int
         d_j, the number of values of each column.
-    same, other : int
-        D and O, at least 0.
-    total : int
-        D + O(n − 1).
-    kept, moved : tuple of int
-        Weights of keeping column j, and of moving it to one other value.
+    later : tuple of int
+        n/n_j, the number of ways to go on after each column.
+    cells : int
+        n.
     """
 
     sizes: tuple[int, ...]
-    same: int
-    other: int
-    total: int
-    kept: tuple[int, ...]
-    moved: tuple[int, ...]
+    later: tuple[int, ...]
+    cells: int
 
     @classmethod
-    def of(cls, sizes: tuple[int, ...], same: int, other: int) -> "ColumnWeights":
-        """Weights for columns of these sizes."""
-        later = 1
-        moved: list[int] = []
-        for size in reversed(sizes):
-            moved.append(other * later)
-            later *= size
-        moved.reverse()
-        kept = tuple(same - other + weight for weight in moved)
-        return cls(sizes, same, other, same + other * (later - 1), kept, tuple(moved))
+    def of(cls, sizes: tuple[int, ...]) -> "Columns":
+        """Columns of these sizes."""
+        later = tuple(math.prod(sizes[j + 1 :]) for j in range(len(sizes)))
+        return cls(sizes, later, math.prod(sizes))
 
-    def sample(self, codes: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+    def sample(
+        self, codes: Sequence[int], same: int, other: int, randbelow: RandBelow
+    ) -> tuple[int, ...]:
         """Perturb one record with one draw.
 
         A column's total is the kept weight of the column before it, so a draw that keeps a
         column already is the next column's draw; and one that changes a column leaves a
         remainder that is uniform over the values of all later columns.
+
+        Parameters
+        ----------
+        codes : sequence of int
+        same, other : int
+            D and O, at least 0.
+        randbelow : callable
         """
-        draw = randbelow(self.total)
-        changed = 0
-        while draw < self.kept[changed]:
-            changed += 1
-            if changed == len(self.kept):
-                return tuple(codes)
-        value, remainder = divmod(draw - self.kept[changed], self.moved[changed])
-        later = remainder // self.other
+        draw = randbelow(same + other * (self.cells - 1))
+        for changed, later in enumerate(self.later):
+            kept = same + other * (later - 1)
+            if draw >= kept:
+                return self._changed(codes, changed, draw - kept, other)
+        return tuple(codes)
+
+    def _changed(
+        self, codes: Sequence[int], changed: int, draw: int, other: int
+    ) -> tuple[int, ...]:
+        """A record of which this column is the first to change."""
+        value, rest = divmod(draw // other, self.later[changed])
         report = list(codes)
         for j in range(len(report) - 1, changed, -1):
-            later, report[j] = divmod(later, self.sizes[j])
+            rest, report[j] = divmod(rest, self.sizes[j])
         report[changed] = value + (value >= codes[changed])
         return tuple(report)
 
