@@ -18,7 +18,7 @@ from .table import Table
 MAX_RULES = 250_000
 
 #: Standard errors by which an antecedent's support must exceed 0 for its rules to have bounds; the
-#: terms that the second-order formulas leave out are then below a twenty-fifth of those they keep.
+#: terms that the second-order formulas leave out are then about a twenty-fifth of those they keep.
 CLEARLY = 5
 
 
@@ -54,7 +54,7 @@ def confidence_moments(
     """
     left = np.where(left > 0, left, np.nan)
     # A variance of 0 says that all reports weigh the same, and nothing of its true size.
-    clear = (left >= CLEARLY * np.sqrt(var_left)) & (var_both > 0)
+    clear = (left**2 >= CLEARLY**2 * var_left) & (var_left >= 0) & (var_both > 0)
     a, b = both, left - both
     var_a = var_both
     var_b = var_left + var_both - 2 * cov
