@@ -105,7 +105,9 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     lengths = ", ".join(map(str, sorted(shown)))
     click.echo(
         f"\nThe ten largest itemsets of length {lengths}; those of other lengths are known only to"
-        f" more than ±{SHOWN_HALF_WIDTH:.0%}, and the largest of them would be mere noise:"
+        f" more than ±{SHOWN_HALF_WIDTH:.0%}, and the largest of them would be mere noise."
+        "\nEach interval is for one itemset by itself; the largest of many estimates are likelier"
+        " to be too large:"
     )
     found = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
     largest = sorted(found, key=lambda itemset: -itemset.support)[:10]
