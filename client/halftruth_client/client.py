@@ -267,17 +267,27 @@ class Client:
             If it still cannot be reached; the reports keep waiting.
         """
         delivery = Delivery()
-        while self._outbox is not None and (
-            waiting := self._outbox.waiting(self._transport.url, BATCH)
-        ):
-            receipt = self._send(waiting)
-            delivery += Delivery(receipt.accepted, receipt.duplicates)
+        while (sent := self._flush_batch()) is not None:
+            delivery += sent
         return delivery
 
+    def _flush_batch(self) -> Delivery | None:
+        """Send one batch of what waits; None where nothing does."""
+        if self._outbox is None:
+            return None
+        waiting = self._outbox.waiting(self._transport.url, BATCH)
+        if not waiting:
+            return None
+        receipt = self._send(waiting)
+        return Delivery(receipt.accepted, receipt.duplicates)
+
     def _flush_quietly(self) -> None:
-        """Send what waits, now that the collector answers; the caller asked for another report."""
+        """Send some of what waits, now that the collector answers.
+
+        One batch at most, and no error: the caller asked for another report, and waits.
+        """
         try:
-            self.flush()
+            self._flush_batch()
         except ClientError as error:
             _log.warning("reports in the outbox could not be sent: %s", error)
 

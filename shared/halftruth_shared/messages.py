@@ -168,13 +168,29 @@ class ItemsetsResult(Result, frozen=True, kw_only=True):
             )
 
 
+#: Shapes of a set of ratios: between two ends, outside of two ends, or every ratio.
+FiellerKind = Literal["interval", "outside", "everything"]
+
+
+class FiellerSet(Message, frozen=True, kw_only=True):
+    """Fieller's confidence set of a ratio.
+
+    An *interval* from `lower` to `upper`; or everything *outside* of them, so up to `lower` and
+    from `upper` on; or *everything*, without ends.
+    """
+
+    kind: FiellerKind
+    lower: float | None
+    upper: float | None
+
+
 class RuleEstimate(Message, frozen=True, kw_only=True):
     """A rule with the estimates of its support and its confidence.
 
     `confidence` is the plain ratio. `confidence_mean` is its expected value to second order, so
     the ratio and its estimated bias together, and the centre of the Chebyshev
     `confidence_interval` (Guo Results 2, 3). These are null where the antecedent is not clearly
-    there.
+    there. `confidence_fieller` is tighter, and says so where nothing is known.
     """
 
     antecedent: Items
@@ -186,6 +202,7 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
     confidence_mean: float | None
     confidence_standard_error: float | None
     confidence_interval: Interval | None
+    confidence_fieller: FiellerSet | None
 
 
 class RulesResult(Result, frozen=True, kw_only=True):
@@ -203,6 +220,9 @@ class RulesResult(Result, frozen=True, kw_only=True):
         "confidence_standard_error",
         "confidence_lower",
         "confidence_upper",
+        "fieller_kind",
+        "fieller_lower",
+        "fieller_upper",
     )
 
     query: RulesQuery
@@ -211,6 +231,7 @@ class RulesResult(Result, frozen=True, kw_only=True):
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """One row of `columns` for each rule, its two sides as dicts."""
         for rule in self.rules:
+            fieller = rule.confidence_fieller
             yield (
                 rule.antecedent,
                 rule.consequent,
@@ -221,6 +242,7 @@ class RulesResult(Result, frozen=True, kw_only=True):
                 rule.confidence_mean,
                 rule.confidence_standard_error,
                 *_ends(rule.confidence_interval),
+                *((fieller.kind, fieller.lower, fieller.upper) if fieller else (None, None, None)),
             )
 
 

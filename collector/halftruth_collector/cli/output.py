@@ -11,6 +11,7 @@ import click
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.messages import (
+    FiellerSet,
     Interval,
     Items,
     ItemsetsResult,
@@ -69,6 +70,17 @@ def percent(value: float | None) -> str:
 def between(interval: Interval | None) -> str:
     """An interval of shares as percentages."""
     return "undefined" if interval is None else f"{interval[0]:.2%} to {interval[1]:.2%}"
+
+
+def ratios(found: FiellerSet | None) -> str:
+    """A set of ratios as percentages."""
+    if found is None:
+        return "undefined"
+    if found.lower is None or found.upper is None:
+        return "everything: the antecedent is not clearly there"
+    if found.kind == "outside":
+        return f"up to {found.lower:.2%}, or from {found.upper:.2%} on"
+    return between((found.lower, found.upper))
 
 
 def plain(value: float | None) -> str:

@@ -33,6 +33,7 @@ from .output import (
     plain_between,
     print_result,
     print_table,
+    ratios,
     words,
 )
 
@@ -170,6 +171,7 @@ def rules(
             f"{query.confidence:.0%} interval",
             "confidence",
             f"{query.confidence:.0%} Chebyshev interval",
+            "Fieller set",
         ],
         [
             [
@@ -179,6 +181,7 @@ def rules(
                 between(rule.support_interval),
                 percent(rule.confidence),
                 between(rule.confidence_interval),
+                ratios(rule.confidence_fieller),
             ]
             for rule in result.rules
         ],

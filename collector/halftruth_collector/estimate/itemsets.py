@@ -263,7 +263,7 @@ class _MarginGrid:
     items: Mask
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _margin_grid(schema: Schema) -> _MarginGrid:
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()

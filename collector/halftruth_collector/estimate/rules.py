@@ -11,6 +11,7 @@ from halftruth_shared.messages import Items, RuleEstimate, Target
 from numpy.typing import NDArray
 
 from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional
+from .fieller import FiellerSets, fieller_sets
 from .itemsets import Itemsets
 from .table import Table
 
@@ -85,6 +86,8 @@ class Rules:
         Of X and Y together, with its standard error.
     confidence : ConfidenceMoments
         Arrays of shape (R,).
+    fieller : FiellerSets
+        Of the confidences.
     support_quantile, confidence_factor : float
         Half-widths of the normal and of the Chebyshev interval, in standard errors.
     """
@@ -95,6 +98,7 @@ class Rules:
     support: Array
     support_error: Array
     confidence: ConfidenceMoments
+    fieller: FiellerSets
     support_quantile: float
     confidence_factor: float
 
@@ -110,9 +114,10 @@ class Rules:
             self.confidence.estimate.tolist(),
             self.confidence.mean.tolist(),
             np.sqrt(self.confidence.variance).tolist(),
+            map(self.fieller.__getitem__, range(len(self))),
             strict=True,
         )
-        for codes, in_antecedent, support, error, confidence, mean, confidence_error in rows:
+        for codes, in_antecedent, support, error, ratio, mean, ratio_error, fieller in rows:
             sides: tuple[Items, Items] = ({}, {})
             for attribute, code, left in zip(
                 self.schema.attributes, codes, in_antecedent, strict=True
@@ -125,10 +130,11 @@ class Rules:
                 support=support,
                 support_standard_error=optional(error),
                 support_interval=_around(support, self.support_quantile * error),
-                confidence=confidence,
+                confidence=ratio,
                 confidence_mean=optional(mean),
-                confidence_standard_error=optional(confidence_error),
-                confidence_interval=_around(mean, self.confidence_factor * confidence_error),
+                confidence_standard_error=optional(ratio_error),
+                confidence_interval=_around(mean, self.confidence_factor * ratio_error),
+                confidence_fieller=fieller,
             )
 
 
@@ -185,53 +191,45 @@ def mine_rules(
         cells = tuple(codes[:, list(positions)].T)
         reconstructed = table(positions)
         for antecedent in _proper_subsets(len(positions)):
-            part = _rules_of(reconstructed, positions, codes, cells, antecedent, target)
-            reached = part[2][2] >= min_confidence
-            parts.append((codes[reached], part[1][reached], part[2][:, reached]))
+            numbers = _numbers(reconstructed, cells, antecedent, target)
+            both, left = numbers[:2]
+            reached = (left > 0) & (both >= min_confidence * left)
+            in_antecedent = np.zeros_like(mask)
+            in_antecedent[[positions[axis] for axis in antecedent]] = True
+            sides = np.broadcast_to(in_antecedent, (int(reached.sum()), mask.size))
+            parts.append((codes[reached], sides, numbers[:, reached]))
     return _merge(itemsets, parts, confidence)
 
 
 _Part = tuple[NDArray[np.int64], NDArray[np.bool_], Array]
 
 
-def _rules_of(
+def _numbers(
     table: Table,
-    positions: tuple[int, ...],
-    codes: NDArray[np.int64],
     cells: tuple[NDArray[np.int64], ...],
     antecedent: tuple[int, ...],
     target: Target,
-) -> _Part:
-    """Rules of some cells of one table for one choice of antecedent axes.
+) -> Array:
+    """What rules of some cells of one table need, for one choice of antecedent axes.
 
-    Returns codes, antecedent mask, and the numbers: support, its variance, and the estimate, mean
-    and variance of the confidence, shape (5, R).
+    Returns the support of both sides and of the antecedent, their variances and their covariance,
+    shape (5, R).
     """
-    axes = tuple(axis for axis in range(len(positions)) if axis not in antecedent)
+    axes = tuple(axis for axis in range(table.support.ndim) if axis not in antecedent)
     # The margin's own second moment is the sum of its products with its cells.
     products = table.channel.solve_squared(table.observed, summed=axes)
-    left = np.broadcast_to(table.support.sum(axis=axes, keepdims=True), table.support.shape)
-    left_moment = np.broadcast_to(products.sum(axis=axes, keepdims=True), products.shape)
-    both = table.support
-    moments = confidence_moments(
-        both[cells],
-        left[cells],
-        table.variance(target)[cells],
-        covariance(left_moment[cells], left[cells], left[cells], table.reports, target),
-        covariance(products[cells], both[cells], left[cells], table.reports, target),
-    )
-    in_antecedent = np.zeros(codes.shape, dtype=np.bool_)
-    in_antecedent[:, [positions[axis] for axis in antecedent]] = True
-    numbers = np.stack(
+    left = np.broadcast_to(table.support.sum(axis=axes, keepdims=True), products.shape)[cells]
+    left_moment = np.broadcast_to(products.sum(axis=axes, keepdims=True), products.shape)[cells]
+    both, reports = table.support[cells], table.reports
+    return np.stack(
         [
-            both[cells],
+            both,
+            left,
             table.variance(target)[cells],
-            moments.estimate,
-            moments.mean,
-            moments.variance,
+            covariance(left_moment, left, left, reports, target),
+            covariance(products[cells], both, left, reports, target),
         ]
     )
-    return codes, in_antecedent, numbers
 
 
 def _merge(itemsets: Itemsets, parts: list[_Part], confidence: float) -> Rules:
@@ -242,20 +240,20 @@ def _merge(itemsets: Itemsets, parts: list[_Part], confidence: float) -> Rules:
         np.zeros((0, attributes), dtype=np.bool_),
         np.zeros((5, 0)),
     )
-    parts = [empty, *parts]
-    codes = np.concatenate([part[0] for part in parts])
-    in_antecedent = np.concatenate([part[1] for part in parts])
-    numbers = np.concatenate([part[2] for part in parts], axis=1)
-    order = np.lexsort((-numbers[0], -numbers[2], np.isnan(numbers[4])))
-    support, variance, estimate, mean, confidence_variance = numbers[:, order]
+    codes, in_antecedent, columns = zip(empty, *parts, strict=True)
+    numbers = np.concatenate(columns, axis=1)
+    moments = confidence_moments(*numbers)
+    order = np.lexsort((-numbers[0], -moments.estimate, np.isnan(moments.variance)))
+    quantile = normal_quantile(1 - confidence)
     return Rules(
         itemsets.schema,
-        codes[order],
-        in_antecedent[order],
-        support,
-        np.sqrt(variance),
-        ConfidenceMoments(estimate, mean, confidence_variance),
-        normal_quantile(1 - confidence),
+        np.concatenate(codes)[order],
+        np.concatenate(in_antecedent)[order],
+        numbers[0, order],
+        np.sqrt(numbers[2, order]),
+        ConfidenceMoments(moments.estimate[order], moments.mean[order], moments.variance[order]),
+        fieller_sets(*numbers[:, order], quantile=quantile),
+        quantile,
         chebyshev_factor(1 - confidence),
     )
 
