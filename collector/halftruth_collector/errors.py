@@ -10,7 +10,7 @@ HalftruthError
     ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
     ├── ReportIdReused      one id with two different reports
     ├── MalformedRequest    not the JSON asked for
-    ├── TooManyReports      more reports than one request may hold
+    ├── TooLarge            more bytes or reports than one request may hold
     ├── UnknownToken        no token of that id
     └── StoreUnavailable    the database does not answer
 """
@@ -64,8 +64,8 @@ class MalformedRequest(CollectorError):
     """Not the JSON that was asked for."""
 
 
-class TooManyReports(CollectorError):
-    """More reports than one request may hold."""
+class TooLarge(CollectorError):
+    """More bytes or reports than one request may hold."""
 
 
 class UnknownToken(CollectorError):

@@ -182,7 +182,11 @@ def test_an_unknown_survey_is_refused(http, batch):
 def test_an_oversized_body_is_refused(database, store, survey, batch, counted):
     store.surveys.publish(survey)
     app = create_app(Config(database=database, max_body=1_000, max_batch=50))
-    problem(app.test_client().post(URL, json=batch(*[[0, 0]] * 40)), 413)
+    body = json.dumps(batch(*[[0, 0]] * 40)).encode()
+    for environ in ({}, {"wsgi.input_terminated": True, "CONTENT_LENGTH": None}):
+        response = app.test_client().post(URL, data=body, environ_overrides=environ)
+        document = problem(response, 413)
+        assert document["detail"] == "body: expected fewer than 1000 bytes"
     app.extensions["halftruth"].store.close()
     assert counted() == 0
 

@@ -7,8 +7,9 @@ import msgspec
 from flask import request
 from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.messages import ReportBatch, Request
+from werkzeug.exceptions import RequestEntityTooLarge
 
-from ..errors import MalformedRequest, TooManyReports
+from ..errors import MalformedRequest, TooLarge
 
 _REPORT_PATH = re.compile(r"`\$\.reports\[(\d+)\](\.values\[(\d+)\]|\.\w+)?")
 
@@ -88,13 +89,23 @@ def body(kind: type[T]) -> T:
 
     Raises
     ------
+    TooLarge
+        If it has more bytes than the collector takes.
     MalformedRequest
         If it is not JSON.
     ParameterError
         If it is JSON of another shape.
     """
+    most = request.max_content_length
     try:
-        return msgspec.json.decode(request.get_data(cache=False), type=kind)
+        data = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        data = None
+    # A body of undeclared length is cut off at the limit without a word.
+    if data is None or (most is not None and len(data) >= most):
+        raise TooLarge(f"body: expected fewer than {most} bytes", field="body")
+    try:
+        return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         raise ParameterError(f"body: {error}", field="body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -119,14 +130,14 @@ def report_batch(schema_names: tuple[str, ...], most: int) -> ReportBatch:
         If a report or one of its values is of a wrong type.
     ParameterError
         If anything else is.
-    TooManyReports
+    TooLarge
     """
     try:
         batch = body(ReportBatch)
     except ParameterError as error:
         raise _report_error(str(error), schema_names) or error from None
     if len(batch.reports) > most:
-        raise TooManyReports(
+        raise TooLarge(
             f"reports: expected at most {most} in one request, got {len(batch.reports)}",
             field="reports",
         )
