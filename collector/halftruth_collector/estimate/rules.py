@@ -10,7 +10,7 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.messages import Items, RuleEstimate, Target
 from numpy.typing import NDArray
 
-from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional
+from .bounds import Array, chebyshev_factor, normal_quantile, optional
 from .fieller import FiellerSets, fieller_sets
 from .itemsets import Itemsets
 from .table import Table
@@ -190,46 +190,37 @@ def mine_rules(
         codes = itemsets.codes[(present == mask).all(axis=1)]
         cells = tuple(codes[:, list(positions)].T)
         reconstructed = table(positions)
+        both, var_both = reconstructed.support[cells], reconstructed.variance(target)[cells]
         for antecedent in _proper_subsets(len(positions)):
-            numbers = _numbers(reconstructed, cells, antecedent, target)
-            both, left = numbers[:2]
+            left, var_left, cov = _antecedent(reconstructed, cells, antecedent, target)
             reached = (left > 0) & (both >= min_confidence * left)
             in_antecedent = np.zeros_like(mask)
             in_antecedent[[positions[axis] for axis in antecedent]] = True
             sides = np.broadcast_to(in_antecedent, (int(reached.sum()), mask.size))
+            numbers = np.stack([both, left, var_both, var_left, cov])
             parts.append((codes[reached], sides, numbers[:, reached]))
     return _merge(itemsets, parts, confidence)
 
 
+#: Codes, antecedent mask, and the five numbers that `confidence_moments` takes, shape (5, R).
 _Part = tuple[NDArray[np.int64], NDArray[np.bool_], Array]
 
 
-def _numbers(
+def _antecedent(
     table: Table,
     cells: tuple[NDArray[np.int64], ...],
-    antecedent: tuple[int, ...],
+    axes: tuple[int, ...],
     target: Target,
-) -> Array:
-    """What rules of some cells of one table need, for one choice of antecedent axes.
-
-    Returns the support of both sides and of the antecedent, their variances and their covariance,
-    shape (5, R).
-    """
-    axes = tuple(axis for axis in range(table.support.ndim) if axis not in antecedent)
-    # The margin's own second moment is the sum of its products with its cells.
-    products = table.channel.solve_squared(table.observed, summed=axes)
-    left = np.broadcast_to(table.support.sum(axis=axes, keepdims=True), products.shape)[cells]
-    left_moment = np.broadcast_to(products.sum(axis=axes, keepdims=True), products.shape)[cells]
-    both, reports = table.support[cells], table.reports
-    return np.stack(
-        [
-            both,
-            left,
-            table.variance(target)[cells],
-            covariance(left_moment, left, left, reports, target),
-            covariance(products[cells], both, left, reports, target),
-        ]
+) -> tuple[Array, Array, Array]:
+    """Support of the antecedents of some cells, its variance, and its covariance with the cell."""
+    others = tuple(axis for axis in range(table.support.ndim) if axis not in axes)
+    cov = table.margin_covariance(others, target)
+    # A margin is the sum of its cells, and so is its covariance with itself.
+    left, var_left = (
+        np.broadcast_to(values.sum(axis=others, keepdims=True), values.shape)[cells]
+        for values in (table.support, cov)
     )
+    return left, var_left, cov[cells]
 
 
 def _merge(itemsets: Itemsets, parts: list[_Part], confidence: float) -> Rules:

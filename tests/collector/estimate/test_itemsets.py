@@ -330,8 +330,8 @@ def estimator(make_survey, make_reports):
 @pytest.mark.parametrize(
     ("field", "bad"),
     [
-        *(("min_support", value) for value in (0, -0.1, 1.01, np.nan, np.inf, -np.inf)),
-        *(("max_length", value) for value in (0, -1)),
+        *(("min_support", value) for value in (0, -0.1, 1.01, np.nan, np.inf, -np.inf, "0.1")),
+        *(("max_length", value) for value in (0, -1, 1.5, "2")),
         *(("confidence", value) for value in (0, 1, -1, 2, np.nan)),
         *(("select", value) for value in ("", "mean", "Lower", None)),
         *(("target", value) for value in ("", "sample", None)),
@@ -348,6 +348,16 @@ def test_nothing_is_mined_from_no_reports(make_survey):
     survey = make_survey("gamma-diagonal", SHAPE)
     with pytest.raises(NoReports):
         Estimator(survey, Counts.from_reports(survey.schema, []))
+
+
+def test_too_many_itemsets_are_refused(estimator, monkeypatch):
+    # Lengths 1 and 2 of shape (2, 3, 2, 4) have 11 and 44 itemsets; near 0 none is ruled out.
+    monkeypatch.setattr("halftruth_collector.estimate.itemsets.MAX_ITEMSETS", 54)
+    monkeypatch.setattr("halftruth_collector.estimate.estimator._MARGIN_CELLS", 0)
+    with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
+        estimator.itemsets(1e-6)
+    assert caught.value.field == "max_length"
+    assert len(estimator.itemsets(1e-6, max_length=1, select="upper")) == 11
 
 
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.estimate import Counts, Estimator
-from halftruth_shared import ParameterError
+from halftruth_shared import DomainTooLarge, ParameterError
 from scipy.stats import norm
 
 SHAPE = (2, 3, 2)
@@ -235,3 +235,25 @@ def test_the_parameters_of_itemsets_are_checked_too(make_survey, make_reports, f
     with pytest.raises(ParameterError) as error:
         mine(survey, make_reports(survey, 30, seed=47), **asked)
     assert error.value.field == field
+
+
+def test_too_many_rules_are_refused_before_any_is_worked_out(
+    make_survey, make_reports, monkeypatch
+):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    reports = make_reports(survey, 300, seed=61)
+    monkeypatch.setattr("halftruth_collector.estimate.rules.MAX_RULES", 3)
+    with pytest.raises(DomainTooLarge, match="rules to examine; expected at most 3") as caught:
+        mine(survey, reports, 0.01, 0)
+    assert caught.value.field == "max_length"
+
+
+def test_rules_without_bounds_come_after_all_others(make_survey, make_reports):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    rules = list(mine(survey, make_reports(survey, 300, seed=62), 0.01, 0))
+    known = [rule.confidence_interval is not None for rule in rules]
+    assert known == sorted(known, reverse=True)
+    assert {True, False} == set(known)
+    for bounded in (True, False):
+        ratios = [rule.confidence for rule, has in zip(rules, known, strict=True) if has is bounded]
+        assert ratios == sorted(ratios, reverse=True)
