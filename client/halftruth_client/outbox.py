@@ -119,10 +119,10 @@ class Outbox:
         """Reports still to be sent, those of one version of one survey, `limit` at most."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, survey, digest, report FROM reports WHERE waiting AND url = ?1"
+                "SELECT id, survey, digest, report FROM reports WHERE waiting AND url = :url"
                 " AND (survey, digest) = (SELECT survey, digest FROM reports"
-                " WHERE waiting AND url = ?1 LIMIT 1) LIMIT ?2",
-                (url, limit),
+                " WHERE waiting AND url = :url LIMIT 1) LIMIT :limit",
+                {"url": url, "limit": limit},
             ).fetchall()
         return [_stored(row) for row in rows]
 
