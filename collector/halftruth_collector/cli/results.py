@@ -91,7 +91,8 @@ def _result(
 ) -> R:
     """A result from the collector at an address, or from the counts of a database."""
     if url is None:
-        stored, counts, as_of = Store(database).reports.counts(survey)
+        with Store(database) as store:
+            stored, counts, as_of = store.reports.counts(survey)
         return here(stored.survey(), counts, as_of, query)
     if token is None:
         raise ParameterError(

@@ -19,7 +19,8 @@ def survey() -> None:
 def publish(file: str, database: str) -> None:
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
-    Store(database).surveys.publish(new)
+    with Store(database) as store:
+        store.surveys.publish(new)
     gamma = new.mechanism.amplification(new.schema)
     posterior = worst_case_posterior("0.05", gamma)
     click.echo(f"published {new.id}, digest {new.digest}")
@@ -33,6 +34,8 @@ def publish(file: str, database: str) -> None:
 @options.database
 def list_surveys(database: str) -> None:
     """List the surveys with their status."""
+    with Store(database) as store:
+        surveys = store.surveys.all()
     print_table(
         ["id", "status", "title", "mechanism", "digest"],
         [
@@ -43,7 +46,7 @@ def list_surveys(database: str) -> None:
                 stored.survey().mechanism.kind,
                 stored.digest,
             ]
-            for stored in Store(database).surveys.all()
+            for stored in surveys
         ],
     )
 
@@ -53,5 +56,6 @@ def list_surveys(database: str) -> None:
 @options.database
 def close(id: str, database: str) -> None:
     """Take no more reports for the survey ID."""
-    Store(database).surveys.close(id)
+    with Store(database) as store:
+        store.surveys.close(id)
     click.echo(f"closed {id}")

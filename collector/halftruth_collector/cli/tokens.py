@@ -20,13 +20,16 @@ def token() -> None:
 @options.database
 def create(role: Role, database: str) -> None:
     """Print a new token. It is not stored and cannot be shown again."""
-    click.echo(Store(database).tokens.create(role))
+    with Store(database) as store:
+        click.echo(store.tokens.create(role))
 
 
 @token.command("list")
 @options.database
 def list_tokens(database: str) -> None:
     """List the tokens by id; the tokens themselves are not stored."""
+    with Store(database) as store:
+        tokens = store.tokens.all()
     print_table(
         ["id", "role", "created", "revoked"],
         [
@@ -36,7 +39,7 @@ def list_tokens(database: str) -> None:
                 f"{known.created_at:%Y-%m-%d %H:%M}",
                 f"{known.revoked_at:%Y-%m-%d %H:%M}" if known.revoked_at else "no",
             ]
-            for known in Store(database).tokens.all()
+            for known in tokens
         ],
     )
 
@@ -46,5 +49,6 @@ def list_tokens(database: str) -> None:
 @options.database
 def revoke(id: str, database: str) -> None:
     """Make the token with this ID useless."""
-    Store(database).tokens.revoke(id)
+    with Store(database) as store:
+        store.tokens.revoke(id)
     click.echo(f"revoked {id}")

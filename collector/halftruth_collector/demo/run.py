@@ -45,11 +45,10 @@ def run_demo() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="halftruth-demo-") as folder:
         database = f"sqlite:///{Path(folder) / 'demo.db'}"
-        store = Store(database)
-        for survey in surveys:
-            store.surveys.publish(survey)
-        token = store.tokens.create("analyst")
-        store.close()
+        with Store(database) as store:
+            for survey in surveys:
+                store.surveys.publish(survey)
+            token = store.tokens.create("analyst")
         with collector_process(database) as url:
             for survey in surveys:
                 _send(url, survey)

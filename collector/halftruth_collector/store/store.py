@@ -1,6 +1,7 @@
 """One collector's store."""
 
 from functools import cached_property
+from typing import Self
 
 from ..errors import StoreUnavailable
 from .database import Database
@@ -11,7 +12,7 @@ from .tokens import TokenStore
 
 
 class Store:
-    """Surveys, reports and tokens of one database.
+    """Surveys, reports and tokens of one database; as a context, it closes its connections.
 
     Parameters
     ----------
@@ -36,6 +37,12 @@ class Store:
             raise StoreUnavailable(
                 f"database {shown} cannot be used: {error}", field="database"
             ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @cached_property
     def surveys(self) -> SurveyStore:
