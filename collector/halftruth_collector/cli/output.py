@@ -45,9 +45,19 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_result(
-    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult, form: Format
+    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult,
+    form: Format,
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
 ) -> None:
-    """Print a result for programs, as JSON or CSV; what is undefined is null or empty."""
+    """Print a result: for people the rows given, for programs everything as JSON or CSV.
+
+    What is undefined is null in JSON and empty in CSV.
+    """
+    if form is Format.TEXT:
+        click.echo(f"{result.reports} reports")
+        print_table(header, rows)
+        return
     if form is Format.JSON:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
         return

@@ -1,7 +1,9 @@
 """``halftruth itemsets``, ``rules`` and ``table``: results from a database or a collector."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from typing import Any, TypeVar, get_args
 
 import click
@@ -32,21 +34,58 @@ from .output import (
     plain,
     plain_between,
     print_result,
-    print_table,
     ratios,
     words,
 )
 
+Q = TypeVar("Q", ItemsetsQuery, RulesQuery, TableQuery, MeasuresQuery)
+R = TypeVar("R", ItemsetsResult, RulesResult, TableResult, MeasuresResult)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A survey at the collector of an address, or in a database."""
+
+    survey: str
+    database: str
+    url: str | None
+    token: str | None
+
+    def result(
+        self,
+        there: Callable[[Analyst], R],
+        here: Callable[[Survey, Counts, datetime, Q], R],
+        query: Q,
+    ) -> R:
+        """Ask the collector, or compute from the counts."""
+        if self.url is None:
+            with Store(self.database) as store:
+                stored, counts, as_of = store.reports.counts(self.survey)
+            return here(stored.survey(), counts, as_of, query)
+        if self.token is None:
+            raise ParameterError(
+                "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN",
+                field="token",
+            )
+        return there(Analyst(self.url, self.token))
+
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
     """Where the counts come from: a database here, or a collector elsewhere."""
-    command = click.option(
+
+    @wraps(command)
+    def with_source(
+        *, survey: str, database: str, url: str | None, token: str | None, **asked: Any
+    ) -> Any:
+        return command(source=_Source(survey, database, url, token), **asked)
+
+    with_token = click.option(
         "--token", envvar="HALFTRUTH_TOKEN", help="Analyst's token, with --url."
-    )(command)
-    command = click.option(
+    )(with_source)
+    with_url = click.option(
         "--url", envvar="HALFTRUTH_URL", help="Address of a collector, instead of --database."
-    )(command)
-    return options.database(click.argument("survey")(command))
+    )(with_token)
+    return options.database(click.argument("survey")(with_url))
 
 
 def _bounds(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,55 +115,22 @@ def _mining(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-Q = TypeVar("Q", ItemsetsQuery, RulesQuery, TableQuery, MeasuresQuery)
-R = TypeVar("R", ItemsetsResult, RulesResult, TableResult, MeasuresResult)
-
-
-def _result(
-    survey: str,
-    database: str,
-    url: str | None,
-    token: str | None,
-    there: Callable[[Analyst], R],
-    here: Callable[[Survey, Counts, datetime, Q], R],
-    query: Q,
-) -> R:
-    """A result from the collector at an address, or from the counts of a database."""
-    if url is None:
-        with Store(database) as store:
-            stored, counts, as_of = store.reports.counts(survey)
-        return here(stored.survey(), counts, as_of, query)
-    if token is None:
-        raise ParameterError(
-            "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"
-        )
-    return there(Analyst(url, token))
-
-
 @click.command()
 @_source
 @_mining
 @_bounds
 @format_options
-def itemsets(
-    survey: str, database: str, url: str | None, token: str | None, form: Format, **options: Any
-) -> None:
+def itemsets(source: _Source, form: Format, **asked: Any) -> None:
     """Frequent itemsets of SURVEY, each with its bounds."""
-    query = ItemsetsQuery(**options)
-    result = _result(
-        survey,
-        database,
-        url,
-        token,
-        lambda analyst: analyst.itemsets(survey, **options),
+    query = ItemsetsQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.itemsets(source.survey, **asked),
         results.itemsets_result,
         query,
     )
-    if form is not Format.TEXT:
-        print_result(result, form)
-        return
-    click.echo(f"{result.reports} reports")
-    print_table(
+    print_result(
+        result,
+        form,
         ["itemset", "support", f"{query.confidence:.0%} interval", "decision"],
         [
             [
@@ -136,8 +142,9 @@ def itemsets(
             for itemset in result.itemsets
         ],
     )
-    for precision in result.precision:
-        click.echo(f"length {precision.length}: {precision.verdict}")
+    if form is Format.TEXT:
+        for precision in result.precision:
+            click.echo(f"length {precision.length}: {precision.verdict}")
 
 
 @click.command()
@@ -146,25 +153,17 @@ def itemsets(
 @click.option("--min-confidence", type=float, required=True, help="Least confidence, such as 0.8.")
 @_bounds
 @format_options
-def rules(
-    survey: str, database: str, url: str | None, token: str | None, form: Format, **options: Any
-) -> None:
+def rules(source: _Source, form: Format, **asked: Any) -> None:
     """Association rules of SURVEY, each with bounds on support and confidence."""
-    query = RulesQuery(**options)
-    result = _result(
-        survey,
-        database,
-        url,
-        token,
-        lambda analyst: analyst.rules(survey, **options),
+    query = RulesQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.rules(source.survey, **asked),
         results.rules_result,
         query,
     )
-    if form is not Format.TEXT:
-        print_result(result, form)
-        return
-    click.echo(f"{result.reports} reports")
-    print_table(
+    print_result(
+        result,
+        form,
         [
             "antecedent",
             "consequent",
@@ -195,31 +194,22 @@ def rules(
 @_bounds
 @format_options
 def table(
-    survey: str,
-    database: str,
-    url: str | None,
-    token: str | None,
+    source: _Source,
     form: Format,
     attributes: str,
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Reconstructed table of some attributes of SURVEY, each cell with its bounds."""
     names = _names(attributes)
-    query = TableQuery(attributes=names, **options)
-    result = _result(
-        survey,
-        database,
-        url,
-        token,
-        lambda analyst: analyst.table(survey, names, **options),
+    query = TableQuery(attributes=names, **asked)
+    result = source.result(
+        lambda analyst: analyst.table(source.survey, names, **asked),
         results.table_result,
         query,
     )
-    if form is not Format.TEXT:
-        print_result(result, form)
-        return
-    click.echo(f"{result.reports} reports")
-    print_table(
+    print_result(
+        result,
+        form,
         [*names, "support", f"{query.confidence:.0%} interval"],
         [
             [*cell.values.values(), percent(cell.support), between(cell.interval)]
@@ -240,33 +230,24 @@ def table(
 @_bounds
 @format_options
 def measures(
-    survey: str,
-    database: str,
-    url: str | None,
-    token: str | None,
+    source: _Source,
     form: Format,
     attributes: str,
     present: tuple[str, ...],
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Association measures of some attributes of SURVEY, each with its bounds."""
     names = _names(attributes)
     pairs = dict(_pair(text) for text in present)
-    query = MeasuresQuery(attributes=names, present=pairs, **options)
-    result = _result(
-        survey,
-        database,
-        url,
-        token,
-        lambda analyst: analyst.measures(survey, names, present=pairs, **options),
+    query = MeasuresQuery(attributes=names, present=pairs, **asked)
+    result = source.result(
+        lambda analyst: analyst.measures(source.survey, names, present=pairs, **asked),
         results.measures_result,
         query,
     )
-    if form is not Format.TEXT:
-        print_result(result, form)
-        return
-    click.echo(f"{result.reports} reports")
-    print_table(
+    print_result(
+        result,
+        form,
         [
             "measure",
             "value, or why there is none",
