@@ -41,6 +41,20 @@ class RulesQuery(ItemsetsQuery, frozen=True, kw_only=True):
     """Which rules an analyst asks for; see ``Estimator.rules``."""
 
     min_confidence: float
+    min_lift: float | None = None
+    measures: list[str] = []
+    sort: str = "confidence"
+    limit: int | None = None
+
+
+class RuleQuery(Request, frozen=True, kw_only=True):
+    """Which one rule an analyst asks for; see ``Estimator.rule``."""
+
+    antecedent: Items
+    consequent: Items
+    measures: list[str] | None = None
+    confidence: float = 0.95
+    target: Target = "population"
 
 
 class TableQuery(Request, frozen=True, kw_only=True):
@@ -56,7 +70,8 @@ class MeasuresQuery(Request, frozen=True, kw_only=True):
     """Whose association an analyst asks for; see ``Estimator.measures``."""
 
     attributes: list[str]
-    present: dict[str, str] = {}
+    present: Items = {}
+    names: list[str] | None = None
     confidence: float = 0.95
     target: Target = "population"
 
@@ -184,6 +199,17 @@ class FiellerSet(Message, frozen=True, kw_only=True):
     upper: float | None
 
 
+class MeasureEstimate(Message, frozen=True, kw_only=True):
+    """An association measure; where it is undefined, why."""
+
+    name: str
+    value: float | None = None
+    standard_error: float | None = None
+    interval: Interval | None = None
+    chebyshev_interval: Interval | None = None
+    undefined: str | None = None
+
+
 class RuleEstimate(Message, frozen=True, kw_only=True):
     """A rule with the estimates of its support and its confidence.
 
@@ -203,6 +229,7 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
     confidence_standard_error: float | None
     confidence_interval: Interval | None
     confidence_fieller: FiellerSet | None
+    measures: list[MeasureEstimate] = []
 
 
 class RulesResult(Result, frozen=True, kw_only=True):
@@ -272,17 +299,6 @@ class TableResult(Result, frozen=True, kw_only=True):
         """One row of `columns` for each cell."""
         for cell in self.cells:
             yield (*cell.values.values(), cell.support, cell.standard_error, *_ends(cell.interval))
-
-
-class MeasureEstimate(Message, frozen=True, kw_only=True):
-    """An association measure; where it is undefined, why."""
-
-    name: str
-    value: float | None = None
-    standard_error: float | None = None
-    interval: Interval | None = None
-    chebyshev_interval: Interval | None = None
-    undefined: str | None = None
 
 
 class MeasuresResult(Result, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from halftruth_shared import (
     RandomizedResponse,
     UniformMixture,
 )
+from halftruth_shared.channels import kronecker
 
 BATCHES = [(), (1,), (2, 3)]
 
@@ -50,16 +51,6 @@ def subset_matrix(matrix, shape, order):
     return A
 
 
-def second_moments(matrix, shape, summed):
-    """W ∘ W̄ as a matrix, with W̄ summed over the cells that agree with u but in these axes."""
-    W = np.linalg.inv(matrix)
-    rest = [j for j in range(len(shape)) if j not in summed]
-    if not rest:
-        return W * W.sum(axis=0)
-    M = marginalization(shape, rest)
-    return W * (M.T @ M @ W)
-
-
 def check_channel(channel, matrix, shape):
     """Hold every method of a channel from tables of this shape to this dense matrix."""
     n = math.prod(shape)
@@ -70,7 +61,6 @@ def check_channel(channel, matrix, shape):
     assert channel.condition_number == pytest.approx(condition, rel=1e-9)
     precision = 1e-13 * condition**2 + 1e-12
     inverse = np.linalg.inv(matrix)
-    moments = {axes: second_moments(matrix, shape, axes) for axes in summed_subsets(len(shape))}
     for batch in BATCHES:
         flat = generator().uniform(-1, 3, size=(math.prod(batch), n))
         table = flat.reshape(*batch, *shape)
@@ -85,10 +75,50 @@ def check_channel(channel, matrix, shape):
         same(channel.forward(table), flat @ matrix.T)
         same(channel.solve(table), np.linalg.solve(matrix, flat.T).T)
         same(channel.solve_squared(table), flat @ (inverse**2).T)
-        for summed, products in moments.items():
-            same(channel.solve_squared(table, summed), flat @ products.T)
-        same(channel.solve_squared(table, summed=set(summed)), flat @ products.T)
+        same(channel.adjoint(table), flat @ matrix)
         assert (table == before).all()
+    moments = channel.weight_moments()
+    by_true_cell = inverse**2 @ matrix
+    others = by_true_cell.copy()
+    np.fill_diagonal(others, 0)
+    for result, expected in [
+        (moments.own, np.diag(by_true_cell)),
+        (moments.largest_other, others.max(axis=1)),
+        (moments.total, by_true_cell.sum(axis=1)),
+    ]:
+        assert result.shape == shape
+        np.testing.assert_allclose(result.ravel(), expected, rtol=precision, atol=precision)
+    check_margins(channel, inverse, shape)
+
+
+def check_margins(channel, inverse, shape):
+    """Hold the margins of a table to the weights of each report, summed up here."""
+    y = generator().uniform(-1, 3, size=shape)
+    margins = channel.margins(y)
+    weights = np.pad(inverse.reshape(*shape, -1), [(0, 1)] * len(shape) + [(0, 0)])
+    for axis in range(len(shape)):
+        last = (slice(None),) * axis + (-1,)
+        weights[last] = weights.sum(axis=axis)
+    scale = np.abs(weights).max() ** 2 * np.abs(y).sum()
+    for result, expected in [
+        (margins.support, weights @ y.ravel()),
+        (margins.second_moment, weights**2 @ y.ravel()),
+    ]:
+        assert result.shape == expected.shape
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-11 * scale)
+    first, second = pairs_of_margin_cells(shape, 200)
+    products = (weights[tuple(first.T)] * weights[tuple(second.T)]) @ y.ravel()
+    np.testing.assert_allclose(
+        margins.product(first, second), products, rtol=1e-9, atol=1e-11 * scale
+    )
+
+
+def pairs_of_margin_cells(shape, count):
+    """Pairs of places that name the same category wherever both name one."""
+    rng = generator()
+    places = rng.integers(0, shape, size=(count, len(shape)))
+    pair = [np.where(rng.uniform(size=places.shape) < 0.5, places, shape) for _ in range(2)]
+    return pair[0], pair[1]
 
 
 def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(case):
@@ -101,9 +131,8 @@ def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(case):
 def test_all_margins_at_once_are_those_of_their_own_channels(case):
     shape = case.shape
     y = generator().uniform(-1, 3, size=shape)
-    moments = case.mechanism.channel(case.schema, case.schema.names).margin_moments(y)
-    assert moments is not None
-    support, second = moments
+    margins = case.mechanism.channel(case.schema, case.schema.names).margins(y)
+    support, second = margins.support, margins.second_moment
     precision = 1e-13 * np.linalg.cond(case.dense) ** 2 + 1e-12
     assert support.shape == second.shape == tuple(size + 1 for size in shape)
     for axes in summed_subsets(len(shape)):
@@ -119,8 +148,28 @@ def test_all_margins_at_once_are_those_of_their_own_channels(case):
             np.testing.assert_allclose(found, expected, rtol=precision, atol=precision)
 
 
-def test_a_channel_without_structure_has_no_quick_way_to_its_margins():
-    assert Dense(random_stochastic(4, 3), (2, 2)).margin_moments(np.ones((2, 2))) is None
+@pytest.mark.parametrize("channel", ["mixture", "kronecker", "dense"])
+def test_cells_that_name_different_categories_have_no_product(channel):
+    shape = (2, 3)
+    channels = {
+        "mixture": UniformMixture(shape, 0.5),
+        "kronecker": Kronecker([UniformMixture((2,), 0.5), UniformMixture((3,), 0.5)]),
+        "dense": Dense(random_stochastic(6, 1), shape),
+    }
+    margins = channels[channel].margins(np.ones(shape))
+    with pytest.raises(ValueError, match="second"):
+        margins.product(np.array([[0, 1]]), np.array([[0, 2]]))
+
+
+def test_products_of_margins_too_large_to_hold_are_the_same(monkeypatch):
+    factors = [Dense(random_stochastic(size, size), (size,)) for size in (2, 3, 2, 3)]
+    shape = (2, 3, 2, 3)
+    y = generator().uniform(size=shape)
+    first, second = pairs_of_margin_cells(shape, 300)
+    at_once = Kronecker(factors).margins(y).product(first, second)
+    monkeypatch.setattr(kronecker, "_PRODUCT_CELLS", 1)
+    by_pattern = Kronecker(factors).margins(y).product(first, second)
+    np.testing.assert_allclose(by_pattern, at_once, rtol=1e-10, atol=1e-12)
 
 
 def test_the_channel_speaks_of_the_columns_asked_for(case):
@@ -273,7 +322,7 @@ def test_a_large_table_needs_no_more_than_a_few_tables_of_memory(kind, schema_of
         y = channel.forward(x)
         back = channel.solve(y)
         squared = channel.solve_squared(y)
-        merged = channel.solve_squared(y, summed=(0, 5, 12))
+        back_and_forth = channel.adjoint(y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -288,24 +337,12 @@ def test_a_large_table_needs_no_more_than_a_few_tables_of_memory(kind, schema_of
         inverse_on = inverse_off + (n + 18) / 18
         expected = (inverse_on**2 - inverse_off**2) * y + inverse_off**2 * y.sum()
         np.testing.assert_allclose(squared, expected, rtol=1e-9)
-        # Over the axes 0, 5 and 12 that are summed there are 200 cells.
-        bar_off, bar_on = 200 * inverse_off, 200 * inverse_off + (n + 18) / 18
-        margin = y.sum(axis=(0, 5, 12), keepdims=True)
-        expected = (
-            inverse_on * bar_on * y
-            + inverse_off * bar_on * (margin - y)
-            + inverse_off * bar_off * (y.sum() - margin)
-        )
-        np.testing.assert_allclose(merged, expected, rtol=1e-8)
+        np.testing.assert_allclose(back_and_forth, (diagonal - off) * y + off * y.sum(), rtol=1e-12)
     else:
         matrices = large_factors(kind)
         inverses = [np.linalg.inv(P) for P in matrices]
         np.testing.assert_allclose(y, axis_by_axis(matrices, x), rtol=1e-6)
         expected = axis_by_axis([W**2 for W in inverses], y)
         np.testing.assert_allclose(squared, expected, rtol=1e-6)
-        moments = [
-            W * W.sum(axis=0) if axis in (0, 5, 12) else W**2 for axis, W in enumerate(inverses)
-        ]
-        expected = axis_by_axis(moments, y)
-        scale = np.abs(expected).max()
-        np.testing.assert_allclose(merged, expected, rtol=1e-6, atol=1e-9 * scale)
+        expected = axis_by_axis([P.T for P in matrices], y)
+        np.testing.assert_allclose(back_and_forth, expected, rtol=1e-6)

@@ -49,15 +49,19 @@ def check_target(target: str) -> None:
         raise ParameterError("target: expected population or respondents", field="target")
 
 
-def covariance(product: Array, first: Array, second: Array, reports: int, target: Target) -> Array:
-    """Covariance of two estimates, of which the second counts every record that the first does.
+def covariance(
+    product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
+) -> Array:
+    """Covariance of two estimated supports.
 
     Parameters
     ----------
     product : ndarray
         Mean over the reports of the product of their two weights.
     first, second : ndarray
-        The estimates, for instance a cell and one of its margins.
+        The two estimates.
+    common : ndarray
+        Estimated share of the records that both count.
     reports : int
         N.
     target : {"population", "respondents"}
@@ -70,7 +74,7 @@ def covariance(product: Array, first: Array, second: Array, reports: int, target
     check_target(target)
     if reports < 2:
         return np.full(np.shape(product), np.nan)
-    subtracted = first * second if target == "population" else first
+    subtracted = first * second if target == "population" else common
     return np.asarray((product - subtracted) / (reports - 1))
 
 
@@ -81,7 +85,7 @@ def variance(second_moment: Array, estimate: Array, reports: int, target: Target
     reports weigh the same and so say nothing of its size; and where it is negative, which the
     one for *respondents* can be when reports are few.
     """
-    result = covariance(second_moment, estimate, estimate, reports, target)
+    result = covariance(second_moment, estimate, estimate, estimate, reports, target)
     rounding = _ROUNDING * second_moment / max(reports - 1, 1)
     if target == "population":
         return np.where(result > rounding, result, np.nan)

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
-from halftruth_shared import NoReports, ReportError, Survey
+import numpy as np
+from halftruth_shared import EstimateError, NoReports, ReportError, Survey
+from halftruth_shared.channels import Margins
 from halftruth_shared.errors import listing
-from halftruth_shared.messages import MeasureEstimate, Selection, Target
+from halftruth_shared.messages import Items, MeasureEstimate, RuleEstimate, Selection, Target
 
-from .bounds import Array
+from .bounds import Array, check_confidence, check_target
 from .counts import Counts
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
-from .measures import estimate_measures
-from .rules import Rules, mine_rules
+from .measures import MEASURE_NAMES, estimate_measures
+from .rules import Reconstruction, RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .table import Table
 
 #: Cells of all margins together up to which they are reconstructed at once.
@@ -108,21 +111,24 @@ class Estimator:
         """
         criteria = Criteria(min_support, max_length, confidence, select, target)
         schema, reports = self.survey.schema, self.counts.reports
-        margins = self._margins()
-        if margins is None:
-            examined = examine_levels(schema, self._moments_at, reports, criteria)
+        if self._is_small:
+            examined = examine_margins(schema, self._whole, reports, criteria)
         else:
-            examined = examine_margins(schema, *margins, reports, criteria)
+            examined = examine_levels(schema, self._moments_at, reports, criteria)
         return select_itemsets(schema, examined, criteria)
 
     def rules(
         self,
         min_support: float,
         min_confidence: float,
+        min_lift: float | None = None,
         max_length: int | None = None,
         confidence: float = 0.95,
         select: Selection = "estimate",
         target: Target = "population",
+        measures: Sequence[str] = (),
+        sort: str = "confidence",
+        limit: int | None = None,
     ) -> Rules:
         """Rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
 
@@ -132,6 +138,16 @@ class Estimator:
             As for :meth:`itemsets`, of X and Y together.
         min_confidence : float
             Least estimated confidence, from 0 to 1.
+        min_lift : float, optional
+            Least estimated lift.
+        measures : sequence of str
+            Measures of the association of X and Y to compute, such as lift, conviction and
+            leverage; for all names see :data:`~halftruth_collector.estimate.measures.MEASURES`.
+        sort : str
+            "confidence", "support" or a measure, the largest first. Rules without bounds come
+            last in any order.
+        limit : int, optional
+            Most rules to give; all by default.
 
         Raises
         ------
@@ -139,17 +155,87 @@ class Estimator:
             If a parameter is outside its range.
         DomainTooLarge
             If too many attribute subsets or cells would have to be examined.
-        """
-        itemsets = self.itemsets(min_support, max_length, confidence, select, target)
-        return mine_rules(itemsets, self._table_at, min_confidence, confidence, target)
 
-    def _table_at(self, positions: tuple[int, ...]) -> Table:
-        return self.table([self.survey.schema.names[j] for j in positions])
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"], ["yes"]) for name in ("tea", "milk")])
+        >>> survey = Survey("s", "S", schema, RandomizedResponse({"tea": "0.9", "milk": "0.9"}))
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> rules = Estimator(survey, counts).rules(0.05, 0.5, measures=["lift"])
+        >>> [rule, other] = rules
+        >>> rule.antecedent, rule.consequent, round(rule.confidence, 2)
+        ({'milk': 'yes'}, {'tea': 'yes'}, 0.92)
+        >>> [lift] = rule.measures
+        >>> round(lift.value, 2), round(lift.standard_error, 2)
+        (2.46, 0.15)
+        """
+        criteria = RuleCriteria(min_confidence, min_lift, tuple(measures), sort, limit)
+        itemsets = self.itemsets(min_support, max_length, confidence, select, target)
+        return mine_rules(
+            itemsets,
+            lambda positions: self._reconstruction(positions, target),
+            self._is_small,
+            self.counts.reports,
+            criteria,
+            confidence,
+        )
+
+    def rule(
+        self,
+        antecedent: Items,
+        consequent: Items,
+        confidence: float = 0.95,
+        target: Target = "population",
+        measures: Sequence[str] | None = None,
+    ) -> RuleEstimate:
+        """One rule X ⇒ Y, whatever its support.
+
+        Parameters
+        ----------
+        antecedent, consequent : mapping of str to str
+            Items of X and of Y, by attribute.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+        measures : sequence of str, optional
+            Measures of the association of X and Y; all of them by default.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown.
+        ParameterError
+            If a side is empty, names an unknown category or an attribute of the other side; or
+            if a parameter is outside its range.
+        EstimateError
+            If the estimated support of X is not above 0, so that no confidence is defined.
+        DomainTooLarge
+            If the table of these attributes is too large.
+        """
+        check_confidence(confidence)
+        check_target(target)
+        names = tuple(MEASURE_NAMES if measures is None else measures)
+        criteria = RuleCriteria(0.0, measures=names)
+        codes, sides = sides_of_rule(self.survey.schema, antecedent, consequent)
+        positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
+        supports = self._reconstruction(positions, target).supports(codes, sides)
+        if not supports.support[1, 0] > 0:
+            raise EstimateError(
+                "antecedent: its estimated share is not above 0, so the rule has no confidence",
+                field="antecedent",
+            )
+        [rule] = arrange(
+            self.survey.schema, codes, sides, supports, self.counts.reports, criteria, confidence
+        )
+        return rule
 
     def measures(
         self,
         attributes: Sequence[str],
         present: Mapping[str, str] | None = None,
+        names: Sequence[str] | None = None,
         confidence: float = 0.95,
         target: Target = "population",
     ) -> list[MeasureEstimate]:
@@ -163,6 +249,8 @@ class Estimator:
             The category that counts as presence, by attribute. By default it is the only item of
             an attribute, or the second of two categories; where an attribute has neither, only
             the measures of its categories are computed.
+        names : sequence of str, optional
+            The measures; by default every one that such attributes have.
         confidence : float
             Of each single interval.
         target : {"population", "respondents"}
@@ -179,7 +267,8 @@ class Estimator:
         SchemaError
             If an attribute is unknown or named twice.
         ParameterError
-            If there are fewer than two attributes, or a category is unknown.
+            If there are fewer than two attributes, a category or a measure is unknown, or a
+            measure was asked for that such attributes do not have.
         DomainTooLarge
             If the table is too large for its covariance.
 
@@ -196,16 +285,28 @@ class Estimator:
         ('phi', 0.766, 0.046)
         """
         return estimate_measures(
-            self.survey.schema, self.table(attributes), present or {}, confidence, target
+            self.survey.schema, self.table(attributes), present or {}, names, confidence, target
         )
 
-    def _margins(self) -> tuple[Array, Array] | None:
-        """Support and second moment of every margin, where they are few enough and quick."""
-        schema = self.survey.schema
-        if math.prod(size + 1 for size in schema.shape) > _MARGIN_CELLS:
-            return None
-        whole = self.table(schema.names)
-        return whole.channel.margin_moments(whole.observed)
+    @cached_property
+    def _is_small(self) -> bool:
+        """Whether all margins of the whole table are few enough to reconstruct at once."""
+        return math.prod(size + 1 for size in self.survey.schema.shape) <= _MARGIN_CELLS
+
+    @cached_property
+    def _whole(self) -> Margins:
+        """Margins of the whole table."""
+        return self._table_at(tuple(range(len(self.survey.schema.shape)))).margins
+
+    def _reconstruction(self, positions: tuple[int, ...], target: Target) -> Reconstruction:
+        every = tuple(range(len(self.survey.schema.shape)))
+        if self._is_small:
+            return Reconstruction(every, self._whole, self.counts.reports, target)
+        margins = self._table_at(positions).margins
+        return Reconstruction(positions, margins, self.counts.reports, target)
+
+    def _table_at(self, positions: tuple[int, ...]) -> Table:
+        return self.table([self.survey.schema.names[j] for j in positions])
 
     def _moments_at(self, positions: tuple[int, ...]) -> tuple[Array, Array]:
         table = self._table_at(positions)

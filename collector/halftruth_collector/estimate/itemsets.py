@@ -18,6 +18,7 @@ from typing import get_args
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared.channels import Margins
 from halftruth_shared.messages import Decision, ItemsetEstimate, Precision, Selection, Target
 from numpy.typing import NDArray
 
@@ -204,23 +205,21 @@ class _Bounds:
         return support + self._quantile * standard_error < self._criteria.min_support
 
 
-def examine_margins(
-    schema: Schema, support: Array, second_moment: Array, reports: int, criteria: Criteria
-) -> Examined:
+def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Criteria) -> Examined:
     """Examine the itemsets of all margins together.
 
     Parameters
     ----------
     schema : Schema
-    support, second_moment : ndarray, shape (d_1 + 1, …, d_M + 1)
-        As :meth:`Channel.margin_moments` gives them: the last place along an axis leaves that
-        attribute open.
+    margins : Margins
+        Of all attributes.
     reports : int
     criteria : Criteria
     """
     axes = range(len(schema.attributes))
     bounds = _Bounds(criteria, reports, criteria.longest(schema))
-    error = bounds.standard_error(support, second_moment)
+    support = margins.support
+    error = bounds.standard_error(support, margins.second_moment)
     kept = ~bounds.rules_out(support, error)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True

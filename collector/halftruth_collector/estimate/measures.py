@@ -5,7 +5,7 @@ gradients. A measure is a function of a table of supports, written with jets and
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
@@ -15,9 +15,11 @@ import numpy as np
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.errors import listing
 from halftruth_shared.messages import MeasureEstimate, Target
+from numpy.typing import NDArray
 
 from .bounds import Array, chebyshev_factor, check_confidence, normal_quantile
 from .jets import Jet
+from .presence import presence
 from .table import Table
 
 #: What a measure is computed from: presence and absence of two attributes, of any number of
@@ -28,20 +30,29 @@ Scope = Literal["pair", "itemset", "categories"]
 class Cells:
     """A table of supports π and its margins, under the names of the literature.
 
-    Attributes
+    Parameters
     ----------
     table : Jet
-        π, one axis for each attribute. Where categories are absence and presence, place 1 of an
-        axis is presence.
+        π, one axis for each attribute, then any axes that tell tables of one batch apart. Where
+        categories are absence and presence, place 1 of an axis is presence.
+    attributes : int
+        How many axes are those of attributes.
+
+    Attributes
+    ----------
     margins : tuple of Jet
         Share of each category, attribute by attribute, of a shape that broadcasts with π; NaN
         where it is not positive.
     """
 
-    def __init__(self, table: Jet) -> None:
-        axes = range(len(table.shape))
+    def __init__(self, table: Jet, attributes: int) -> None:
+        self._axes = axes = range(attributes)
         self.table = table
         self.margins = tuple(table.sum(*(a for a in axes if a != axis)).positive() for axis in axes)
+
+    def total(self, terms: Jet) -> Jet:
+        """Sum over the axes of the attributes, each of which stays with length 1."""
+        return terms.sum(*self._axes)
 
     @cached_property
     def expected(self) -> Jet:
@@ -90,7 +101,22 @@ class Cells:
     @cached_property
     def information(self) -> Jet:
         """Σ π ln(π / product of the margins)."""
-        return self.table.entropy_terms(self.expected).sum()
+        return self.total(self.table.entropy_terms(self.expected))
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """Why a measure of each table is undefined, if one is."""
+        axes = tuple(self._axes)
+        empty = np.any([np.isnan(m.value).any(axis=axes) for m in self.margins], axis=0)
+        outside = (self.table.value < 0).any(axis=axes)
+        return np.select(
+            [empty, outside],
+            [
+                "a category has no positive estimated share",
+                "a cell has a negative estimate, outside the simplex",
+            ],
+            "it needs a cell whose estimate is 0",
+        )
 
     @cached_property
     def agreement(self) -> Jet:
@@ -145,20 +171,20 @@ def _collective_strength(t: Cells, n: float) -> Jet:
 
 
 def _chi_squared(t: Cells, n: float) -> Jet:
-    return n * ((t.table - t.expected) ** 2 / t.expected).sum()
+    return n * t.total((t.table - t.expected) ** 2 / t.expected)
 
 
 def _mutual_information(t: Cells, n: float) -> Jet:
-    return t.information / -t.margins[0].entropy_terms().sum()
+    return t.information / -t.total(t.margins[0].entropy_terms())
 
 
 def _uncertainty_coefficient(t: Cells, n: float) -> Jet:
-    return t.information / -t.margins[1].entropy_terms().sum()
+    return t.information / -t.total(t.margins[1].entropy_terms())
 
 
 def _concentration(t: Cells, n: float) -> Jet:
-    columns = (t.margins[1] ** 2).sum()
-    return ((t.table**2 / t.margins[0]).sum() - columns) / (1 - columns)
+    columns = t.total(t.margins[1] ** 2)
+    return (t.total(t.table**2 / t.margins[0]) - columns) / (1 - columns)
 
 
 #: Every measure of Guo Table 3.6. Cosine of k attributes is the root of interest times support.
@@ -185,18 +211,111 @@ MEASURES = (
     Measure("concentration", "categories", _concentration),
 )
 
+#: The names that rules have for some of them.
+ALIASES = {"lift": "interest", "leverage": "piatetsky_shapiro"}
+
+#: Every name, in the order in which measures are given.
+MEASURE_NAMES = tuple(measure.name for measure in MEASURES)
+
+_BY_NAME = {measure.name: measure for measure in MEASURES}
+_BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
+
 #: Measures of categories that make sense for more than two attributes.
 _OF_MANY = ("chi_squared", "g_squared")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureColumn:
+    """One measure of a batch of tables.
+
+    Attributes
+    ----------
+    name : str
+    value, standard_error : ndarray, shape (R,)
+        NaN where undefined.
+    reason : ndarray of str, shape (R,)
+        Why there is no value; empty where there is one.
+    """
+
+    name: str
+    value: Array
+    standard_error: Array
+    reason: NDArray[np.str_]
+
+    def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
+        """The measure of one table after the other, with its intervals."""
+        normal, chebyshev = normal_quantile(1 - confidence), chebyshev_factor(1 - confidence)
+        for value, error, reason in zip(
+            self.value.tolist(), self.standard_error.tolist(), self.reason.tolist(), strict=True
+        ):
+            if reason:
+                yield MeasureEstimate(name=self.name, undefined=reason)
+            elif error != error:
+                yield MeasureEstimate(name=self.name, value=value)
+            else:
+                yield MeasureEstimate(
+                    name=self.name,
+                    value=value,
+                    standard_error=error,
+                    interval=(value - normal * error, value + normal * error),
+                    chebyshev_interval=(value - chebyshev * error, value + chebyshev * error),
+                )
+
+
+def evaluate(
+    measure: Measure, cells: Cells, covariance: Array, reports: int, name: str | None = None
+) -> MeasureColumn:
+    """One measure of a batch of R tables, with its standard error by the delta method.
+
+    Parameters
+    ----------
+    measure : Measure
+    cells : Cells
+        With gradients in V variables.
+    covariance : ndarray, shape (R, V, V)
+        Of the variables.
+    reports : int
+        N.
+    name : str, optional
+        Under which the measure was asked for.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        result = measure.of(cells, float(reports))
+        value = result.value.reshape(-1)
+        gradient = result.gradient.reshape(len(value), -1)
+        variance = np.einsum("rv,rvw,rw->r", gradient, covariance, gradient)
+        known = np.isfinite(value)
+        error = np.sqrt(np.where(known & (variance >= 0), variance, np.nan))
+    error[~np.isfinite(error)] = np.nan
+    reason = np.where(known, "", cells.reason.reshape(-1))
+    return MeasureColumn(name or measure.name, np.where(known, value, np.nan), error, reason)
+
+
+def find_measure(name: str) -> Measure:
+    """The measure of this name, or of the name that rules have for it.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    if name not in _BY_NAME:
+        raise ParameterError(
+            f"measures: unknown measure '{name}'; expected some of: {listing(list(_BY_NAME))}",
+            field="measures",
+        )
+    return _BY_NAME[name]
 
 
 def estimate_measures(
     schema: Schema,
     table: Table,
     present: Mapping[str, str],
+    names: Sequence[str] | None,
     confidence: float,
     target: Target,
 ) -> list[MeasureEstimate]:
-    """Every measure that a table has, each with its standard error and intervals.
+    """Measures of one table, each with its standard error and intervals.
 
     Parameters
     ----------
@@ -205,35 +324,59 @@ def estimate_measures(
         Of two or more attributes.
     present : mapping of str to str
         The category that counts as presence, by attribute. An attribute that is not named has
-        its only item, or the second of two categories. Where an attribute has neither, only the
-        measures of its categories are computed.
+        its only item, or the second of two categories.
+    names : sequence of str or None
+        The measures; None for every one that such a table has.
     confidence : float
     target : {"population", "respondents"}
 
     Raises
     ------
     ParameterError
-        If there are fewer than two attributes, or a category is unknown.
+        If there are fewer than two attributes, a category or a measure is unknown, or a measure
+        was asked for that such a table does not have.
     DomainTooLarge
         If the table is too large for its covariance.
     """
     check_confidence(confidence)
     if len(table.attributes) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
-    codes = _presence(schema, table.attributes, present)
+    codes = presence(schema, table.attributes, present)
+    chosen = MEASURES if names is None else [find_measure(name) for name in names]
+    lacking = [_lack(measure, table.attributes, codes) for measure in chosen]
+    if names is None:
+        chosen = [m for m, lack in zip(chosen, lacking, strict=True) if lack is None]
+    elif first := next((lack for lack in lacking if lack is not None), None):
+        raise ParameterError(f"measures: {first}", field="measures")
     covariance = table.covariance(target)
-    binary = None if None in codes else _collapse(table.support, covariance, codes)
-    estimates = []
-    for measure in MEASURES:
-        many = len(table.attributes) > 2
-        if measure.scope == "categories":
-            if not many or measure.name in _OF_MANY:
-                estimates.append(
-                    _estimate(measure, table.support, covariance, table.reports, confidence)
-                )
-        elif binary is not None and not (many and measure.scope == "pair"):
-            estimates.append(_estimate(measure, *binary, table.reports, confidence))
-    return estimates
+    tables = {"categories": (table.support, covariance)}
+    if None not in codes:
+        binary = _collapse(table.support, covariance, codes)
+        tables |= {"pair": binary, "itemset": binary}
+    cells = {
+        scope: Cells(Jet.variables(support), support.ndim) for scope, (support, _) in tables.items()
+    }
+    columns = [
+        evaluate(measure, cells[measure.scope], tables[measure.scope][1][None], table.reports)
+        for measure in chosen
+    ]
+    return [estimate for column in columns for estimate in column.estimates(confidence)]
+
+
+def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -> str | None:
+    """Why a measure does not apply to these attributes, None where it does."""
+    if measure.scope == "categories":
+        fits = len(names) == 2 or measure.name in _OF_MANY
+        return None if fits else f"{measure.name} needs two attributes, not {len(names)}"
+    if measure.scope == "pair" and len(names) != 2:
+        return f"{measure.name} needs two attributes, not {len(names)}"
+    for name, code in zip(names, codes, strict=True):
+        if code is None:
+            return (
+                f"{measure.name} needs binary attributes; expected the category of '{name}' that"
+                " counts as presence, in 'present'"
+            )
+    return None
 
 
 def _collapse(
@@ -253,66 +396,3 @@ def _collapse(
             support = np.moveaxis(np.tensordot(side, support, axes=(1, axis)), 0, axis)
         both = np.moveaxis(np.tensordot(side, both, axes=(1, axis)), 0, axis)
     return support, both.reshape(support.size, support.size)
-
-
-def _presence(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -> list[int | None]:
-    """Code of the category that counts as presence, None where nothing says which."""
-    for name in present:
-        if name not in names:
-            raise ParameterError(
-                f"present: expected categories of: {listing(names)}", field="present"
-            )
-    codes: list[int | None] = []
-    for name in names:
-        attribute = schema.attributes[schema.position(name)]
-        items = np.flatnonzero(attribute.item_mask)
-        if name in present:
-            if present[name] not in attribute.categories:
-                raise ParameterError(
-                    f"present: '{name}' has no category '{present[name]}'; expected one of:"
-                    f" {listing(attribute.categories)}",
-                    field="present",
-                )
-            codes.append(attribute.categories.index(present[name]))
-        elif len(items) == 1:
-            codes.append(int(items[0]))
-        else:
-            codes.append(1 if len(attribute.categories) == 2 else None)
-    return codes
-
-
-def _estimate(
-    measure: Measure, support: Array, covariance: Array, reports: int, confidence: float
-) -> MeasureEstimate:
-    """One measure, or in plain words why it is undefined."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = measure.of(Cells(Jet.variables(support)), float(reports))
-    value = float(result.value.reshape(()))
-    if not math.isfinite(value):
-        return MeasureEstimate(name=measure.name, undefined=_reason(support))
-    gradient = result.gradient.reshape(-1)
-    with np.errstate(invalid="ignore"):
-        variance = float(gradient @ covariance @ gradient)
-    if not (math.isfinite(variance) and variance >= 0):
-        return MeasureEstimate(name=measure.name, value=value)
-    error = math.sqrt(variance)
-    normal = normal_quantile(1 - confidence) * error
-    chebyshev = chebyshev_factor(1 - confidence) * error
-    return MeasureEstimate(
-        name=measure.name,
-        value=value,
-        standard_error=error,
-        interval=(value - normal, value + normal),
-        chebyshev_interval=(value - chebyshev, value + chebyshev),
-    )
-
-
-def _reason(support: Array) -> str:
-    """Why a measure of this table is undefined."""
-    axes = range(support.ndim)
-    margins = [support.sum(axis=tuple(a for a in axes if a != axis)) for axis in axes]
-    if any((margin <= 0).any() for margin in margins):
-        return "a category has no positive estimated share"
-    if (support < 0).any():
-        return "a cell has a negative estimate, outside the simplex"
-    return "it needs a cell whose estimate is 0"

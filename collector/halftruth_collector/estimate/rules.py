@@ -1,77 +1,135 @@
-"""Association rules X ⇒ Y with bounds on support and confidence (Guo Results 2, 3)."""
+"""Association rules X ⇒ Y with bounds on support, confidence and measures (Guo Results 2, 3).
 
-from collections.abc import Callable, Iterator
+The table of presence and absence of X and Y has three free cells, so a rule is known by the
+supports of X and Y together, of X and of Y, and by the covariance of these three. All of them are
+margins, and the weights of a report for margins are at hand, so that rules cost no reconstruction
+of their own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared.channels import Margins
 from halftruth_shared.messages import Items, RuleEstimate, Target
 from numpy.typing import NDArray
 
-from .bounds import Array, chebyshev_factor, normal_quantile, optional
+from .bounds import Array, chebyshev_factor, covariance, normal_quantile, optional, variance
+from .confidences import ConfidenceMoments, confidence_moments
 from .fieller import FiellerSets, fieller_sets
 from .itemsets import Itemsets
-from .table import Table
+from .jets import Jet
+from .measures import Cells, MeasureColumn, evaluate, find_measure
+from .presence import category_code
 
 #: Rules examined before mining asks for fewer.
 MAX_RULES = 250_000
 
-#: Standard errors by which an antecedent's support must exceed 0 for its rules to have bounds; the
-#: terms that the second-order formulas leave out are then about a twenty-fifth of those they keep.
-CLEARLY = 5
+#: What rules can be sorted by, besides the measures.
+ORDERS = ("confidence", "support")
+
+Codes = NDArray[np.int64]
+Sides = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class ConfidenceMoments:
-    """Second-order mean and variance of an estimated confidence, elementwise."""
+class RuleCriteria:
+    """What is asked of rules.
 
-    estimate: Array
-    mean: Array
-    variance: Array
-
-
-def confidence_moments(
-    both: Array, left: Array, var_both: Array, var_left: Array, cov: Array
-) -> ConfidenceMoments:
-    """Moments of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Results 2, 3).
-
-    Parameters
+    Attributes
     ----------
-    both : ndarray
-        a, the estimated support of X and Y together.
-    left : ndarray
-        a + b, the estimated support of X.
-    var_both, var_left, cov : ndarray
-        Variances of these two estimates and their covariance.
+    min_confidence : float
+        Least estimated confidence, from 0 to 1.
+    min_lift : float or None
+        Least estimated lift, at least 0.
+    measures : tuple of str
+        Names of measures of X and Y to compute for each rule.
+    sort : str
+        "confidence", "support" or a measure; the largest first.
+    limit : int or None
+        Most rules to give.
 
-    Returns
-    -------
-    ConfidenceMoments
-        The estimate is NaN where the support of X is not above 0, so that no confidence is
-        defined. Mean and variance are NaN where it is not *clearly* above 0, that is, by at least
-        `CLEARLY` standard errors: these series in the relative error of X say nothing then.
+    Raises
+    ------
+    ParameterError
+        If one is outside its range, or a measure is unknown.
     """
-    left = np.where(left > 0, left, np.nan)
-    # A variance of 0 says that all reports weigh the same, and nothing of its true size.
-    clear = (left**2 >= CLEARLY**2 * var_left) & (var_left >= 0) & (var_both > 0)
-    a, b = both, left - both
-    var_a = var_both
-    var_b = var_left + var_both - 2 * cov
-    cov_ab = cov - var_both
-    mean = a / left + (a * var_b - b * var_a + (a - b) * cov_ab) / left**3
-    variance = (b * b * var_a + a * a * var_b - 2 * a * b * cov_ab) / left**4
-    return ConfidenceMoments(
-        a / left,
-        np.where(clear, mean, np.nan),
-        np.where(clear & (variance >= 0), variance, np.nan),
-    )
+
+    min_confidence: float
+    min_lift: float | None = None
+    measures: tuple[str, ...] = ()
+    sort: str = "confidence"
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_confidence, Real) or not 0 <= self.min_confidence <= 1:
+            raise ParameterError(
+                "min_confidence: expected a number from 0 to 1, such as 0.8",
+                field="min_confidence",
+            )
+        if self.min_lift is not None and (
+            not isinstance(self.min_lift, Real) or not 0 <= self.min_lift < np.inf
+        ):
+            raise ParameterError(
+                "min_lift: expected a number of at least 0, such as 1.2", field="min_lift"
+            )
+        for name in self.measures:
+            find_measure(name)
+        if self.sort not in ORDERS:
+            try:
+                find_measure(self.sort)
+            except ParameterError:
+                raise ParameterError(
+                    "sort: expected confidence, support or the name of a measure, such as lift",
+                    field="sort",
+                ) from None
+        if self.limit is not None and (not isinstance(self.limit, Integral) or self.limit < 1):
+            raise ParameterError("limit: expected an integer of at least 1", field="limit")
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSupports:
+    """Estimates that a batch of rules consists of.
+
+    Attributes
+    ----------
+    support : ndarray, shape (3, R)
+        Of X and Y together, of X, and of Y.
+    covariance : ndarray, shape (3, 3, R)
+        Of these three; NaN where the reports do not determine a variance.
+    """
+
+    support: Array
+    covariance: Array
+
+    def ratio(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Numerator and denominator of the confidence, their variances and covariance."""
+        (both, left, _), cov = self.support, self.covariance
+        return both, left, cov[0, 0], cov[1, 1], cov[0, 1]
+
+    def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
+        """Measures of the tables of presence and absence of X and Y."""
+        cells = _cells(self.support)
+        per_rule = np.moveaxis(self.covariance, -1, 0)
+        return tuple(evaluate(find_measure(name), cells, per_rule, reports, name) for name in names)
+
+
+#: Coefficients of (π_XY, π_X, π_Y) in the cells of the table of X (rows) and Y, absence first.
+_COEFFICIENTS = np.array([[[1.0, -1, -1], [-1, 0, 1]], [[-1, 1, 0], [1, 0, 0]]])
+
+
+def _cells(support: Array) -> Cells:
+    values = np.tensordot(_COEFFICIENTS, support, axes=1)
+    values[0, 0] += 1
+    gradient = np.broadcast_to(_COEFFICIENTS[:, :, None], (*values.shape, 3))
+    return Cells(Jet(values, gradient), 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Rules as columns, those with bounds first, most confident first.
+    """Rules as columns, those with bounds first, then in the order asked for.
 
     Iterating gives one `RuleEstimate` after the other.
 
@@ -88,24 +146,27 @@ class Rules:
         Arrays of shape (R,).
     fieller : FiellerSets
         Of the confidences.
-    support_quantile, confidence_factor : float
-        Half-widths of the normal and of the Chebyshev interval, in standard errors.
+    measures : tuple of MeasureColumn
+        Those asked for.
+    level : float
+        Confidence level of each single interval.
     """
 
     schema: Schema
-    codes: NDArray[np.int64]
-    in_antecedent: NDArray[np.bool_]
+    codes: Codes
+    in_antecedent: Sides
     support: Array
     support_error: Array
     confidence: ConfidenceMoments
     fieller: FiellerSets
-    support_quantile: float
-    confidence_factor: float
+    measures: tuple[MeasureColumn, ...]
+    level: float
 
     def __len__(self) -> int:
         return len(self.support)
 
     def __iter__(self) -> Iterator[RuleEstimate]:
+        quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
         rows = zip(
             self.codes.tolist(),
             self.in_antecedent.tolist(),
@@ -115,9 +176,12 @@ class Rules:
             self.confidence.mean.tolist(),
             np.sqrt(self.confidence.variance).tolist(),
             map(self.fieller.__getitem__, range(len(self))),
+            zip(*(column.estimates(self.level) for column in self.measures), strict=True)
+            if self.measures
+            else [()] * len(self),
             strict=True,
         )
-        for codes, in_antecedent, support, error, ratio, mean, ratio_error, fieller in rows:
+        for codes, in_antecedent, support, error, ratio, mean, ratio_error, fieller, found in rows:
             sides: tuple[Items, Items] = ({}, {})
             for attribute, code, left in zip(
                 self.schema.attributes, codes, in_antecedent, strict=True
@@ -129,21 +193,62 @@ class Rules:
                 consequent=sides[1],
                 support=support,
                 support_standard_error=optional(error),
-                support_interval=_around(support, self.support_quantile * error),
+                support_interval=_around(support, quantile * error),
                 confidence=ratio,
                 confidence_mean=optional(mean),
                 confidence_standard_error=optional(ratio_error),
-                confidence_interval=_around(mean, self.confidence_factor * ratio_error),
+                confidence_interval=_around(mean, factor * ratio_error),
                 confidence_fieller=fieller,
+                measures=list(found),
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Margins of the attributes at some positions of a schema, from N reports."""
+
+    positions: tuple[int, ...]
+    margins: Margins
+    reports: int
+    target: Target
+
+    def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
+        """Estimates of rules whose attributes are among those at the positions."""
+        places = self._places(codes, in_antecedent)
+        support = np.stack([self.margins.support[tuple(place.T)] for place in places])
+        cov = np.empty((3, 3, len(codes)))
+        for i, place in enumerate(places):
+            second = self.margins.second_moment[tuple(place.T)]
+            cov[i, i] = variance(second, support[i], self.reports, self.target)
+        # The records that both count are always those of X and Y together.
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            product = self.margins.product(places[i], places[j])
+            cov[i, j] = cov[j, i] = covariance(
+                product, support[i], support[j], support[0], self.reports, self.target
+            )
+        return RuleSupports(support, cov)
+
+    def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
+        """Supports of X and Y together, of X and of Y, shape (3, R)."""
+        places = self._places(codes, in_antecedent)
+        return np.stack([self.margins.support[tuple(place.T)] for place in places])
+
+    def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
+        """Places of X and Y together, of X, and of Y in the margins."""
+        columns = list(self.positions)
+        sizes = np.array(self.margins.support.shape) - 1
+        chosen, left = codes[:, columns], in_antecedent[:, columns]
+        both = np.where(chosen < 0, sizes, chosen)
+        return both, np.where(left, both, sizes), np.where(left, sizes, both)
 
 
 def mine_rules(
     itemsets: Itemsets,
-    table: Callable[[tuple[int, ...]], Table],
-    min_confidence: float,
-    confidence: float,
-    target: Target,
+    reconstruct: Callable[[tuple[int, ...]], Reconstruction],
+    at_once: bool,
+    reports: int,
+    criteria: RuleCriteria,
+    level: float,
 ) -> Rules:
     """Every rule X ⇒ Y with X and Y together one of the itemsets.
 
@@ -154,25 +259,21 @@ def mine_rules(
     Parameters
     ----------
     itemsets : Itemsets
-    table : callable
-        Reconstructed table of the attributes at some positions.
-    min_confidence : float
-        Least estimated confidence, from 0 to 1.
-    confidence : float
+    reconstruct : callable
+        Margins of the attributes at some positions.
+    at_once : bool
+        Whether all attributes are reconstructed together.
+    reports : int
+        N.
+    criteria : RuleCriteria
+    level : float
         Confidence level of each single interval.
-    target : {"population", "respondents"}
 
     Raises
     ------
-    ParameterError
-        If a parameter is outside its range.
     DomainTooLarge
         If there are more than `MAX_RULES` ways to split the itemsets.
     """
-    if not isinstance(min_confidence, Real) or not 0 <= min_confidence <= 1:
-        raise ParameterError(
-            "min_confidence: expected a number from 0 to 1, such as 0.8", field="min_confidence"
-        )
     splits = int((2.0**itemsets.lengths - 2).sum())
     if splits > MAX_RULES:
         raise DomainTooLarge(
@@ -180,78 +281,118 @@ def mine_rules(
             " max_length or a higher min_support",
             field="max_length",
         )
-    parts = []
-    present = itemsets.codes >= 0
-    for positions in sorted({tuple(np.flatnonzero(row).tolist()) for row in present}):
-        if len(positions) < 2:
-            continue
-        mask = np.zeros(len(itemsets.schema.attributes), dtype=np.bool_)
-        mask[list(positions)] = True
-        codes = itemsets.codes[(present == mask).all(axis=1)]
-        cells = tuple(codes[:, list(positions)].T)
-        reconstructed = table(positions)
-        both, var_both = reconstructed.support[cells], reconstructed.variance(target)[cells]
-        for antecedent in _proper_subsets(len(positions)):
-            left, var_left, cov = _antecedent(reconstructed, cells, antecedent, target)
-            reached = (left > 0) & (both >= min_confidence * left)
-            in_antecedent = np.zeros_like(mask)
-            in_antecedent[[positions[axis] for axis in antecedent]] = True
-            sides = np.broadcast_to(in_antecedent, (int(reached.sum()), mask.size))
-            numbers = np.stack([both, left, var_both, var_left, cov])
-            parts.append((codes[reached], sides, numbers[:, reached]))
-    return _merge(itemsets, parts, confidence)
-
-
-#: Codes, antecedent mask, and the five numbers that `confidence_moments` takes, shape (5, R).
-_Part = tuple[NDArray[np.int64], NDArray[np.bool_], Array]
-
-
-def _antecedent(
-    table: Table,
-    cells: tuple[NDArray[np.int64], ...],
-    axes: tuple[int, ...],
-    target: Target,
-) -> tuple[Array, Array, Array]:
-    """Support of the antecedents of some cells, its variance, and its covariance with the cell."""
-    others = tuple(axis for axis in range(table.support.ndim) if axis not in axes)
-    cov = table.margin_covariance(others, target)
-    # A margin is the sum of its cells, and so is its covariance with itself.
-    left, var_left = (
-        np.broadcast_to(values.sum(axis=others, keepdims=True), values.shape)[cells]
-        for values in (table.support, cov)
-    )
-    return left, var_left, cov[cells]
-
-
-def _merge(itemsets: Itemsets, parts: list[_Part], confidence: float) -> Rules:
-    """All parts as one, those with bounds first and then by confidence."""
     attributes = len(itemsets.schema.attributes)
-    empty: _Part = (
-        np.zeros((0, attributes), dtype=np.int64),
-        np.zeros((0, attributes), dtype=np.bool_),
-        np.zeros((5, 0)),
+    found = [
+        (np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_)),
+    ]
+    estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
+    for positions, itemset_codes in _groups(itemsets, at_once):
+        reconstruction = reconstruct(positions)
+        codes, sides = _splits(itemset_codes)
+        both, left, right = reconstruction.only_supports(codes, sides)
+        reached = (left > 0) & (both >= criteria.min_confidence * left)
+        if criteria.min_lift is not None:
+            reached &= (right > 0) & (both >= criteria.min_lift * left * right)
+        found.append((codes[reached], sides[reached]))
+        estimates.append(reconstruction.supports(*found[-1]))
+    codes, sides = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    supports = RuleSupports(
+        np.concatenate([part.support for part in estimates], axis=-1),
+        np.concatenate([part.covariance for part in estimates], axis=-1),
     )
-    codes, in_antecedent, columns = zip(empty, *parts, strict=True)
-    numbers = np.concatenate(columns, axis=1)
-    moments = confidence_moments(*numbers)
-    order = np.lexsort((-numbers[0], -moments.estimate, np.isnan(moments.variance)))
-    quantile = normal_quantile(1 - confidence)
+    return arrange(itemsets.schema, codes, sides, supports, reports, criteria, level)
+
+
+def arrange(
+    schema: Schema,
+    codes: Codes,
+    in_antecedent: Sides,
+    supports: RuleSupports,
+    reports: int,
+    criteria: RuleCriteria,
+    level: float,
+) -> Rules:
+    """Rules in the order asked for, with their intervals and measures."""
+    moments = confidence_moments(*supports.ratio())
+    if criteria.sort == "confidence":
+        by = moments.estimate
+    elif criteria.sort == "support":
+        by = supports.support[0]
+    else:
+        by = supports.measures([criteria.sort], reports)[0].value
+    # Those without bounds come last, whatever the order; the last key counts most.
+    unknown = np.isnan(moments.variance)
+    order = np.lexsort((-supports.support[0], -by, unknown))[: criteria.limit]
+    chosen = RuleSupports(supports.support[:, order], supports.covariance[:, :, order])
     return Rules(
-        itemsets.schema,
-        np.concatenate(codes)[order],
-        np.concatenate(in_antecedent)[order],
-        numbers[0, order],
-        np.sqrt(numbers[2, order]),
-        ConfidenceMoments(moments.estimate[order], moments.mean[order], moments.variance[order]),
-        fieller_sets(*numbers[:, order], quantile=quantile),
-        quantile,
-        chebyshev_factor(1 - confidence),
+        schema,
+        codes[order],
+        in_antecedent[order],
+        chosen.support[0],
+        np.sqrt(chosen.covariance[0, 0]),
+        confidence_moments(*chosen.ratio()),
+        fieller_sets(*chosen.ratio(), quantile=normal_quantile(1 - level)),
+        chosen.measures(criteria.measures, reports),
+        level,
     )
 
 
-def _proper_subsets(count: int) -> Iterator[tuple[int, ...]]:
-    for length in range(1, count):
-        yield from combinations(range(count), length)
+def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:
+    """A rule X ⇒ Y as codes and antecedent, arrays of shape (1, M).
+
+    Raises
+    ------
+    SchemaError
+        If an attribute is unknown.
+    ParameterError
+        If a side is empty, names an unknown category or an attribute of the other side.
+    """
+    codes = np.full((1, len(schema.attributes)), -1, dtype=np.int64)
+    in_antecedent = np.zeros_like(codes, dtype=np.bool_)
+    for side, items in (("antecedent", antecedent), ("consequent", consequent)):
+        if not items:
+            raise ParameterError(f"{side}: expected an item or more", field=side)
+        for name, category in items.items():
+            j = schema.position(name)
+            if codes[0, j] >= 0:
+                raise ParameterError(
+                    f"consequent: '{name}' is in the antecedent too; expected other attributes",
+                    field="consequent",
+                )
+            codes[0, j] = category_code(schema.attributes[j], category, side)
+            in_antecedent[0, j] = side == "antecedent"
+    return codes, in_antecedent
+
+
+def _groups(itemsets: Itemsets, at_once: bool) -> Iterator[tuple[tuple[int, ...], Codes]]:
+    """Itemsets of two items or more, by the attributes that are reconstructed together."""
+    named = itemsets.codes >= 0
+    if at_once:
+        yield tuple(range(named.shape[1])), itemsets.codes[itemsets.lengths > 1]
+        return
+    patterns, group = np.unique(named, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        if pattern.sum() > 1:
+            yield tuple(np.flatnonzero(pattern).tolist()), itemsets.codes[group == number]
+
+
+def _splits(codes: Codes) -> tuple[Codes, Sides]:
+    """Every way to split itemsets into X and Y: codes and antecedents, shape (R, M)."""
+    named = codes >= 0
+    lengths = named.sum(axis=1)
+    attributes = codes.shape[1]
+    rules, sides = [np.zeros((0, attributes), np.int64)], [np.zeros((0, attributes), np.bool_)]
+    for length in np.unique(lengths).tolist():
+        chosen = codes[lengths == length]
+        positions = np.nonzero(chosen >= 0)[1].reshape(-1, 1, length)
+        # The bits of 1 … 2^k − 2 are the proper subsets.
+        subsets = (np.arange(1, 2**length - 1)[:, None] >> np.arange(length)) & 1 == 1
+        shape = (len(chosen), len(subsets))
+        left = np.zeros((*shape, attributes), np.bool_)
+        np.put_along_axis(left, np.broadcast_to(positions, (*shape, length)), subsets[None], axis=2)
+        rules.append(np.repeat(chosen, len(subsets), axis=0))
+        sides.append(left.reshape(-1, attributes))
+    return np.concatenate(rules), np.concatenate(sides)
 
 
 def _around(centre: float, half_width: float) -> tuple[float, float] | None:

@@ -1,14 +1,18 @@
 """Reconstructed tables of a few attributes."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from halftruth_shared import Channel, DomainTooLarge
+from halftruth_shared.channels import Margins
 from halftruth_shared.messages import Target
-from numpy.lib.array_utils import normalize_axis_tuple
 
-from .bounds import Array, check_confidence, check_target, covariance, normal_quantile, variance
+from .bounds import Array, check_confidence, check_target, normal_quantile, variance
+
+#: Most cells of all margins of a table together that are ever reconstructed at once.
+MARGIN_CELLS = 2**24
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 4_096
@@ -46,6 +50,24 @@ class Table:
     def second_moment(self) -> Array:
         """(A⁻¹∘A⁻¹) λ̂, mean squared weight of the reports for each cell."""
         return self.channel.solve_squared(self.observed)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """Every margin of this table, reconstructed at once.
+
+        Raises
+        ------
+        DomainTooLarge
+            If these have more than `MARGIN_CELLS` cells.
+        """
+        cells = math.prod(size + 1 for size in self.channel.input_shape)
+        if cells > MARGIN_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {MARGIN_CELLS}, so fewer attributes or a lower max_length",
+                field="attributes",
+            )
+        return self.channel.margins(self.observed)
 
     @property
     def standard_error(self) -> Array:
@@ -103,13 +125,6 @@ class Table:
         flat = self.support.ravel()
         subtracted = np.outer(flat, flat) if target == "population" else np.diag(flat)
         return (products.reshape(cells, cells) - subtracted) / (self.reports - 1)
-
-    def margin_covariance(self, axes: tuple[int, ...], target: Target = "population") -> Array:
-        """Covariance of each support with the support of its margin over some axes."""
-        summed = normalize_axis_tuple(axes, self.support.ndim)
-        product = self.channel.solve_squared(self.observed, summed=summed)
-        margin = self.support.sum(axis=summed, keepdims=True)
-        return covariance(product, self.support, margin, self.reports, target)
 
     def interval(
         self, confidence: float = 0.95, target: Target = "population"

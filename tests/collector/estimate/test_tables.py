@@ -83,24 +83,6 @@ def test_the_standard_error_is_the_one_for_the_population(estimator, oracle, sur
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (2, 0), (1, 2), (0, 1, 2), ()])
-def test_margin_covariance_adds_up_the_covariance_with_every_cell_of_the_margin(
-    estimator, oracle, survey, reports, axes, target
-):
-    table = estimator.table(["c", "a", "b"])
-    shape = table.support.shape
-    covariance = oracle.covariance(survey, reports, "cab", target)
-    expected = covariance.reshape(*shape, *shape).sum(
-        axis=tuple(axis + 3 for axis in axes), keepdims=True
-    )
-    own = np.indices(shape)
-    margin = [np.zeros_like(own[axis]) if axis in axes else own[axis] for axis in range(3)]
-    np.testing.assert_allclose(
-        table.margin_covariance(axes, target), expected[(*own, *margin)], rtol=1e-8, atol=1e-13
-    )
-
-
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_the_interval_is_the_normal_one(estimator, oracle, survey, reports, confidence, target):
     lower, upper = estimator.table(["b", "a"]).interval(confidence, target)
@@ -166,7 +148,6 @@ def test_one_report_has_an_estimate_and_no_variance(survey, oracle):
         assert np.isnan(table.variance(target)).all()
         assert np.isnan(table.covariance(target)).all()
         assert table.covariance(target).shape == (6, 6)
-        assert np.isnan(table.margin_covariance((0,), target)).all()
         assert np.isnan(np.stack(table.interval(target=target))).all()
 
 
@@ -245,25 +226,17 @@ def test_the_largest_confidence_below_one_has_an_interval_or_is_refused():
     assert np.isfinite(lower).all()
 
 
-@pytest.mark.parametrize("ask", ["variance", "covariance", "interval", "margin_covariance"])
+@pytest.mark.parametrize("ask", ["variance", "covariance", "interval"])
 def test_an_unknown_target_is_refused(estimator, ask):
     table = estimator.table(["a", "b"])
     calls = {
         "variance": lambda: table.variance("everyone"),
         "covariance": lambda: table.covariance("everyone"),
         "interval": lambda: table.interval(target="everyone"),
-        "margin_covariance": lambda: table.margin_covariance((0,), "everyone"),
     }
     with pytest.raises(ParameterError, match="population or respondents") as error:
         calls[ask]()
     assert error.value.field == "target"
-
-
-def test_axes_of_a_margin_can_be_counted_from_the_end(make_survey, make_reports):
-    survey = make_survey("randomized-response", SHAPE)
-    counts = Counts.from_reports(survey.schema, make_reports(survey, 700, seed=11))
-    table = Estimator(survey, counts).table(["a", "b"])
-    np.testing.assert_allclose(table.margin_covariance((-1,)), table.margin_covariance((1,)))
 
 
 def test_a_covariance_too_large_to_hold_is_refused():

@@ -1,0 +1,133 @@
+"""Channels: FRAPP's matrix A as a structured operator.
+
+A channel maps the distribution of true cells to the distribution of reports, λ = A π. Arrays
+carry one axis for each attribute (or report column) and any number of batch axes before them;
+no method but :meth:`Channel.dense` ever builds the full matrix, and each costs at most
+O(n_s · Σ d_j) for n_s cells.
+
+The inverse is what reconstruction needs: W = A⁻¹ gives the moment estimate π̂ = W λ̂ (FRAPP
+eq. 8), and sums of products of its entries give the variances and covariances (Guo Result 1).
+A row of W holds the weight of every report for one cell; a report's weight for a cell of a margin
+is the sum of its weights for the cells that the margin sums up.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .axes import Array, Places
+
+
+class Margins(ABC):
+    """Every margin of a table, reconstructed at once.
+
+    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
+    the sum over it.
+
+    Attributes
+    ----------
+    support, second_moment : ndarray, shape (d_1 + 1, …, d_k + 1)
+        What `solve` and `solve_squared` of each margin's own channel give: mean and mean square
+        over the reports of their weights for a cell.
+    """
+
+    support: Array
+    second_moment: Array
+
+    @abstractmethod
+    def product(self, first: Places, second: Places) -> Array:
+        """Mean over the reports of the product of their weights for two cells.
+
+        Parameters
+        ----------
+        first, second : ndarray of int, shape (R, k)
+            Places of the cells. Where both name a category of one axis it is the same.
+
+        Returns
+        -------
+        ndarray, shape (R,)
+
+        Raises
+        ------
+        ValueError
+            If two cells name different categories.
+        """
+
+
+@dataclass(frozen=True)
+class WeightMoments:
+    """Expected squared weights of a report from true cell u' for cell u, Σ_v W[u,v]² A[v,u'].
+
+    Attributes
+    ----------
+    own : ndarray, shape input_shape
+        For u' = u.
+    largest_other : ndarray
+        The largest for a u' ≠ u; 0 for a table of one cell.
+    total : ndarray
+        The sum over all u'.
+    """
+
+    own: Array
+    largest_other: Array
+    total: Array
+
+
+class Channel(ABC):
+    """A column-stochastic, invertible map between tables."""
+
+    @property
+    @abstractmethod
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of a table of true records."""
+
+    @property
+    @abstractmethod
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of a table of reports."""
+
+    @property
+    @abstractmethod
+    def condition_number(self) -> float:
+        """Ratio of the largest to the smallest singular value."""
+
+    @abstractmethod
+    def forward(self, x: ArrayLike) -> Array:
+        """A x: from shape (…, *input_shape) to (…, *output_shape)."""
+
+    @abstractmethod
+    def solve(self, y: ArrayLike) -> Array:
+        """W y: from shape (…, *output_shape) to (…, *input_shape)."""
+
+    @abstractmethod
+    def adjoint(self, y: ArrayLike) -> Array:
+        """Aᵀ y: from shape (…, *output_shape) to (…, *input_shape)."""
+
+    @abstractmethod
+    def solve_squared(self, y: ArrayLike) -> Array:
+        """(W∘W) y, second moments of the weights: shapes as for `solve`."""
+
+    @abstractmethod
+    def margins(self, y: ArrayLike) -> Margins:
+        """Reconstruct every margin of the table at once.
+
+        Parameters
+        ----------
+        y : array_like, shape output_shape
+        """
+
+    @abstractmethod
+    def weight_moments(self) -> WeightMoments:
+        """Moments of the weights by true cell, from which variances can be foretold."""
+
+    def dense(self) -> Array:
+        """A as a matrix of shape (outputs, inputs), cells in row-major order.
+
+        For small tables, to look at or to compare with; nothing computes with it.
+        """
+        inputs = math.prod(self.input_shape)
+        columns = self.forward(np.eye(inputs).reshape(inputs, *self.input_shape))
+        return columns.reshape(inputs, -1).T.copy()

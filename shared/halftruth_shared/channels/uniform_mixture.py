@@ -1,0 +1,102 @@
+"""Keeping a cell or drawing any one."""
+
+import math
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .axes import Array, Places, along_axes, as_table, same, together, with_sum
+from .base import Channel, Margins, WeightMoments
+
+
+class UniformMixture(Channel):
+    """Keep the cell with probability p, else draw any cell uniformly: A = p·I + (1−p)/n·J.
+
+    The gamma-diagonal matrix and its restriction to any subset of attributes (FRAPP eq. 17, 40);
+    for a single attribute also randomized response.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the table.
+    keep : Fraction or float
+        p, above 0 and at most 1.
+    """
+
+    def __init__(self, shape: tuple[int, ...], keep: Fraction | float) -> None:
+        if not 0 < keep <= 1:
+            raise ValueError("keep: expected a probability above 0 and at most 1")
+        self._shape = shape
+        self._axes = tuple(range(-len(shape), 0))
+        self._cells = math.prod(shape)
+        self._keep = float(keep)
+        #: What each cell receives from the uniform draws, (1−p)/n.
+        self._spread = float(1 - keep) / self._cells
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def condition_number(self) -> float:
+        return 1 / self._keep if self._cells > 1 else 1.0
+
+    def _total(self, x: Array) -> Array:
+        return np.asarray(np.add.reduce(x, axis=self._axes, keepdims=True))
+
+    def forward(self, x: ArrayLike) -> Array:
+        x = as_table(x, self._shape)
+        return self._keep * x + self._spread * self._total(x)
+
+    def solve(self, y: ArrayLike) -> Array:
+        y = as_table(y, self._shape)
+        return (y - self._spread * self._total(y)) / self._keep
+
+    def adjoint(self, y: ArrayLike) -> Array:
+        return self.forward(y)
+
+    def solve_squared(self, y: ArrayLike) -> Array:
+        # W[u,v] = (δ − c)/p, with δ = 1 where u = v.
+        y = as_table(y, self._shape)
+        c = self._spread
+        return ((1 - 2 * c) * y + c * c * self._total(y)) / self._keep**2
+
+    def margins(self, y: ArrayLike) -> Margins:
+        return _MixtureMargins(as_table(y, self._shape), self._keep, self._spread * self._cells)
+
+    def weight_moments(self) -> WeightMoments:
+        n, p, c = self._cells, self._keep, self._spread
+        same, different = ((1 - c) / p) ** 2, (c / p) ** 2
+        own = same * (p + c) + (n - 1) * different * c
+        other = same * c + different * (p + c) + (n - 2) * different * c if n > 1 else 0.0
+        values = (own, other, own + (n - 1) * other)
+        return WeightMoments(*(np.full(self._shape, value) for value in values))
+
+
+class _MixtureMargins(Margins):
+    """Each margin is a mixture too, with the same p and cells of its own (FRAPP eq. 40)."""
+
+    def __init__(self, y: Array, keep: float, spread: float) -> None:
+        self._keep = keep
+        self._observed = along_axes([with_sum(same)] * y.ndim, y, y.shape)
+        shares = [np.append(np.full(size, 1 / size), 1.0) for size in y.shape]
+        #: c of each margin's own channel.
+        self._spread: Array = spread * reduce(np.multiply.outer, shares)
+        self._total = self._observed[(-1,) * y.ndim]
+        c = self._spread
+        self.support = (self._observed - c * self._total) / keep
+        self.second_moment = ((1 - 2 * c) * self._observed + c**2 * self._total) / keep**2
+
+    def product(self, first: Places, second: Places) -> Array:
+        named = together(first, second, self.support.shape)
+        a, b = tuple(first.T), tuple(second.T)
+        both = self._observed[tuple(named.T)]
+        one = self._spread[b] * self._observed[a] + self._spread[a] * self._observed[b]
+        neither = self._spread[a] * self._spread[b] * self._total
+        return np.asarray((both - one + neither) / self._keep**2)
