@@ -3,19 +3,36 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import requests
+from halftruth_shared import Survey
+from halftruth_shared.classifiers import ClassifierResult
 from halftruth_shared.messages import (
+    ClassifierKind,
+    ClassifierQuery,
     CountsResult,
     Items,
     ItemsetsQuery,
     ItemsetsResult,
+    LoglinearQuery,
+    LoglinearResult,
     MeasuresQuery,
     MeasuresResult,
+    Method,
+    PartialQuery,
+    PartialResult,
+    PlanRequest,
+    PlanResult,
+    RandomizedQuery,
+    RandomizedResult,
+    RuleQuery,
+    RuleResult,
     RulesQuery,
     RulesResult,
     Selection,
     TableQuery,
     TableResult,
+    Tabular,
     Target,
 )
 
@@ -39,6 +56,54 @@ class Rules(RulesResult, frozen=True, kw_only=True):
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each rule, whose sides are frozensets of ``"attribute=category"``."""
         return _frame(self)
+
+
+class Rule(RuleResult, frozen=True, kw_only=True):
+    """One rule that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row, as of :class:`Rules`."""
+        return _frame(self)
+
+
+class Randomized(RandomizedResult, frozen=True, kw_only=True):
+    """Measures of the reports themselves that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each measure, indexed by its name."""
+        return _frame(self).set_index("measure")
+
+
+class PartialCorrelation(PartialResult, frozen=True, kw_only=True):
+    """A partial correlation that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for the answers and one for the reports."""
+        return _frame(self).set_index("of")
+
+
+class Loglinear(LoglinearResult, frozen=True, kw_only=True):
+    """A loglinear model of the reports that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each cell, indexed by the categories of the attributes."""
+        return _frame(self).set_index(self.attributes)
+
+
+class Classifier(ClassifierResult, frozen=True, kw_only=True):
+    """A classifier that can become a data frame; its `model` predicts."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each class of each part of the model."""
+        return _frame(self)
+
+
+class Plan(PlanResult, frozen=True, kw_only=True):
+    """A plan that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each mechanism and length."""
+        return _frame(self).set_index(["mechanism", "length"])
 
 
 class Table(TableResult, frozen=True, kw_only=True):
@@ -110,6 +175,7 @@ class Analyst:
         confidence: float = 0.95,
         select: Selection = "estimate",
         target: Target = "population",
+        estimate: Method = "moment",
     ) -> Itemsets:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision.
 
@@ -122,11 +188,14 @@ class Analyst:
         max_length : int, optional
             Longest itemsets; any length by default.
         confidence : float
-            Of each single interval.
-        select : {"estimate", "lower", "upper"}
-            What must reach the threshold.
+            Of each single interval; of all together with the last two selections.
+        select : {"estimate", "lower", "upper", "bonferroni", "holm"}
+            What must reach the threshold. The last two call at most with a chance of
+            1 − confidence any itemset frequent that is not.
         target : {"population", "respondents"}
             Whether the respondents are a sample of those spoken of, or all of them.
+        estimate : {"moment", "projected", "likelihood"}
+            What the supports are; intervals are always those of the moment estimate.
 
         Raises
         ------
@@ -138,6 +207,7 @@ class Analyst:
             confidence=confidence,
             select=select,
             target=target,
+            estimate=estimate,
         )
         return self._transport.get(survey_path(survey, "itemsets"), Itemsets, query)
 
@@ -147,10 +217,14 @@ class Analyst:
         *,
         min_support: float,
         min_confidence: float,
+        min_lift: float | None = None,
         max_length: int | None = None,
         confidence: float = 0.95,
         select: Selection = "estimate",
         target: Target = "population",
+        measures: Sequence[str] = (),
+        sort: str = "confidence",
+        limit: int | None = None,
     ) -> Rules:
         """Rules between those itemsets; for the parameters see :meth:`itemsets`.
 
@@ -158,6 +232,14 @@ class Analyst:
         ----------
         min_confidence : float
             Least estimated confidence, from 0 to 1.
+        min_lift : float, optional
+            Least estimated lift.
+        measures : sequence of str
+            Measures of each rule, such as lift, conviction and leverage.
+        sort : str
+            "confidence", "support" or a measure, the largest first.
+        limit : int, optional
+            Most rules to give.
 
         Raises
         ------
@@ -166,12 +248,48 @@ class Analyst:
         query = RulesQuery(
             min_support=min_support,
             min_confidence=min_confidence,
+            min_lift=min_lift,
             max_length=max_length,
             confidence=confidence,
             select=select,
             target=target,
+            measures=list(measures),
+            sort=sort,
+            limit=limit,
         )
         return self._transport.get(survey_path(survey, "rules"), Rules, query)
+
+    def rule(
+        self,
+        survey: str,
+        antecedent: Mapping[str, str],
+        consequent: Mapping[str, str],
+        *,
+        measures: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> Rule:
+        """One rule, whatever its support.
+
+        Parameters
+        ----------
+        antecedent, consequent : mapping of str to str
+            Items by attribute.
+        measures : sequence of str, optional
+            All of them by default.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = RuleQuery(
+            antecedent=dict(antecedent),
+            consequent=dict(consequent),
+            measures=None if measures is None else list(measures),
+            confidence=confidence,
+            target=target,
+        )
+        return self._transport.get(survey_path(survey, "rule"), Rule, query)
 
     def table(
         self,
@@ -180,6 +298,7 @@ class Analyst:
         *,
         confidence: float = 0.95,
         target: Target = "population",
+        estimate: Method = "moment",
         covariance: bool = False,
     ) -> Table:
         """Reconstructed table of some attributes.
@@ -187,6 +306,8 @@ class Analyst:
         Parameters
         ----------
         attributes : sequence of str
+        estimate : {"moment", "projected", "likelihood"}
+            What the supports are; intervals are always those of the moment estimate.
         covariance : bool
             Whether to fetch the full covariance of the cells too.
 
@@ -198,6 +319,7 @@ class Analyst:
             attributes=list(attributes),
             confidence=confidence,
             target=target,
+            estimate=estimate,
             covariance=covariance,
         )
         return self._transport.get(survey_path(survey, "table"), Table, query)
@@ -208,6 +330,7 @@ class Analyst:
         attributes: Sequence[str],
         *,
         present: Mapping[str, str] | None = None,
+        names: Sequence[str] | None = None,
         confidence: float = 0.95,
         target: Target = "population",
     ) -> Measures:
@@ -218,6 +341,8 @@ class Analyst:
         attributes : sequence of str
         present : mapping of str to str, optional
             The category that counts as presence, by attribute.
+        names : sequence of str, optional
+            The measures; all that such attributes have by default.
 
         Raises
         ------
@@ -226,10 +351,165 @@ class Analyst:
         query = MeasuresQuery(
             attributes=list(attributes),
             present=dict(present or {}),
+            names=None if names is None else list(names),
             confidence=confidence,
             target=target,
         )
         return self._transport.get(survey_path(survey, "measures"), Measures, query)
+
+    def randomized(
+        self,
+        survey: str,
+        attributes: Sequence[str],
+        *,
+        present: Mapping[str, str] | None = None,
+        names: Sequence[str] | None = None,
+        confidence: float = 0.95,
+    ) -> Randomized:
+        """Measures of the reports themselves, and what they say of the answers.
+
+        Parameters are those of :meth:`measures`.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = RandomizedQuery(
+            attributes=list(attributes),
+            present=dict(present or {}),
+            names=None if names is None else list(names),
+            confidence=confidence,
+        )
+        return self._transport.get(survey_path(survey, "randomized"), Randomized, query)
+
+    def partial_correlation(
+        self,
+        survey: str,
+        attributes: Sequence[str],
+        given: Sequence[str],
+        *,
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> PartialCorrelation:
+        """Correlation of two attributes given others, of the answers and of the reports.
+
+        Parameters
+        ----------
+        attributes, given : sequence of str
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = PartialQuery(
+            attributes=list(attributes),
+            given=list(given),
+            present=dict(present or {}),
+            confidence=confidence,
+            target=target,
+        )
+        path = survey_path(survey, "partial-correlation")
+        return self._transport.get(path, PartialCorrelation, query)
+
+    def loglinear(self, survey: str, terms: Sequence[Sequence[str]]) -> Loglinear:
+        """A hierarchical loglinear model of the reports, tested.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of str
+            Attributes of each highest-order term; single ones test independence.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = LoglinearQuery(terms=[list(term) for term in terms])
+        return self._transport.get(survey_path(survey, "loglinear"), Loglinear, query)
+
+    def classifier(
+        self,
+        survey: str,
+        predict: str,
+        *,
+        kind: ClassifierKind = "naive-bayes",
+        features: Sequence[str] | None = None,
+        max_depth: int = 3,
+        min_support: float = 0.05,
+        confidence: float = 0.95,
+        estimate: Method = "likelihood",
+    ) -> Classifier:
+        """A classifier learned from reconstructed tables; its `model` predicts on records here.
+
+        Parameters
+        ----------
+        predict : str
+            The attribute whose categories are the classes.
+        kind : {"naive-bayes", "decision-tree"}
+        features : sequence of str, optional
+            The attributes to predict from; all others by default.
+        max_depth, min_support
+            Of a tree: most questions in a row, and least share of the people at a split.
+        confidence : float
+            Of the intervals that the warnings go by.
+        estimate : {"moment", "projected", "likelihood"}
+            What the tables are.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = ClassifierQuery(
+            predict=predict,
+            kind=kind,
+            features=None if features is None else list(features),
+            max_depth=max_depth,
+            min_support=min_support,
+            confidence=confidence,
+            estimate=estimate,
+        )
+        return self._transport.get(survey_path(survey, "classifier"), Classifier, query)
+
+    def plan(
+        self,
+        survey: Survey,
+        respondents: int,
+        *,
+        support: float = 0.05,
+        lengths: Sequence[int] | None = None,
+        half_width: float | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> Plan:
+        """What a survey will tell, which need not have been published.
+
+        Parameters
+        ----------
+        survey : Survey
+        respondents : int
+        support : float
+            Support at which itemsets are looked at.
+        lengths : sequence of int, optional
+            Lengths of itemsets that matter; up to three by default.
+        half_width : float, optional
+            Wanted half-width of an interval, for the number of respondents it needs.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        request = PlanRequest(
+            survey=msgspec.Raw(survey.canonical_json),
+            respondents=respondents,
+            support=support,
+            lengths=None if lengths is None else list(lengths),
+            half_width=half_width,
+            confidence=confidence,
+            target=target,
+        )
+        return self._transport.post("/v1/plan", Plan, request)
 
     def counts(self, survey: str) -> Counts:
         """Counts of perturbed reports, from which every estimate can be computed offline.
@@ -241,9 +521,7 @@ class Analyst:
         return self._transport.get(survey_path(survey, "counts"), Counts)
 
 
-def _frame(
-    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult,
-) -> "pd.DataFrame":
+def _frame(result: Tabular) -> "pd.DataFrame":
     """A data frame of a result's rows, with itemsets as values that can be compared."""
     import pandas as pd
 

@@ -150,11 +150,13 @@ class _Bearer(AuthBase):
 
 
 def _parameters(query: Request) -> dict[str, str | list[str]]:
-    """Query parameters: lists with commas, pairs one by one, truth values in lower case."""
+    """Query parameters: names with commas, pairs and lists of names one by one."""
     parameters: dict[str, str | list[str]] = {}
     for name, value in msgspec.structs.asdict(query).items():
         if isinstance(value, bool):
             parameters[name] = str(value).lower()
+        elif isinstance(value, list) and all(isinstance(part, list) for part in value) and value:
+            parameters[name] = [",".join(part) for part in value]
         elif isinstance(value, list):
             parameters[name] = ",".join(value)
         elif isinstance(value, dict):

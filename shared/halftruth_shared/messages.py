@@ -7,14 +7,16 @@ quantity that is undefined is null.
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 from uuid import UUID
 
 import msgspec
 
 Decision = Literal["frequent", "infrequent", "undecided"]
-Selection = Literal["estimate", "lower", "upper"]
+Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
+Method = Literal["moment", "projected", "likelihood"]
 Target = Literal["population", "respondents"]
+ClassifierKind = Literal["naive-bayes", "decision-tree"]
 Interval = tuple[float, float]
 Items = dict[str, str]
 
@@ -27,8 +29,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Base of what a client sends; a field nobody knows is an error."""
 
 
-class ItemsetsQuery(Request, frozen=True, kw_only=True):
-    """Which itemsets an analyst asks for; see ``Estimator.itemsets``."""
+class MiningQuery(Request, frozen=True, kw_only=True):
+    """What itemsets and rules are chosen by."""
 
     min_support: float
     max_length: int | None = None
@@ -37,7 +39,13 @@ class ItemsetsQuery(Request, frozen=True, kw_only=True):
     target: Target = "population"
 
 
-class RulesQuery(ItemsetsQuery, frozen=True, kw_only=True):
+class ItemsetsQuery(MiningQuery, frozen=True, kw_only=True):
+    """Which itemsets an analyst asks for; see ``Estimator.itemsets``."""
+
+    estimate: Method = "moment"
+
+
+class RulesQuery(MiningQuery, frozen=True, kw_only=True):
     """Which rules an analyst asks for; see ``Estimator.rules``."""
 
     min_confidence: float
@@ -63,6 +71,7 @@ class TableQuery(Request, frozen=True, kw_only=True):
     attributes: list[str]
     confidence: float = 0.95
     target: Target = "population"
+    estimate: Method = "moment"
     covariance: bool = False
 
 
@@ -74,6 +83,60 @@ class MeasuresQuery(Request, frozen=True, kw_only=True):
     names: list[str] | None = None
     confidence: float = 0.95
     target: Target = "population"
+
+
+class RandomizedQuery(Request, frozen=True, kw_only=True):
+    """Whose measures among the reports themselves an analyst asks for."""
+
+    attributes: list[str]
+    present: Items = {}
+    names: list[str] | None = None
+    confidence: float = 0.95
+
+
+class PartialQuery(Request, frozen=True, kw_only=True):
+    """Whose partial correlation an analyst asks for; see ``Estimator.partial_correlation``."""
+
+    attributes: list[str]
+    given: list[str]
+    present: Items = {}
+    confidence: float = 0.95
+    target: Target = "population"
+
+
+class LoglinearQuery(Request, frozen=True, kw_only=True):
+    """Which loglinear model of the reports an analyst asks for, by its highest-order terms."""
+
+    terms: list[list[str]]
+
+
+class ClassifierQuery(Request, frozen=True, kw_only=True):
+    """Which classifier an analyst asks for; see ``Estimator.classifier``."""
+
+    predict: str
+    kind: ClassifierKind = "naive-bayes"
+    features: list[str] | None = None
+    max_depth: int = 3
+    min_support: float = 0.05
+    confidence: float = 0.95
+    estimate: Method = "likelihood"
+
+
+class PlanQuery(Request, frozen=True, kw_only=True):
+    """What a planner is asked of a survey before any field work; see ``plan``."""
+
+    respondents: int
+    support: float = 0.05
+    lengths: list[int] | None = None
+    half_width: float | None = None
+    confidence: float = 0.95
+    target: Target = "population"
+
+
+class PlanRequest(PlanQuery, frozen=True, kw_only=True):
+    """The same with the survey, which need not have been published."""
+
+    survey: msgspec.Raw
 
 
 class Report(Request, frozen=True, kw_only=True):
@@ -129,6 +192,15 @@ class Result(Message, frozen=True, kw_only=True):
     as_of: datetime
 
 
+class Tabular(Protocol):
+    """A result that is also a table, for CSV and data frames."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    def rows(self) -> Iterator[tuple[Any, ...]]: ...
+
+
 class Precision(Message, frozen=True, kw_only=True):
     """What the itemsets of one length can be told apart by.
 
@@ -144,7 +216,10 @@ class Precision(Message, frozen=True, kw_only=True):
 
 
 class ItemsetEstimate(Message, frozen=True, kw_only=True):
-    """An itemset with the estimate of its support."""
+    """An itemset with the estimate of its support.
+
+    Standard error and interval are always those of the moment estimate.
+    """
 
     items: Items
     support: float
@@ -154,7 +229,10 @@ class ItemsetEstimate(Message, frozen=True, kw_only=True):
 
 
 class ItemsetsResult(Result, frozen=True, kw_only=True):
-    """Itemsets, shortest first and most frequent first within a length."""
+    """Itemsets, shortest first and most frequent first within a length.
+
+    `candidates` counts the itemsets that could have been examined, before any was ruled out.
+    """
 
     columns: ClassVar[tuple[str, ...]] = (
         "itemset",
@@ -167,6 +245,7 @@ class ItemsetsResult(Result, frozen=True, kw_only=True):
     )
 
     query: ItemsetsQuery
+    candidates: int
     precision: list[Precision]
     itemsets: list[ItemsetEstimate]
 
@@ -232,10 +311,41 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
     measures: list[MeasureEstimate] = []
 
 
-class RulesResult(Result, frozen=True, kw_only=True):
-    """Rules, those with bounds first, most confident first."""
+class RuleResult(Result, frozen=True, kw_only=True):
+    """One rule."""
 
-    columns: ClassVar[tuple[str, ...]] = (
+    query: RuleQuery
+    rule: RuleEstimate
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """As of :class:`RulesResult`."""
+        return _rule_columns([measure.name for measure in self.rule.measures])
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns`."""
+        yield _rule_row(self.rule)
+
+
+class RulesResult(Result, frozen=True, kw_only=True):
+    """Rules, those with bounds first, then in the order asked for."""
+
+    query: RulesQuery
+    rules: list[RuleEstimate]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The rule and its bounds, then four columns for each measure asked for."""
+        return _rule_columns(self.query.measures)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each rule, its two sides as dicts."""
+        yield from map(_rule_row, self.rules)
+
+
+def _rule_columns(measures: list[str]) -> tuple[str, ...]:
+    parts = ("", "_standard_error", "_lower", "_upper")
+    return (
         "antecedent",
         "consequent",
         "support",
@@ -250,31 +360,34 @@ class RulesResult(Result, frozen=True, kw_only=True):
         "fieller_kind",
         "fieller_lower",
         "fieller_upper",
+        *(f"{name}{part}" for name in measures for part in parts),
     )
 
-    query: RulesQuery
-    rules: list[RuleEstimate]
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """One row of `columns` for each rule, its two sides as dicts."""
-        for rule in self.rules:
-            fieller = rule.confidence_fieller
-            yield (
-                rule.antecedent,
-                rule.consequent,
-                rule.support,
-                rule.support_standard_error,
-                *_ends(rule.support_interval),
-                rule.confidence,
-                rule.confidence_mean,
-                rule.confidence_standard_error,
-                *_ends(rule.confidence_interval),
-                *((fieller.kind, fieller.lower, fieller.upper) if fieller else (None, None, None)),
-            )
+def _rule_row(rule: RuleEstimate) -> tuple[Any, ...]:
+    fieller = rule.confidence_fieller
+    row = [
+        rule.antecedent,
+        rule.consequent,
+        rule.support,
+        rule.support_standard_error,
+        *_ends(rule.support_interval),
+        rule.confidence,
+        rule.confidence_mean,
+        rule.confidence_standard_error,
+        *_ends(rule.confidence_interval),
+        *((fieller.kind, fieller.lower, fieller.upper) if fieller else (None, None, None)),
+    ]
+    for measure in rule.measures:
+        row += [measure.value, measure.standard_error, *_ends(measure.interval)]
+    return tuple(row)
 
 
 class TableCell(Message, frozen=True, kw_only=True):
-    """One cell of a reconstructed table."""
+    """One cell of a reconstructed table.
+
+    Standard error and interval are always those of the moment estimate.
+    """
 
     values: Items
     support: float
@@ -320,15 +433,156 @@ class MeasuresResult(Result, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """One row of `columns` for each measure."""
+        yield from map(_measure_row, self.measures)
+
+
+class RandomizedMeasure(Message, frozen=True, kw_only=True):
+    """A measure of the reports themselves, and what it says of the answers.
+
+    `never_grows`: distortion can only have brought it nearer to that of independence.
+    `order_preserved`: pairs of attributes distorted alike are in the order of the answers.
+    """
+
+    estimate: MeasureEstimate
+    never_grows: bool
+    order_preserved: bool
+    statement: str
+
+
+class RandomizedResult(Result, frozen=True, kw_only=True):
+    """Measures of the reports themselves."""
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *MeasuresResult.columns,
+        "never_grows",
+        "order_preserved",
+        "statement",
+    )
+
+    query: RandomizedQuery
+    measures: list[RandomizedMeasure]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each measure."""
         for measure in self.measures:
             yield (
-                measure.name,
-                measure.value,
-                measure.standard_error,
-                *_ends(measure.interval),
-                *_ends(measure.chebyshev_interval),
-                measure.undefined,
+                *_measure_row(measure.estimate),
+                measure.never_grows,
+                measure.order_preserved,
+                measure.statement,
             )
+
+
+class PartialResult(Result, frozen=True, kw_only=True):
+    """Partial correlation of two attributes: reconstructed, and of the reports themselves."""
+
+    columns: ClassVar[tuple[str, ...]] = ("of", *MeasuresResult.columns)
+
+    query: PartialQuery
+    reconstructed: MeasureEstimate
+    randomized: RandomizedMeasure
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for the answers, and one for the reports."""
+        yield ("answers", *_measure_row(self.reconstructed))
+        yield ("reports", *_measure_row(self.randomized.estimate))
+
+
+class FittedCell(Message, frozen=True, kw_only=True):
+    """A cell of a table of reports under a model; residual (n − m)/√m, null where m is 0."""
+
+    values: Items
+    count: int
+    fitted: float
+    residual: float | None
+
+
+class LoglinearResult(Result, frozen=True, kw_only=True):
+    """A loglinear model of the reports, tested.
+
+    `preserved`: if the model holds for the answers it holds for the reports, so that a small
+    p-value speaks against it. A large p-value speaks for nothing. The p-values are null where the
+    model fits any counts.
+    """
+
+    query: LoglinearQuery
+    chi_squared: float
+    g_squared: float
+    degrees_of_freedom: int
+    chi_squared_p: float | None
+    g_squared_p: float | None
+    preserved: bool
+    statement: str
+    cells: list[FittedCell]
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the table, in the order of its axes."""
+        return list(dict.fromkeys(name for term in self.query.terms for name in term))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The attributes, then the numbers of a cell."""
+        return (*self.attributes, "count", "fitted", "residual")
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each cell."""
+        for cell in self.cells:
+            yield (*cell.values.values(), cell.count, cell.fitted, cell.residual)
+
+
+class LengthPlan(Message, frozen=True, kw_only=True):
+    """What the itemsets of one length will be known to.
+
+    `standard_error` and `half_width` are those of the median itemset at the support asked about,
+    when everybody else is spread evenly; `worst_…` those of the worst itemset among the worst
+    people. `smallest_support` is the smallest one that can be told from zero, null if none can.
+    `respondents_needed` is for the half-width asked about. `examined` of `possible` sets of
+    attributes were looked at.
+    """
+
+    length: int
+    standard_error: float
+    half_width: float
+    worst_standard_error: float
+    worst_half_width: float
+    smallest_support: float | None
+    respondents_needed: int | None
+    examined: int
+    possible: int
+
+
+class MechanismPlan(Message, frozen=True, kw_only=True):
+    """What one mechanism will give; `own` if it is the survey's."""
+
+    kind: str
+    own: bool
+    lengths: list[LengthPlan]
+
+
+class PlanResult(Message, frozen=True, kw_only=True):
+    """What a survey will tell, mechanism by mechanism at the same amplification γ.
+
+    `gamma` is null where the survey's own mechanism has none; then no other is compared with it.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "mechanism",
+        "own",
+        *LengthPlan.__struct_fields__,
+    )
+
+    query: PlanQuery
+    gamma: float | None
+    mechanisms: list[MechanismPlan]
+    recommended: str
+    reason: str
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each mechanism and length."""
+        for mechanism in self.mechanisms:
+            for length in mechanism.lengths:
+                yield (mechanism.kind, mechanism.own, *msgspec.structs.astuple(length))
 
 
 class CountedReport(Message, frozen=True, kw_only=True):
@@ -359,3 +613,14 @@ class Problem(Message, frozen=True, kw_only=True):
 
 def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else interval
+
+
+def _measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
+    return (
+        measure.name,
+        measure.value,
+        measure.standard_error,
+        *_ends(measure.interval),
+        *_ends(measure.chebyshev_interval),
+        measure.undefined,
+    )

@@ -76,6 +76,7 @@ def check_channel(channel, matrix, shape):
         same(channel.solve(table), np.linalg.solve(matrix, flat.T).T)
         same(channel.solve_squared(table), flat @ (inverse**2).T)
         same(channel.adjoint(table), flat @ matrix)
+        same(channel.adjoint_squared(table), flat @ matrix**2)
         assert (table == before).all()
     moments = channel.weight_moments()
     by_true_cell = inverse**2 @ matrix
@@ -88,6 +89,7 @@ def check_channel(channel, matrix, shape):
     ]:
         assert result.shape == shape
         np.testing.assert_allclose(result.ravel(), expected, rtol=precision, atol=precision)
+    np.testing.assert_allclose(channel.merged().dense(), matrix, rtol=0, atol=1e-12)
     check_margins(channel, inverse, shape)
 
 

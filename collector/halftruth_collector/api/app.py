@@ -4,7 +4,7 @@ from flask import Flask
 
 from ..config import Config
 from ..store import Store
-from . import analysts, operations, operators, problems, respondents
+from . import analysts, operations, operators, planning, problems, respondents
 from .context import EXTENSION, Collector
 
 
@@ -32,6 +32,7 @@ def create_app(config: Config | None = None) -> Flask:
         respondents.blueprint,
         analysts.blueprint,
         operators.blueprint,
+        planning.blueprint,
         operations.blueprint,
     ):
         app.register_blueprint(blueprint)

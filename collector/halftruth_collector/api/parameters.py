@@ -1,6 +1,7 @@
 """Query parameters and bodies, read strictly."""
 
 import re
+from collections.abc import Callable
 from typing import TypeVar, get_args
 
 import msgspec
@@ -19,9 +20,22 @@ Q = TypeVar("Q", bound=Request)
 #: What is accepted, in words, by the type of a query parameter.
 _KINDS: dict[object, str] = {
     float: "a number, such as 0.05",
+    float | None: "a number, such as 0.05",
+    int: "an integer",
     int | None: "an integer",
     bool: "true or false",
-    list[str]: "names of attributes with commas between them",
+    str: "a name",
+    list[str]: "names with commas between them",
+    list[str] | None: "names with commas between them",
+    list[list[str]]: "names with commas between them, once for each term",
+    dict[str, str]: "attribute=category, once for each attribute",
+}
+
+#: How a parameter that may be given several times is read, by its type.
+_REPEATED: dict[object, Callable[[str, list[str]], object]] = {
+    # Categories may hold commas, so every pair is a parameter of its own.
+    dict[str, str]: lambda name, texts: _pairs(name, texts),
+    list[list[str]]: lambda name, texts: [_names(text) for text in texts],
 }
 
 
@@ -50,13 +64,12 @@ def query(kind: type[Q]) -> Q:
             accepted = f"expected one of: {', '.join(fields)}" if fields else "expected none"
             raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)
         kind_of_field = fields[name].type
-        if kind_of_field == dict[str, str]:
-            # Categories may hold commas, so every pair is a parameter of its own.
-            given[name] = dict(_pair(name, text) for text in texts)
+        if kind_of_field in _REPEATED:
+            given[name] = _REPEATED[kind_of_field](name, texts)
         elif len(texts) > 1:
             raise ParameterError(f"{name}: expected once", field=name)
-        elif kind_of_field == list[str]:
-            given[name] = [part for part in texts[0].split(",") if part]
+        elif kind_of_field in (list[str], list[str] | None):
+            given[name] = _names(texts[0])
         else:
             given[name] = texts[0]
     for name, field in fields.items():
@@ -69,11 +82,20 @@ def query(kind: type[Q]) -> Q:
         raise ParameterError(f"{name}: expected {_kind(fields[name].type)}", field=name) from None
 
 
-def _pair(name: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ParameterError(f"{name}: expected attribute=category", field=name)
-    return key, value
+def _names(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _pairs(name: str, texts: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ParameterError(f"{name}: expected attribute=category", field=name)
+        if key in pairs:
+            raise ParameterError(f"{name}: '{key}' is given twice; expected once", field=name)
+        pairs[key] = value
+    return pairs
 
 
 def _kind(annotation: object) -> str:

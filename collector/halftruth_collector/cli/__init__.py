@@ -6,11 +6,15 @@ from typing import Any
 import click
 from halftruth_shared import HalftruthError
 
+from .classifier import classifier
 from .demo import demo
+from .itemsets import itemsets, rule, rules
 from .perturb import perturb
-from .results import itemsets, measures, rules, table
+from .plan import plan
+from .randomized import loglinear, randomized
 from .serve import serve
 from .surveys import survey
+from .tables import measures, partial_correlation, table
 from .tokens import token
 
 
@@ -43,7 +47,23 @@ def main() -> None:
     """Ask sensitive questions without ever learning anyone's answer."""
 
 
-for command in (demo, serve, survey, token, perturb, itemsets, rules, table, measures):
+for command in (
+    demo,
+    serve,
+    survey,
+    token,
+    perturb,
+    plan,
+    itemsets,
+    rules,
+    rule,
+    table,
+    measures,
+    partial_correlation,
+    randomized,
+    loglinear,
+    classifier,
+):
     main.add_command(command)
 
 __all__ = ["main"]

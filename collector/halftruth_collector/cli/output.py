@@ -5,21 +5,20 @@ import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import msgspec
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import (
-    FiellerSet,
-    Interval,
-    Items,
-    ItemsetsResult,
-    MeasuresResult,
-    RulesResult,
-    TableResult,
-)
+from halftruth_shared.messages import FiellerSet, Interval, Items, MeasureEstimate, Tabular
 from tabulate import tabulate
+
+
+class TabularResult(Tabular, Protocol):
+    """A result with rows, from so many reports."""
+
+    @property
+    def reports(self) -> int: ...
 
 
 class Format(StrEnum):
@@ -45,19 +44,21 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_result(
-    result: ItemsetsResult | RulesResult | TableResult | MeasuresResult,
+    result: TabularResult,
     form: Format,
     header: Sequence[str],
     rows: Sequence[Sequence[object]],
 ) -> None:
-    """Print a result: for people the rows given, for programs everything as JSON or CSV.
-
-    What is undefined is null in JSON and empty in CSV.
-    """
-    if form is Format.TEXT:
-        click.echo(f"{result.reports} reports")
-        print_table(header, rows)
+    """Print a result: for people the rows given, for programs everything as JSON or CSV."""
+    if form is not Format.TEXT:
+        print_form(result, form)
         return
+    click.echo(f"{result.reports} reports")
+    print_table(header, rows)
+
+
+def print_form(result: Tabular, form: Format) -> None:
+    """Print everything for programs; what is undefined is null in JSON and empty in CSV."""
     if form is Format.JSON:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
         return
@@ -101,6 +102,27 @@ def plain(value: float | None) -> str:
 def plain_between(interval: Interval | None) -> str:
     """An interval of numbers with four digits."""
     return "undefined" if interval is None else f"{plain(interval[0])} to {plain(interval[1])}"
+
+
+def measure_rows(
+    measures: Sequence[MeasureEstimate], confidence: float
+) -> tuple[list[str], list[list[object]]]:
+    """Header and rows of measures."""
+    header = [
+        "measure",
+        "value, or why there is none",
+        f"{confidence:.0%} interval",
+        "Chebyshev interval",
+    ]
+    return header, [
+        [
+            measure.name,
+            measure.undefined or plain(measure.value),
+            plain_between(measure.interval),
+            plain_between(measure.chebyshev_interval),
+        ]
+        for measure in measures
+    ]
 
 
 def words(items: Items) -> str:

@@ -5,15 +5,44 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from halftruth_shared import EstimateError, NoReports, ReportError, Survey
+from halftruth_shared import (
+    DomainTooLarge,
+    EstimateError,
+    NoReports,
+    ParameterError,
+    ReportError,
+    Survey,
+)
 from halftruth_shared.channels import Margins
+from halftruth_shared.classifiers import DecisionTree, NaiveBayes
 from halftruth_shared.errors import listing
-from halftruth_shared.messages import Items, MeasureEstimate, RuleEstimate, Selection, Target
+from halftruth_shared.messages import (
+    ClassifierKind,
+    Items,
+    MeasureEstimate,
+    Method,
+    RandomizedMeasure,
+    RuleEstimate,
+    Selection,
+    Target,
+)
 
 from .bounds import Array, check_confidence, check_target
+from .constrained import CONSTRAINED_CELLS, check_method, constrain, margin, supports_within
 from .counts import Counts
+from .distortion import distortions
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
+from .learning import check_features, decision_tree, naive_bayes
+from .loglinear import (
+    LoglinearFit,
+    check_terms,
+    fit_loglinear,
+    is_preserved,
+    loglinear_statement,
+)
 from .measures import MEASURE_NAMES, estimate_measures
+from .partial import partial_correlation
+from .randomized import randomized_measures, randomized_partial_correlation
 from .rules import Reconstruction, RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .table import Table
 
@@ -50,6 +79,7 @@ class Estimator:
             raise NoReports(f"survey '{survey.id}': no report has been counted yet")
         self.survey = survey
         self.counts = counts
+        self._constrained_tables: dict[Method, Array] = {}
 
     def table(self, attributes: Sequence[str]) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given.
@@ -74,6 +104,7 @@ class Estimator:
         confidence: float = 0.95,
         select: Selection = "estimate",
         target: Target = "population",
+        estimate: Method = "moment",
     ) -> Itemsets:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision.
 
@@ -84,12 +115,19 @@ class Estimator:
         max_length : int, optional
             Longest itemsets; any length by default.
         confidence : float
-            Of each single interval, not of all together.
-        select : {"estimate", "lower", "upper"}
+            Of each single interval, not of all together; but see `select`.
+        select : {"estimate", "lower", "upper", "bonferroni", "holm"}
             What must reach the threshold. Selecting by the lower bound suppresses false
-            positives, by the upper one false negatives (Guo Table 3.3b).
+            positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all
+            lower bounds hold together with this confidence, and so do all upper bounds; "holm"
+            selects at least as many itemsets. Both err in any of the itemsets that they call
+            frequent with a chance of at most 1 − confidence, and the same for infrequent ones.
         target : {"population", "respondents"}
             Whether the respondents are a sample of those spoken of, or all of them.
+        estimate : {"moment", "projected", "likelihood"}
+            What the supports are: the unbiased moment estimate, or margins of an estimate of the
+            whole table inside the simplex, so that a superset is never more frequent than its
+            subset. Standard errors, intervals and decisions are those of the moment estimate.
 
         Raises
         ------
@@ -109,13 +147,16 @@ class Estimator:
         >>> itemset.items, round(itemset.support, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
-        criteria = Criteria(min_support, max_length, confidence, select, target)
+        criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
         schema, reports = self.survey.schema, self.counts.reports
         if self._is_small:
             examined = examine_margins(schema, self._whole, reports, criteria)
         else:
             examined = examine_levels(schema, self._moments_at, reports, criteria)
-        return select_itemsets(schema, examined, criteria)
+        supports = examined.support
+        if estimate != "moment":
+            supports = supports_within(self._constrained(estimate), examined.codes)
+        return select_itemsets(schema, examined, supports, criteria)
 
     def rules(
         self,
@@ -166,7 +207,7 @@ class Estimator:
         >>> rules = Estimator(survey, counts).rules(0.05, 0.5, measures=["lift"])
         >>> [rule, other] = rules
         >>> rule.antecedent, rule.consequent, round(rule.confidence, 2)
-        ({'milk': 'yes'}, {'tea': 'yes'}, 0.92)
+        ({'milk': 'yes'}, {'tea': 'yes'}, 0.93)
         >>> [lift] = rule.measures
         >>> round(lift.value, 2), round(lift.standard_error, 2)
         (2.46, 0.15)
@@ -288,6 +329,209 @@ class Estimator:
             self.survey.schema, self.table(attributes), present or {}, names, confidence, target
         )
 
+    def partial_correlation(
+        self,
+        attributes: Sequence[str],
+        given: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> MeasureEstimate:
+        """Correlation of two binary attributes given others, with its error.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Two.
+        given : sequence of str
+            One or more others.
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute; by default the only item, or the
+            second of two categories.
+        confidence : float
+        target : {"population", "respondents"}
+
+        Returns
+        -------
+        MeasureEstimate
+            Standard error by the delta method.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice.
+        ParameterError
+            If there are not two attributes, nothing is given, or nothing says what presence is.
+        DomainTooLarge
+            If the table is too large for its covariance.
+        """
+        table = self._conditional_table(attributes, given)
+        return partial_correlation(self.survey.schema, table, present or {}, confidence, target)
+
+    def randomized_partial_correlation(
+        self,
+        attributes: Sequence[str],
+        given: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+    ) -> RandomizedMeasure:
+        """The same among the reports themselves, and what it says of the answers.
+
+        Parameters and errors are those of :meth:`partial_correlation`.
+        """
+        table = self._conditional_table(attributes, given)
+        return randomized_partial_correlation(self.survey, table, present or {}, confidence)
+
+    def _conditional_table(self, attributes: Sequence[str], given: Sequence[str]) -> Table:
+        if len(attributes) != 2:
+            raise ParameterError("attributes: expected two", field="attributes")
+        return self.table([*attributes, *given])
+
+    def randomized(
+        self,
+        attributes: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        names: Sequence[str] | None = None,
+        confidence: float = 0.95,
+    ) -> list[RandomizedMeasure]:
+        """Measures straight from the reports, and what they say of the answers (Guo ch. 4).
+
+        Of the mechanism nothing is used but which attributes it distorts and how symmetrically.
+
+        Parameters
+        ----------
+        attributes, present, names, confidence
+            As for :meth:`measures`.
+
+        Raises
+        ------
+        SchemaError, ParameterError, DomainTooLarge
+            As :meth:`measures`.
+        """
+        return randomized_measures(
+            self.survey, self.table(attributes), present or {}, names, confidence
+        )
+
+    def loglinear(self, terms: Sequence[Sequence[str]]) -> tuple[LoglinearFit, bool, str]:
+        """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
+
+        With single attributes as terms this is the test of independence.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of str
+            Attributes of each highest-order term; the table has every attribute named.
+
+        Returns
+        -------
+        fit : LoglinearFit
+            Axes in the order in which the attributes are first named.
+        preserved : bool
+            Whether the model holds for the reports if it holds for the answers (Korn).
+        statement : str
+            What may be concluded.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown.
+        ParameterError
+            If there is no term, an empty one, or one that names an attribute twice.
+        DomainTooLarge
+            If the table has too many cells.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> fit, preserved, _ = Estimator(survey, counts).loglinear([["smoker"], ["coughs"]])
+        >>> round(fit.chi_squared, 1), fit.degrees_of_freedom, preserved
+        (221.6, 1, True)
+        """
+        check_terms(terms)
+        names = tuple(dict.fromkeys(name for term in terms for name in term))
+        table = self.table(names)
+        axes = [[names.index(name) for name in term] for term in terms]
+        fit = fit_loglinear(table.observed * table.reports, axes)
+        known = distortions(self.survey, names, (None,) * len(names))
+        preserved = known is not None and is_preserved(
+            axes, [axis for axis, d in enumerate(known) if d.distorted]
+        )
+        return fit, preserved, loglinear_statement(known is not None, preserved)
+
+    def classifier(
+        self,
+        predict: str,
+        kind: ClassifierKind = "naive-bayes",
+        features: Sequence[str] | None = None,
+        max_depth: int = 3,
+        min_support: float = 0.05,
+        confidence: float = 0.95,
+        estimate: Method = "likelihood",
+    ) -> NaiveBayes | DecisionTree:
+        """Learn to predict one attribute from others, from reconstructed tables.
+
+        Parameters
+        ----------
+        predict : str
+            The attribute whose categories are the classes.
+        kind : {"naive-bayes", "decision-tree"}
+        features : sequence of str, optional
+            The attributes to predict from; all others by default.
+        max_depth : int
+            Of a tree: most questions in a row.
+        min_support : float
+            Of a tree: a node with a smaller estimated share of all people is not split.
+        confidence : float
+            Of the intervals that the warnings go by.
+        estimate : {"moment", "projected", "likelihood"}
+            What the tables are; negative shares of the moment estimate count as 0.
+
+        Returns
+        -------
+        NaiveBayes or DecisionTree
+            With `predict` and `predict_proba` for records, and `warnings` for every cell behind
+            it that is not known to be above 0.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice.
+        ParameterError
+            If a parameter is outside its range.
+        DomainTooLarge
+            If a table has too many cells.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> model = Estimator(survey, counts).classifier("coughs")
+        >>> model.predict([{"smoker": "yes"}, {"smoker": "no"}]).tolist()
+        ['yes', 'no']
+        """
+        check_confidence(confidence)
+        schema = self.survey.schema
+        chosen = check_features(schema, predict, features)
+
+        def tables(names: Sequence[str]) -> tuple[Array, Array]:
+            lower, _ = self.table(names).interval(confidence)
+            return self.support(names, estimate), lower
+
+        if kind == "naive-bayes":
+            return naive_bayes(schema, tables, predict, chosen, self.counts.reports)
+        if kind == "decision-tree":
+            return decision_tree(schema, tables, predict, chosen, max_depth, min_support)
+        raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
+
     @cached_property
     def _is_small(self) -> bool:
         """Whether all margins of the whole table are few enough to reconstruct at once."""
@@ -297,6 +541,45 @@ class Estimator:
     def _whole(self) -> Margins:
         """Margins of the whole table."""
         return self._table_at(tuple(range(len(self.survey.schema.shape)))).margins
+
+    def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
+        """Support of each cell of a table, shape as of :meth:`table`.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        estimate : {"moment", "projected", "likelihood"}
+            The last two are margins of one estimate of the whole table, so that the supports of
+            different tables agree with each other.
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice, or none is named.
+        ParameterError
+            If the method is unknown.
+        DomainTooLarge
+            If the table, or for the last two the whole table, has too many cells.
+        """
+        check_method(estimate)
+        table = self.table(attributes)
+        if estimate == "moment":
+            return table.support
+        return margin(self._constrained(estimate), self.survey.schema.positions(attributes))
+
+    def _constrained(self, method: Method) -> Array:
+        """Estimate of the whole table inside the simplex."""
+        if method not in self._constrained_tables:
+            size = self.survey.schema.size
+            if size > CONSTRAINED_CELLS:
+                raise DomainTooLarge(
+                    f"estimate: a whole table of {size} cells; expected at most"
+                    f" {CONSTRAINED_CELLS}, or estimate = moment",
+                    field="estimate",
+                )
+            whole = self.table(self.survey.schema.names)
+            self._constrained_tables[method] = constrain(whole.channel, whole.observed, method)
+        return self._constrained_tables[method]
 
     def _reconstruction(self, positions: tuple[int, ...], target: Target) -> Reconstruction:
         every = tuple(range(len(self.survey.schema.shape)))

@@ -19,10 +19,25 @@ from typing import get_args
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.channels import Margins
-from halftruth_shared.messages import Decision, ItemsetEstimate, Precision, Selection, Target
+from halftruth_shared.errors import listing
+from halftruth_shared.messages import (
+    Decision,
+    ItemsetEstimate,
+    Method,
+    Precision,
+    Selection,
+    Target,
+)
 from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, check_target, normal_quantile, optional, variance
+from .constrained import check_method
+from .simultaneous import (
+    bonferroni_bounds,
+    count_candidates,
+    holm_decisions,
+    one_sided_quantile,
+)
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
@@ -58,10 +73,12 @@ class Itemsets:
         Category code of each attribute, −1 for attributes that the itemset leaves open.
     support, standard_error : ndarray, shape (R,)
         The standard error is NaN where the reports do not determine one.
-    quantile : float
-        Half-width of an interval in standard errors.
+    lower, upper : ndarray, shape (R,)
+        Ends of the intervals, of the moment estimate whatever `support` is; NaN where unknown.
     decision : ndarray of int, shape (R,)
         Position in `DECISIONS`.
+    candidates : int
+        Number of itemsets that could have been examined, before any was ruled out.
     precision : tuple of Precision
         What each length can be told apart by.
     """
@@ -70,19 +87,11 @@ class Itemsets:
     codes: NDArray[np.int64]
     support: Array
     standard_error: Array
-    quantile: float
+    lower: Array
+    upper: Array
     decision: NDArray[np.int64]
+    candidates: int
     precision: tuple[Precision, ...]
-
-    @cached_property
-    def lower(self) -> Array:
-        """Lower ends of the intervals."""
-        return self.support - self.quantile * self.standard_error
-
-    @cached_property
-    def upper(self) -> Array:
-        """Upper ends of the intervals."""
-        return self.support + self.quantile * self.standard_error
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -111,7 +120,7 @@ class Itemsets:
                 items=dict(items[j][code] for j, code in enumerate(codes) if code >= 0),
                 support=support,
                 standard_error=optional(error),
-                interval=(lower, upper) if error == error else None,
+                interval=(lower, upper) if lower == lower else None,
                 decision=DECISIONS[decision],
             )
 
@@ -127,10 +136,12 @@ class Criteria:
     max_length : int or None
         Longest itemsets; None for as many items as there are attributes.
     confidence : float
-        Of each single interval, not of all together.
-    select : {"estimate", "lower", "upper"}
+        Of each single interval; of all together where a selection speaks of all.
+    select : {"estimate", "lower", "upper", "bonferroni", "holm"}
         What must reach the threshold.
     target : {"population", "respondents"}
+    estimate : {"moment", "projected", "likelihood"}
+        Of the supports.
 
     Raises
     ------
@@ -143,6 +154,7 @@ class Criteria:
     confidence: float = 0.95
     select: Selection = "estimate"
     target: Target = "population"
+    estimate: Method = "moment"
 
     def __post_init__(self) -> None:
         if not isinstance(self.min_support, Real) or not 0 < self.min_support <= 1:
@@ -157,7 +169,10 @@ class Criteria:
                 "max_length: expected an integer of at least 1", field="max_length"
             )
         if self.select not in get_args(Selection):
-            raise ParameterError("select: expected estimate, lower or upper", field="select")
+            raise ParameterError(
+                f"select: expected one of: {listing(get_args(Selection))}", field="select"
+            )
+        check_method(self.estimate)
         check_confidence(self.confidence)
         check_target(self.target)
 
@@ -323,33 +338,51 @@ def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Cri
     return Examined(all_codes, (all_codes >= 0).sum(axis=1), all_filled, supports, errors)
 
 
-def select_itemsets(schema: Schema, examined: Examined, criteria: Criteria) -> Itemsets:
-    """Decide on every itemset examined, and keep those that were asked for."""
-    support, error, min_support = examined.support, examined.standard_error, criteria.min_support
-    quantile = normal_quantile(1 - criteria.confidence)
-    lower, upper = support - quantile * error, support + quantile * error
-    infrequent = upper < min_support
-    decision = np.where(infrequent, 0, np.where(lower >= min_support, 2, 1))
-    reached = {
-        "estimate": support >= min_support,
-        "lower": lower >= min_support,
-        # An itemset without bounds is not ruled out.
-        "upper": ~infrequent,
-    }[criteria.select]
+def select_itemsets(
+    schema: Schema, examined: Examined, estimate: Array, criteria: Criteria
+) -> Itemsets:
+    """Decide on every itemset examined, and keep those that were asked for.
+
+    Parameters
+    ----------
+    schema : Schema
+    examined : Examined
+    estimate : ndarray
+        Support of each itemset by the method asked for.
+    criteria : Criteria
+    """
+    error, min_support = examined.standard_error, criteria.min_support
+    doubt, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
+    quantile = normal_quantile(doubt)
+    if criteria.select == "bonferroni":
+        quantile = one_sided_quantile(doubt, candidates)
+        lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile)
+    else:
+        lower, upper = examined.support - quantile * error, examined.support + quantile * error
+    frequent, infrequent = lower >= min_support, upper < min_support
+    if criteria.select == "holm":
+        frequent, infrequent = holm_decisions(
+            examined.codes, examined.support, error, min_support, doubt, candidates
+        )
+    decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
+    # An itemset without bounds is not ruled out by the upper one.
+    reached = {"estimate": estimate >= min_support, "upper": ~infrequent}
     lengths = examined.lengths
     precision = tuple(
         _precision(k, quantile * error[lengths == k], examined.filled[lengths == k], min_support)
         for k in range(1, lengths.max(initial=0) + 1)
     )
-    chosen = np.flatnonzero(reached)
-    order = chosen[np.lexsort((-support[chosen], lengths[chosen]))]
+    chosen = np.flatnonzero(reached.get(criteria.select, frequent))
+    order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
     return Itemsets(
         schema,
         np.take(examined.codes, order, axis=0),
-        support[order],
+        estimate[order],
         error[order],
-        quantile,
+        lower[order],
+        upper[order],
         decision[order],
+        candidates,
         precision,
     )
 

@@ -351,7 +351,7 @@ def estimate_measures(
     covariance = table.covariance(target)
     tables = {"categories": (table.support, covariance)}
     if None not in codes:
-        binary = _collapse(table.support, covariance, codes)
+        binary = collapse(table.support, covariance, codes)
         tables |= {"pair": binary, "itemset": binary}
     cells = {
         scope: Cells(Jet.variables(support), support.ndim) for scope, (support, _) in tables.items()
@@ -379,9 +379,7 @@ def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -
     return None
 
 
-def _collapse(
-    support: Array, covariance: Array, codes: Sequence[int | None]
-) -> tuple[Array, Array]:
+def collapse(support: Array, covariance: Array, codes: Sequence[int | None]) -> tuple[Array, Array]:
     """One category of each attribute against the rest: supports of shape (2, …, 2).
 
     Works axis by axis, on the supports and on both sides of their covariance.

@@ -107,6 +107,10 @@ class Channel(ABC):
         """Aᵀ y: from shape (…, *output_shape) to (…, *input_shape)."""
 
     @abstractmethod
+    def adjoint_squared(self, y: ArrayLike) -> Array:
+        """(A∘A)ᵀ y: shapes as for `adjoint`."""
+
+    @abstractmethod
     def solve_squared(self, y: ArrayLike) -> Array:
         """(W∘W) y, second moments of the weights: shapes as for `solve`."""
 
@@ -122,6 +126,13 @@ class Channel(ABC):
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
         """Moments of the weights by true cell, from which variances can be foretold."""
+
+    def merged(self) -> "Channel":
+        """The same channel between tables of fewer axes, each several of these multiplied out.
+
+        Where this is quicker: a table of the same cells in row-major order has its shape.
+        """
+        return self
 
     def dense(self) -> Array:
         """A as a matrix of shape (outputs, inputs), cells in row-major order.

@@ -57,6 +57,9 @@ class Dense(Channel):
     def adjoint(self, y: ArrayLike) -> Array:
         return self._apply(self._matrix.T, y)
 
+    def adjoint_squared(self, y: ArrayLike) -> Array:
+        return self._apply((self._matrix**2).T, y)
+
     def solve_squared(self, y: ArrayLike) -> Array:
         return self._apply(self._inverse**2, y)
 

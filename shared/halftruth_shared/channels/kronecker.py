@@ -9,9 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .axes import Array, Places, along_axes, as_table, beside, together, total, with_sum
 from .base import Channel, Margins, WeightMoments
+from .dense import Dense
 
 #: Most cells of a table with the products of all margins.
 _PRODUCT_CELLS = 2**19
+
+#: Neighbouring axes are multiplied out up to this many cells: fewer products take less time.
+_MERGED = 32
 
 
 class Kronecker(Channel):
@@ -49,11 +53,25 @@ class Kronecker(Channel):
     def adjoint(self, y: ArrayLike) -> Array:
         return along_axes([factor.adjoint for factor in self.factors], y, self.output_shape)
 
+    def adjoint_squared(self, y: ArrayLike) -> Array:
+        return along_axes([factor.adjoint_squared for factor in self.factors], y, self.output_shape)
+
     def solve_squared(self, y: ArrayLike) -> Array:
         return along_axes([factor.solve_squared for factor in self.factors], y, self.output_shape)
 
     def margins(self, y: ArrayLike) -> Margins:
         return _KroneckerMargins(as_table(y, self.output_shape), self.factors)
+
+    def merged(self) -> "Kronecker":
+        factors: list[Channel] = []
+        for factor in self.factors:
+            size = factor.input_shape[0]
+            if factors and factors[-1].input_shape[0] * size <= _MERGED:
+                together = np.kron(factors[-1].dense(), factor.dense())
+                factors[-1] = Dense(together, (len(together),))
+            else:
+                factors.append(factor)
+        return Kronecker(factors)
 
     def weight_moments(self) -> WeightMoments:
         parts = [factor.weight_moments() for factor in self.factors]

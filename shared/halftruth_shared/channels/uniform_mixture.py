@@ -23,6 +23,12 @@ class UniformMixture(Channel):
         Shape of the table.
     keep : Fraction or float
         p, above 0 and at most 1.
+
+    Attributes
+    ----------
+    keep : float
+    spread : float
+        What each cell receives from the uniform draws, (1−p)/n.
     """
 
     def __init__(self, shape: tuple[int, ...], keep: Fraction | float) -> None:
@@ -31,9 +37,8 @@ class UniformMixture(Channel):
         self._shape = shape
         self._axes = tuple(range(-len(shape), 0))
         self._cells = math.prod(shape)
-        self._keep = float(keep)
-        #: What each cell receives from the uniform draws, (1−p)/n.
-        self._spread = float(1 - keep) / self._cells
+        self.keep = float(keep)
+        self.spread = float(1 - keep) / self._cells
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -45,33 +50,38 @@ class UniformMixture(Channel):
 
     @property
     def condition_number(self) -> float:
-        return 1 / self._keep if self._cells > 1 else 1.0
+        return 1 / self.keep if self._cells > 1 else 1.0
 
     def _total(self, x: Array) -> Array:
         return np.asarray(np.add.reduce(x, axis=self._axes, keepdims=True))
 
     def forward(self, x: ArrayLike) -> Array:
         x = as_table(x, self._shape)
-        return self._keep * x + self._spread * self._total(x)
+        return self.keep * x + self.spread * self._total(x)
 
     def solve(self, y: ArrayLike) -> Array:
         y = as_table(y, self._shape)
-        return (y - self._spread * self._total(y)) / self._keep
+        return (y - self.spread * self._total(y)) / self.keep
 
     def adjoint(self, y: ArrayLike) -> Array:
         return self.forward(y)
 
+    def adjoint_squared(self, y: ArrayLike) -> Array:
+        y = as_table(y, self._shape)
+        p, c = self.keep, self.spread
+        return (p + 2 * c) * p * y + c * c * self._total(y)
+
     def solve_squared(self, y: ArrayLike) -> Array:
         # W[u,v] = (δ − c)/p, with δ = 1 where u = v.
         y = as_table(y, self._shape)
-        c = self._spread
-        return ((1 - 2 * c) * y + c * c * self._total(y)) / self._keep**2
+        c = self.spread
+        return ((1 - 2 * c) * y + c * c * self._total(y)) / self.keep**2
 
     def margins(self, y: ArrayLike) -> Margins:
-        return _MixtureMargins(as_table(y, self._shape), self._keep, self._spread * self._cells)
+        return _MixtureMargins(as_table(y, self._shape), self.keep, self.spread * self._cells)
 
     def weight_moments(self) -> WeightMoments:
-        n, p, c = self._cells, self._keep, self._spread
+        n, p, c = self._cells, self.keep, self.spread
         same, different = ((1 - c) / p) ** 2, (c / p) ** 2
         own = same * (p + c) + (n - 1) * different * c
         other = same * c + different * (p + c) + (n - 2) * different * c if n > 1 else 0.0

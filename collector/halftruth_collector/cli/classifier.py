@@ -1,0 +1,77 @@
+"""``halftruth classifier``: learn from reconstructed tables, and predict."""
+
+import csv
+from typing import IO, Any, get_args
+
+import click
+from halftruth_shared.messages import ClassifierKind, ClassifierQuery
+
+from .. import results
+from . import sources
+from .output import Format, format_options, percent, print_result, words
+from .sources import Source
+
+
+@click.command()
+@sources.source
+@click.option("--predict", required=True, help="The attribute whose categories are the classes.")
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(ClassifierKind)),
+    default="naive-bayes",
+    show_default=True,
+)
+@click.option(
+    "--features",
+    default=None,
+    callback=lambda *given: None if given[2] is None else sources.names(given[2]),
+    help="Attributes to predict from, with commas; all others by default.",
+)
+@click.option(
+    "--max-depth", type=int, default=3, show_default=True, help="Of a tree: questions in a row."
+)
+@click.option(
+    "--min-support",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Of a tree: least share of the people at a split.",
+)
+@sources.estimate("likelihood")
+@sources.confidence
+@click.option(
+    "--records",
+    type=click.File("r", encoding="utf-8"),
+    help="CSV file of records: print the predicted class of each, in order.",
+)
+@format_options
+def classifier(
+    source: Source, form: Format, predict: str, records: IO[str] | None, **asked: Any
+) -> None:
+    """Learn to predict an attribute of SURVEY from others, from reconstructed tables."""
+    query = ClassifierQuery(predict=predict, **asked)
+    result = source.result(
+        lambda analyst: analyst.classifier(source.survey, predict, **asked),
+        results.classifier_result,
+        query,
+    )
+    if records is not None:
+        click.echo("\n".join([predict, *result.model.predict(list(csv.DictReader(records)))]))
+        return
+    print_result(
+        result,
+        form,
+        ["where", "share", "class", "probability"],
+        [
+            [
+                words(where) or "everybody",
+                "" if share is None else percent(share),
+                name,
+                percent(probability),
+            ]
+            for where, share, name, probability in result.rows()
+        ],
+    )
+    if form is Format.TEXT:
+        for warning in result.model.warnings:
+            click.echo(f"warning: {warning}")

@@ -1,0 +1,183 @@
+"""``halftruth itemsets``, ``rules`` and ``rule``."""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import click
+from halftruth_shared.messages import (
+    ItemsetsQuery,
+    RuleEstimate,
+    RuleQuery,
+    RulesQuery,
+    Selection,
+)
+
+from .. import results
+from . import sources
+from .output import (
+    Format,
+    between,
+    format_options,
+    measure_rows,
+    percent,
+    plain,
+    print_result,
+    print_table,
+    ratios,
+    words,
+)
+from .sources import Source
+
+
+def _mining(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option(
+        "--select",
+        type=click.Choice(get_args(Selection)),
+        default="estimate",
+        show_default=True,
+        help="What must reach --min-support; the last two hold for all itemsets at once.",
+    )(command)
+    command = click.option("--max-length", type=int, help="Longest itemsets.")(command)
+    return click.option(
+        "--min-support", type=float, required=True, help="Threshold, such as 0.02."
+    )(command)
+
+
+@click.command()
+@sources.source
+@_mining
+@sources.estimate("moment")
+@sources.confidence
+@sources.target
+@format_options
+def itemsets(source: Source, form: Format, **asked: Any) -> None:
+    """Frequent itemsets of SURVEY, each with its bounds."""
+    query = ItemsetsQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.itemsets(source.survey, **asked), results.itemsets_result, query
+    )
+    print_result(
+        result,
+        form,
+        ["itemset", "support", f"{query.confidence:.0%} interval", "decision"],
+        [
+            [
+                words(itemset.items),
+                percent(itemset.support),
+                between(itemset.interval),
+                itemset.decision,
+            ]
+            for itemset in result.itemsets
+        ],
+    )
+    if form is not Format.TEXT:
+        return
+    for precision in result.precision:
+        click.echo(f"length {precision.length}: {precision.verdict}")
+    if query.select in ("bonferroni", "holm"):
+        click.echo(
+            f"the chance that any itemset called frequent here is not is at most"
+            f" {1 - query.confidence:.3g}, among {result.candidates} that could have been"
+        )
+
+
+@click.command()
+@sources.source
+@_mining
+@click.option("--min-confidence", type=float, required=True, help="Least confidence, such as 0.8.")
+@click.option("--min-lift", type=float, help="Least lift, such as 1.2.")
+@click.option(
+    "--measures",
+    default="",
+    callback=lambda *given: sources.names(given[2]),
+    help="Measures of each rule with commas between them, such as lift,conviction,leverage.",
+)
+@click.option(
+    "--sort",
+    default="confidence",
+    show_default=True,
+    help="confidence, support or a measure; the largest first.",
+)
+@click.option("--limit", type=int, help="Most rules to print.")
+@sources.confidence
+@sources.target
+@format_options
+def rules(source: Source, form: Format, **asked: Any) -> None:
+    """Association rules of SURVEY, each with bounds on support and confidence."""
+    query = RulesQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.rules(source.survey, **asked), results.rules_result, query
+    )
+    print_result(
+        result,
+        form,
+        [*_rule_header(query.confidence), *query.measures],
+        [_rule_row(rule) for rule in result.rules],
+    )
+
+
+@click.command()
+@sources.source
+@click.option(
+    "--if",
+    "antecedent",
+    multiple=True,
+    required=True,
+    metavar="ATTRIBUTE=CATEGORY",
+    callback=lambda *given: sources.pairs(given[2], "if"),
+    help="An item of the antecedent.",
+)
+@click.option(
+    "--then",
+    "consequent",
+    multiple=True,
+    required=True,
+    metavar="ATTRIBUTE=CATEGORY",
+    callback=lambda *given: sources.pairs(given[2], "then"),
+    help="An item of the consequent.",
+)
+@click.option(
+    "--measures",
+    default=None,
+    callback=lambda *given: None if given[2] is None else sources.names(given[2]),
+    help="Measures with commas between them; all by default.",
+)
+@sources.confidence
+@sources.target
+@format_options
+def rule(source: Source, form: Format, **asked: Any) -> None:
+    """One rule of SURVEY, whatever its support, with all its measures."""
+    query = RuleQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.rule(source.survey, **asked), results.rule_result, query
+    )
+    found = [_rule_row(result.rule)[: len(_rule_header(query.confidence))]]
+    print_result(result, form, _rule_header(query.confidence), found)
+    if form is Format.TEXT and result.rule.measures:
+        click.echo()
+        print_table(*measure_rows(result.rule.measures, query.confidence))
+
+
+def _rule_header(confidence: float) -> list[str]:
+    return [
+        "antecedent",
+        "consequent",
+        "support",
+        f"{confidence:.0%} interval",
+        "confidence",
+        f"{confidence:.0%} Chebyshev interval",
+        "Fieller set",
+    ]
+
+
+def _rule_row(rule: RuleEstimate) -> list[object]:
+    return [
+        words(rule.antecedent),
+        words(rule.consequent),
+        percent(rule.support),
+        between(rule.support_interval),
+        percent(rule.confidence),
+        between(rule.confidence_interval),
+        ratios(rule.confidence_fieller),
+        *(plain(measure.value) for measure in rule.measures),
+    ]

@@ -1,0 +1,67 @@
+"""``halftruth plan``: what a survey will tell, before any field work."""
+
+from typing import Any
+
+import click
+from halftruth_shared import read_survey
+from halftruth_shared.messages import PlanQuery
+
+from ..planner import plan as make_plan
+from . import sources
+from .output import Format, format_options, percent, print_form, print_table
+
+
+@click.command()
+@click.argument("survey_file", metavar="SURVEY", type=click.Path())
+@click.option("--respondents", type=int, required=True, help="How many reports are expected.")
+@click.option(
+    "--support",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Support at which itemsets are looked at.",
+)
+@click.option(
+    "--length",
+    "lengths",
+    type=int,
+    multiple=True,
+    help="A length of itemsets that matters; once for each. Up to three by default.",
+)
+@click.option("--half-width", type=float, help="Wanted half-width, such as 0.01.")
+@sources.confidence
+@sources.target
+@format_options
+def plan(survey_file: str, lengths: tuple[int, ...], form: Format, **asked: Any) -> None:
+    """Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets."""
+    query = PlanQuery(lengths=list(lengths) or None, **asked)
+    result = make_plan(read_survey(survey_file), query)
+    if form is not Format.TEXT:
+        print_form(result, form)
+        return
+    gamma = "none" if result.gamma is None else f"{result.gamma:.6g}"
+    click.echo(f"{query.respondents} respondents, amplification {gamma}")
+    wanted = [] if query.half_width is None else [f"respondents for ±{query.half_width:.2%}"]
+    print_table(
+        [
+            "mechanism",
+            "length",
+            f"half-width at {query.support:.1%}",
+            "worst half-width",
+            "smallest support told from 0",
+            *wanted,
+        ],
+        [
+            [
+                mechanism.kind + (" (the survey's)" if mechanism.own else ""),
+                length.length,
+                f"±{percent(length.half_width)}",
+                f"±{percent(length.worst_half_width)}",
+                "none" if length.smallest_support is None else percent(length.smallest_support),
+                *([length.respondents_needed] if wanted else []),
+            ]
+            for mechanism in result.mechanisms
+            for length in mechanism.lengths
+        ],
+    )
+    click.echo(result.reason)

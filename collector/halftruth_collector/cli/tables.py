@@ -1,0 +1,88 @@
+"""``halftruth table``, ``measures`` and ``partial-correlation``."""
+
+from typing import Any
+
+import click
+from halftruth_shared.messages import MeasuresQuery, PartialQuery, TableQuery
+
+from .. import results
+from . import sources
+from .output import Format, between, format_options, measure_rows, percent, print_result
+from .sources import Source
+
+
+@click.command()
+@sources.source
+@sources.attributes
+@sources.estimate("moment")
+@sources.confidence
+@sources.target
+@format_options
+def table(source: Source, form: Format, attributes: list[str], **asked: Any) -> None:
+    """Reconstructed table of some attributes of SURVEY, each cell with its bounds."""
+    query = TableQuery(attributes=attributes, **asked)
+    result = source.result(
+        lambda analyst: analyst.table(source.survey, attributes, **asked),
+        results.table_result,
+        query,
+    )
+    print_result(
+        result,
+        form,
+        [*attributes, "support", f"{query.confidence:.0%} interval"],
+        [
+            [*cell.values.values(), percent(cell.support), between(cell.interval)]
+            for cell in result.cells
+        ],
+    )
+
+
+@click.command()
+@sources.source
+@sources.attributes
+@sources.present
+@sources.measure_names
+@sources.confidence
+@sources.target
+@format_options
+def measures(source: Source, form: Format, attributes: list[str], **asked: Any) -> None:
+    """Association measures of some attributes of SURVEY, each with its bounds."""
+    query = MeasuresQuery(attributes=attributes, **asked)
+    result = source.result(
+        lambda analyst: analyst.measures(source.survey, attributes, **asked),
+        results.measures_result,
+        query,
+    )
+    print_result(result, form, *measure_rows(result.measures, query.confidence))
+
+
+@click.command("partial-correlation")
+@sources.source
+@sources.attributes
+@click.option(
+    "--given",
+    required=True,
+    callback=lambda *given: sources.names(given[2]),
+    help="Attributes that are held fixed, with commas.",
+)
+@sources.present
+@sources.confidence
+@sources.target
+@format_options
+def partial_correlation(
+    source: Source, form: Format, attributes: list[str], given: list[str], **asked: Any
+) -> None:
+    """Correlation of two attributes of SURVEY given others, of the answers and of the reports."""
+    query = PartialQuery(attributes=attributes, given=given, **asked)
+    result = source.result(
+        lambda analyst: analyst.partial_correlation(source.survey, attributes, given, **asked),
+        results.partial_result,
+        query,
+    )
+    header, rows = measure_rows(
+        [result.reconstructed, result.randomized.estimate], query.confidence
+    )
+    named = [[of, *row[1:]] for of, row in zip(("answers", "reports"), rows, strict=True)]
+    print_result(result, form, ["of", *header[1:]], named)
+    if form is Format.TEXT:
+        click.echo(f"what the reports alone say of the answers: {result.randomized.statement}")

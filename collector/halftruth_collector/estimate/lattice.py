@@ -1,0 +1,73 @@
+"""Itemsets and their subsets: what is known of one says something of the other."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Pairs of columns: rows of itemsets, and rows of subsets that lack one of their items.
+_Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+#: Combines a value into the entries at some rows, as ``numpy.maximum.at`` does.
+_Combine = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], None]
+
+
+class Lattice:
+    """The subset relation among itemsets.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (K, M)
+        Different itemsets, −1 where an attribute is left open; with each of them every subset
+        but the empty one.
+    """
+
+    def __init__(self, codes: NDArray[np.int64]) -> None:
+        self._levels = list(_levels(codes))
+
+    def down(self, values: NDArray[Any], combine: _Combine) -> NDArray[Any]:
+        """Let every itemset pass its value on to all of its subsets."""
+        passed = values.copy()
+        for itemsets, subsets in reversed(self._levels):
+            combine(passed, subsets, passed[itemsets])
+        return passed
+
+    def up(self, values: NDArray[Any], combine: _Combine) -> NDArray[Any]:
+        """Let every itemset pass its value on to all itemsets that it is a subset of."""
+        passed = values.copy()
+        for itemsets, subsets in self._levels:
+            combine(passed, itemsets, passed[subsets])
+        return passed
+
+
+def _levels(codes: NDArray[np.int64]) -> Iterator[_Pairs]:
+    """Itemsets of two items, of three and so on, each beside its subsets one shorter."""
+    marks = _marks(codes)
+    keys = marks.sum(axis=1, dtype=np.uint64)
+    order = np.argsort(keys)
+    lengths = (codes >= 0).sum(axis=1)
+    for length in range(2, lengths.max(initial=0) + 1):
+        rows = np.flatnonzero(lengths == length)
+        positions = np.nonzero(codes[rows] >= 0)[1].reshape(-1, length)
+        # Without an item, an itemset's key lacks that item's mark.
+        wanted = keys[rows, None] - np.take_along_axis(marks[rows], positions, axis=1)
+        subsets = order[np.searchsorted(keys, wanted.ravel(), sorter=order)]
+        yield np.repeat(rows, length), subsets
+
+
+def _marks(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A random number for each item, 0 where an attribute is open, such that sums differ.
+
+    The sum of its marks is an itemset's key. Sums modulo 2⁶⁴ of different itemsets are equal so
+    rarely that the first numbers do; that they differ is made sure of.
+    """
+    attributes, categories = codes.shape[1], int(codes.max(initial=0)) + 1
+    for seed in range(64):
+        rng = np.random.default_rng(seed)
+        by_item = rng.integers(0, 2**64, (attributes, categories), dtype=np.uint64, endpoint=False)
+        marks = np.where(codes < 0, np.uint64(0), by_item[np.arange(attributes), codes])
+        keys = marks.sum(axis=1, dtype=np.uint64)
+        if len(np.unique(keys)) == len(keys):
+            return marks
+    raise AssertionError("itemsets: expected different ones")

@@ -1,0 +1,127 @@
+"""Decisions on many itemsets that are all right at once, with a stated chance.
+
+The family is every itemset that could have been examined: which of them are examined depends on
+the same reports, so that a correction for these alone would promise too much. What is proved of
+one itemset holds for others, since a support never exceeds that of a subset: that costs no
+further doubt.
+"""
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, Schema
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from .bounds import Array
+from .lattice import Lattice
+
+#: A doubt shared among more itemsets than this would not be a number any more.
+_MOST_CANDIDATES = 10**250
+
+Mask = NDArray[np.bool_]
+
+
+def count_candidates(schema: Schema, longest: int) -> int:
+    """Number of itemsets of up to so many items, before any is ruled out.
+
+    Raises
+    ------
+    DomainTooLarge
+        If they are too many to share a doubt.
+    """
+    # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
+    by_length = [1] + [0] * longest
+    for attribute in schema.attributes:
+        items = int(attribute.item_mask.sum())
+        for length in range(longest, 0, -1):
+            by_length[length] += items * by_length[length - 1]
+    candidates = sum(by_length[1:])
+    if candidates > _MOST_CANDIDATES:
+        raise DomainTooLarge(
+            f"max_length: too many itemsets of up to {longest} items to decide on all at once;"
+            " expected a lower max_length",
+            field="max_length",
+        )
+    return candidates
+
+
+def one_sided_quantile(doubt: float, candidates: int) -> float:
+    """Z that at most with this chance any of so many standard normal variables exceeds.
+
+    Bonferroni's, so whatever their dependence: each has the doubt over their number.
+    """
+    return -float(ndtri(doubt / candidates))
+
+
+def bonferroni_bounds(
+    codes: NDArray[np.int64], support: Array, standard_error: Array, quantile: float
+) -> tuple[Array, Array]:
+    """Lower bounds that hold all at once, and upper bounds that do, each with the same doubt.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (K, M)
+    support, standard_error : ndarray, shape (K,)
+        The standard error is NaN where there are no bounds.
+    quantile : float
+        As :func:`one_sided_quantile` gives it.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (K,)
+        The lower bound of an itemset is the highest one of itself and all that contain it; the
+        upper bound is the lowest one of itself and its subsets. NaN where one is unknown.
+    """
+    lattice = Lattice(codes)
+    known = np.isfinite(standard_error)
+    half_width = quantile * standard_error
+    lower = lattice.down(np.where(known, support - half_width, -np.inf), np.maximum.at)
+    upper = lattice.up(np.where(known, support + half_width, np.inf), np.minimum.at)
+    both = np.isfinite(lower) & np.isfinite(upper)
+    return np.where(both, lower, np.nan), np.where(both, upper, np.nan)
+
+
+def holm_decisions(
+    codes: NDArray[np.int64],
+    support: Array,
+    standard_error: Array,
+    min_support: float,
+    doubt: float,
+    candidates: int,
+) -> tuple[Mask, Mask]:
+    """Which itemsets are frequent and which infrequent, by Holm's step-down tests.
+
+    Parameters
+    ----------
+    codes, support, standard_error
+        As for :func:`bonferroni_bounds`.
+    min_support : float
+    doubt : float
+        Greatest chance that any itemset called frequent is not; the same for those called
+        infrequent.
+    candidates : int
+        Size of the family; those that are not among `codes` stay undecided.
+
+    Returns
+    -------
+    frequent, infrequent : ndarray of bool, shape (K,)
+    """
+    lattice = Lattice(codes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (support - min_support) / standard_error
+    frequent = lattice.down(_step_down(score, doubt, candidates), np.logical_or.at)
+    infrequent = lattice.up(_step_down(-score, doubt, candidates), np.logical_or.at)
+    # Reports can only prove both of one itemset where one of the two proofs is wrong.
+    contradiction = frequent & infrequent
+    return frequent & ~contradiction, infrequent & ~contradiction
+
+
+def _step_down(score: Array, doubt: float, candidates: int) -> Mask:
+    """Where a standard normal score is too large, one after the other from the largest on."""
+    known = np.where(np.isfinite(score), score, -np.inf)
+    order = np.argsort(-known, kind="stable")
+    left = candidates - np.arange(len(order), dtype=np.float64)
+    passed = known[order] >= -ndtri(doubt / left)
+    rejected = np.zeros(len(order), dtype=np.bool_)
+    # The first one that fails ends the steps.
+    rejected[order[: len(order) if passed.all() else int(np.argmin(passed))]] = True
+    return rejected
