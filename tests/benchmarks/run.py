@@ -3,6 +3,7 @@
 import sys
 
 try:
+    import concluding
     import importing
     import mining
     import perturbing
@@ -20,6 +21,8 @@ comparisons = [
     *perturbing.many_records(),
     *perturbing.one_record(),
     *mining.itemsets(notes),
+    *concluding.rules(notes),
+    *concluding.likelihood(),
     *importing.fresh_interpreter(),
 ]
 print_table(HEADER, [comparison.row() for comparison in comparisons])

@@ -7,8 +7,9 @@ import click
 from halftruth_shared.messages import ClassifierKind, ClassifierQuery
 
 from .. import results
+from ..charts.wording import words
 from . import sources
-from .output import Format, format_options, percent, print_result, words
+from .output import Format, format_options, percent, print_result
 from .sources import Source
 
 
@@ -73,5 +74,7 @@ def classifier(
         ],
     )
     if form is Format.TEXT:
+        if query.kind == "naive-bayes":
+            click.echo("everybody: share of each class; else how likely a class gives this answer")
         for warning in result.model.warnings:
             click.echo(f"warning: {warning}")

@@ -13,18 +13,21 @@ from halftruth_shared.messages import (
 )
 
 from .. import results
+from ..charts import itemsets_chart
+from ..charts.wording import words
 from . import sources
 from .output import (
     Format,
     between,
+    draw,
     format_options,
     measure_rows,
     percent,
     plain,
+    plot_option,
     print_result,
     print_table,
     ratios,
-    words,
 )
 from .sources import Source
 
@@ -50,12 +53,15 @@ def _mining(command: Callable[..., Any]) -> Callable[..., Any]:
 @sources.confidence
 @sources.target
 @format_options
-def itemsets(source: Source, form: Format, **asked: Any) -> None:
+@plot_option
+def itemsets(source: Source, form: Format, plot: str | None, **asked: Any) -> None:
     """Frequent itemsets of SURVEY, each with its bounds."""
     query = ItemsetsQuery(**asked)
     result = source.result(
         lambda analyst: analyst.itemsets(source.survey, **asked), results.itemsets_result, query
     )
+    if plot is not None:
+        draw(itemsets_chart(result), plot)
     print_result(
         result,
         form,
@@ -72,6 +78,8 @@ def itemsets(source: Source, form: Format, **asked: Any) -> None:
     )
     if form is not Format.TEXT:
         return
+    if query.estimate != "moment":
+        click.echo("intervals and decisions are those of the moment estimate")
     for precision in result.precision:
         click.echo(f"length {precision.length}: {precision.verdict}")
     if query.select in ("bonferroni", "holm"):

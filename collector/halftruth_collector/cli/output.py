@@ -10,8 +10,11 @@ from typing import Any, Protocol
 import click
 import msgspec
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import FiellerSet, Interval, Items, MeasureEstimate, Tabular
+from halftruth_shared.messages import FiellerSet, Interval, MeasureEstimate, Tabular
 from tabulate import tabulate
+
+from ..charts import Chart
+from ..charts.wording import words
 
 
 class TabularResult(Tabular, Protocol):
@@ -41,6 +44,34 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     with_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(with_form)
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_csv)
+
+
+def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--plot``; the command gets the file's name or None as `plot`."""
+
+    def check(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
+        if file is not None:
+            # Imported here: few commands draw, and the library takes a while.
+            from ..charts.rendering import check_file
+
+            check_file(file)
+        return file
+
+    return click.option(
+        "--plot",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        callback=check,
+        help="Draw a picture too: a .svg, .png or .pdf file.",
+    )(command)
+
+
+def draw(chart: Chart, file: str) -> None:
+    """Draw a chart into a file, and say so on standard error."""
+    from ..charts.rendering import render
+
+    render(chart, file)
+    click.echo(f"drawn: {file}", err=True)
 
 
 def print_result(
@@ -123,8 +154,3 @@ def measure_rows(
         ]
         for measure in measures
     ]
-
-
-def words(items: Items) -> str:
-    """An itemset in words."""
-    return ", ".join(f"{name}={category}" for name, category in items.items())

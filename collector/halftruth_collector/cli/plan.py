@@ -6,9 +6,10 @@ import click
 from halftruth_shared import read_survey
 from halftruth_shared.messages import PlanQuery
 
+from ..charts import plan_chart
 from ..planner import plan as make_plan
 from . import sources
-from .output import Format, format_options, percent, print_form, print_table
+from .output import Format, draw, format_options, percent, plot_option, print_form, print_table
 
 
 @click.command()
@@ -32,10 +33,15 @@ from .output import Format, format_options, percent, print_form, print_table
 @sources.confidence
 @sources.target
 @format_options
-def plan(survey_file: str, lengths: tuple[int, ...], form: Format, **asked: Any) -> None:
+@plot_option
+def plan(
+    survey_file: str, lengths: tuple[int, ...], form: Format, plot: str | None, **asked: Any
+) -> None:
     """Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets."""
     query = PlanQuery(lengths=list(lengths) or None, **asked)
     result = make_plan(read_survey(survey_file), query)
+    if plot is not None:
+        draw(plan_chart(result), plot)
     if form is not Format.TEXT:
         print_form(result, form)
         return

@@ -6,8 +6,18 @@ import click
 from halftruth_shared.messages import MeasuresQuery, PartialQuery, TableQuery
 
 from .. import results
+from ..charts import measures_chart, table_chart
 from . import sources
-from .output import Format, between, format_options, measure_rows, percent, print_result
+from .output import (
+    Format,
+    between,
+    draw,
+    format_options,
+    measure_rows,
+    percent,
+    plot_option,
+    print_result,
+)
 from .sources import Source
 
 
@@ -18,7 +28,10 @@ from .sources import Source
 @sources.confidence
 @sources.target
 @format_options
-def table(source: Source, form: Format, attributes: list[str], **asked: Any) -> None:
+@plot_option
+def table(
+    source: Source, form: Format, plot: str | None, attributes: list[str], **asked: Any
+) -> None:
     """Reconstructed table of some attributes of SURVEY, each cell with its bounds."""
     query = TableQuery(attributes=attributes, **asked)
     result = source.result(
@@ -26,6 +39,8 @@ def table(source: Source, form: Format, attributes: list[str], **asked: Any) -> 
         results.table_result,
         query,
     )
+    if plot is not None:
+        draw(table_chart(result), plot)
     print_result(
         result,
         form,
@@ -35,6 +50,8 @@ def table(source: Source, form: Format, attributes: list[str], **asked: Any) -> 
             for cell in result.cells
         ],
     )
+    if form is Format.TEXT and query.estimate != "moment":
+        click.echo("intervals are those of the moment estimate")
 
 
 @click.command()
@@ -45,7 +62,10 @@ def table(source: Source, form: Format, attributes: list[str], **asked: Any) -> 
 @sources.confidence
 @sources.target
 @format_options
-def measures(source: Source, form: Format, attributes: list[str], **asked: Any) -> None:
+@plot_option
+def measures(
+    source: Source, form: Format, plot: str | None, attributes: list[str], **asked: Any
+) -> None:
     """Association measures of some attributes of SURVEY, each with its bounds."""
     query = MeasuresQuery(attributes=attributes, **asked)
     result = source.result(
@@ -53,6 +73,8 @@ def measures(source: Source, form: Format, attributes: list[str], **asked: Any) 
         results.measures_result,
         query,
     )
+    if plot is not None:
+        draw(measures_chart(result), plot)
     print_result(result, form, *measure_rows(result.measures, query.confidence))
 
 

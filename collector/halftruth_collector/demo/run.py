@@ -11,7 +11,8 @@ from halftruth_client import Analyst, Client
 from halftruth_shared import GammaDiagonal, RandomizedResponse, Survey
 from tqdm import tqdm
 
-from ..cli.output import between, percent, print_table, words
+from ..charts.wording import words
+from ..cli.output import between, percent, print_table
 from ..estimate import Counts
 from ..store import Store
 from .census import SCHEMA, census_counts, census_records, census_survey

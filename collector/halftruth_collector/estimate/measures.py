@@ -242,11 +242,29 @@ class MeasureColumn:
     standard_error: Array
     reason: NDArray[np.str_]
 
+    def interval(self, confidence: float) -> tuple[Array, Array]:
+        """Normal interval of each, value ± z·sd; NaN where undefined."""
+        return self._around(normal_quantile(1 - confidence))
+
+    def chebyshev_interval(self, confidence: float) -> tuple[Array, Array]:
+        """Chebyshev's interval of each, value ± sd/√α; NaN where undefined."""
+        return self._around(chebyshev_factor(1 - confidence))
+
+    def _around(self, factor: float) -> tuple[Array, Array]:
+        half_width = factor * self.standard_error
+        return self.value - half_width, self.value + half_width
+
     def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
         """The measure of one table after the other, with its intervals."""
-        normal, chebyshev = normal_quantile(1 - confidence), chebyshev_factor(1 - confidence)
-        for value, error, reason in zip(
-            self.value.tolist(), self.standard_error.tolist(), self.reason.tolist(), strict=True
+        columns = (
+            self.value,
+            self.standard_error,
+            *self.interval(confidence),
+            *self.chebyshev_interval(confidence),
+            self.reason,
+        )
+        for value, error, low, high, lowest, highest, reason in zip(
+            *(column.tolist() for column in columns), strict=True
         ):
             if reason:
                 yield MeasureEstimate(name=self.name, undefined=reason)
@@ -257,8 +275,8 @@ class MeasureColumn:
                     name=self.name,
                     value=value,
                     standard_error=error,
-                    interval=(value - normal * error, value + normal * error),
-                    chebyshev_interval=(value - chebyshev * error, value + chebyshev * error),
+                    interval=(low, high),
+                    chebyshev_interval=(lowest, highest),
                 )
 
 

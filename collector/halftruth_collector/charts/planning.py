@@ -1,0 +1,71 @@
+"""Chart of a plan: precision against the number of respondents."""
+
+import numpy as np
+from halftruth_shared.messages import MechanismPlan, PlanResult
+
+from .specification import Axis, Curve, CurveChart, Reference
+from .wording import number, percent
+
+#: The axis goes from this part of the respondents planned for to this many times as many.
+_RANGE = 100.0
+_POINTS = 41
+
+_SAME = 1e-9
+
+
+def plan_chart(result: PlanResult) -> CurveChart:
+    """Half-width of an interval against respondents, by mechanism and length of itemsets.
+
+    A mechanism that gives what an earlier one gives shares its curves.
+    """
+    query = result.query
+    respondents = np.geomspace(
+        max(2, query.respondents / _RANGE), query.respondents * _RANGE, _POINTS
+    )
+    curves = [
+        Curve(
+            f"{name}, length {length.length}",
+            tuple(respondents.tolist()),
+            tuple((length.half_width * np.sqrt(query.respondents / respondents)).tolist()),
+        )
+        for name, mechanism in _different(result.mechanisms)
+        for length in mechanism.lengths
+    ]
+    gamma = "" if result.gamma is None else f", amplification {number(result.gamma)}"
+    wanted = None
+    if query.half_width is not None:
+        wanted = Reference(query.half_width, f"wanted ±{percent(query.half_width)}")
+    return CurveChart(
+        title="Precision against respondents",
+        notes=(
+            f"Median itemset of each length, at a support of {percent(query.support)} with"
+            f" everybody else spread evenly{gamma}.",
+            f"{result.reason[0].upper()}{result.reason[1:]}.",
+        ),
+        x_axis=Axis("respondents", scale="log"),
+        y_axis=Axis(
+            f"half-width of the {percent(query.confidence)} interval", shares=True, scale="log"
+        ),
+        curves=tuple(curves),
+        x_marker=Reference(query.respondents, f"{number(query.respondents)} respondents"),
+        y_marker=wanted,
+    )
+
+
+def _different(mechanisms: list[MechanismPlan]) -> list[tuple[str, MechanismPlan]]:
+    """Mechanisms that differ in what they give, under the names of all that give the same."""
+    found: list[tuple[list[str], MechanismPlan]] = []
+    for mechanism in mechanisms:
+        same = next((names for names, other in found if _alike(mechanism, other)), None)
+        if same is None:
+            found.append(([mechanism.kind], mechanism))
+        else:
+            same.append(mechanism.kind)
+    return [(" or ".join(names), mechanism) for names, mechanism in found]
+
+
+def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
+    return all(
+        abs(a.half_width - b.half_width) <= _SAME * b.half_width
+        for a, b in zip(one.lengths, other.lengths, strict=True)
+    )
