@@ -279,10 +279,12 @@ def _recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
         if len(lengths) == 1
         else (f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}")
     )
-    others = [
-        f"±{widest(found):.2%} with {found.kind}"
+    compared = [
+        f"the same as with {found.kind}"
+        if widest(best) <= widest(found) <= _EQUAL * widest(best)
+        else f"against ±{widest(found):.2%} with {found.kind}"
         for found in plans
-        if found is not best and found.kind != best.kind
+        if found is not best
     ]
-    compared = f", against {', '.join(others)}" if others else ""
-    return best, f"{best.kind}: {where} its intervals are at most ±{widest(best):.2%}{compared}"
+    reason = f"{best.kind}: {where} its intervals are at most ±{widest(best):.2%}"
+    return best, ", ".join([reason, *compared])

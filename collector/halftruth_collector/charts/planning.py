@@ -16,19 +16,20 @@ _SAME = 1e-9
 def plan_chart(result: PlanResult) -> CurveChart:
     """Half-width of an interval against respondents, by mechanism and length of itemsets.
 
-    A mechanism that gives what an earlier one gives shares its curves.
+    A mechanism that gives what an earlier one gives has no curves of its own; a note says so.
     """
     query = result.query
+    shown, equals = _different(result.mechanisms)
     respondents = np.geomspace(
         max(2, query.respondents / _RANGE), query.respondents * _RANGE, _POINTS
     )
     curves = [
         Curve(
-            f"{name}, length {length.length}",
+            f"{mechanism.kind}, length {length.length}",
             tuple(respondents.tolist()),
             tuple((length.half_width * np.sqrt(query.respondents / respondents)).tolist()),
         )
-        for name, mechanism in _different(result.mechanisms)
+        for mechanism in shown
         for length in mechanism.lengths
     ]
     gamma = "" if result.gamma is None else f", amplification {number(result.gamma)}"
@@ -41,6 +42,7 @@ def plan_chart(result: PlanResult) -> CurveChart:
             f"Median itemset of each length, at a support of {percent(query.support)} with"
             f" everybody else spread evenly{gamma}.",
             f"{result.reason[0].upper()}{result.reason[1:]}.",
+            *equals,
         ),
         x_axis=Axis("respondents", scale="log"),
         y_axis=Axis(
@@ -52,16 +54,17 @@ def plan_chart(result: PlanResult) -> CurveChart:
     )
 
 
-def _different(mechanisms: list[MechanismPlan]) -> list[tuple[str, MechanismPlan]]:
-    """Mechanisms that differ in what they give, under the names of all that give the same."""
-    found: list[tuple[list[str], MechanismPlan]] = []
+def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], list[str]]:
+    """Mechanisms that differ in what they give, and a note for each other one."""
+    shown: list[MechanismPlan] = []
+    notes = []
     for mechanism in mechanisms:
-        same = next((names for names, other in found if _alike(mechanism, other)), None)
+        same = next((other for other in shown if _alike(mechanism, other)), None)
         if same is None:
-            found.append(([mechanism.kind], mechanism))
+            shown.append(mechanism)
         else:
-            same.append(mechanism.kind)
-    return [(" or ".join(names), mechanism) for names, mechanism in found]
+            notes.append(f"What {same.kind} gives, {mechanism.kind} gives too.")
+    return shown, notes
 
 
 def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:

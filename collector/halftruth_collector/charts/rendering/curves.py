@@ -35,7 +35,7 @@ _NAMES = 2.0
 _FEW = 15
 
 #: Colours that differ for everyone, dashes and shapes for those who see no colour.
-_COLOURS = ("#0072b2", "#c04f00", "#007d5a", "#a8528a", "#1a1a1a")
+_COLOURS = ("#0072b2", "#c04f00", "#007d5a", "#a8528a", "#7a6000")
 _DASHES = ("-", "--", "-.", ":")
 _SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 _MARKER: dict[str, Any] = {"color": QUIET, "linewidth": 1, "linestyle": (0, (4, 2)), "zorder": 1}
