@@ -16,12 +16,12 @@ def blocks(language: str) -> list[str]:
     )
 
 
-def test_the_first_lines_of_form_builder_operator_and_analyst_work(tmp_path, monkeypatch, capsys):
+def test_the_first_lines_of_everybody_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [survey] = blocks("toml")
     Path("health.toml").write_text(survey, encoding="utf-8")
-    [shell] = blocks("sh")
-    publish, token, serve = shell.splitlines()
+    operator, methodologist = blocks("sh")
+    publish, token, serve = operator.splitlines()
     for line in (publish, token.partition(" > ")[0]):
         main(shlex.split(line)[1:])
     said = capsys.readouterr().out
@@ -35,6 +35,9 @@ def test_the_first_lines_of_form_builder_operator_and_analyst_work(tmp_path, mon
     printed = capsys.readouterr().out
     assert "decision" in printed
     assert "smoker drinks" in printed
+    main(shlex.split(methodologist)[1:])
+    assert "gamma-diagonal: at lengths 1 and 2" in capsys.readouterr().out
+    assert Path("precision.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_every_document_the_readme_links_to_is_there():
