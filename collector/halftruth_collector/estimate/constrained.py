@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
-from halftruth_shared import Channel, ParameterError
+from halftruth_shared import Channel, EstimateError, ParameterError
 from halftruth_shared.errors import listing
 from halftruth_shared.messages import Method
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from .bounds import Array
 from .likelihood import maximum_likelihood
 
 #: Largest whole table that is estimated inside the simplex.
-CONSTRAINED_CELLS = 2**20
+CONSTRAINED_CELLS = 2**18
+
+#: Missing log-likelihood per report at which a search counts as having failed.
+_FAILED = 1e-6
 
 
 def check_method(method: str) -> None:
@@ -39,9 +42,21 @@ def constrain(channel: Channel, observed: Array, method: Method) -> Array:
     observed : ndarray
         λ̂, shares of the reports.
     method : {"moment", "projected", "likelihood"}
+
+    Raises
+    ------
+    EstimateError
+        If the search for the largest likelihood does not come near it.
     """
     if method == "likelihood":
-        return maximum_likelihood(channel, observed).table
+        found = maximum_likelihood(channel, observed)
+        if found.bound > _FAILED:
+            raise EstimateError(
+                "estimate: the search for the largest likelihood did not come near it; expected"
+                " estimate = projected or moment",
+                field="estimate",
+            )
+        return found.table
     moment = channel.solve(observed)
     return moment if method == "moment" else project_to_simplex(moment)
 
