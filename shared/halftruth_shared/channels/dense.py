@@ -46,6 +46,8 @@ class Dense(Channel):
 
     def _apply(self, matrix: Array, x: ArrayLike) -> Array:
         table = as_table(x, self._shape)
+        if len(self._shape) == 1:
+            return np.asarray(table @ matrix.T)
         return (table.reshape(-1, len(matrix)) @ matrix.T).reshape(table.shape)
 
     def forward(self, x: ArrayLike) -> Array:
