@@ -17,23 +17,31 @@ import numpy as np
 from halftruth_shared import (
     DomainTooLarge,
     GammaDiagonal,
+    HalftruthError,
+    Kronecker,
     Mechanism,
     ParameterError,
     RandomizedGammaDiagonal,
     RandomizedResponse,
     Schema,
     Survey,
+    UniformMixture,
 )
 from halftruth_shared.messages import LengthPlan, MechanismPlan, PlanQuery, PlanResult, Target
 from numpy.typing import NDArray
 
 from .estimate.bounds import check_confidence, check_target, normal_quantile
 
-#: Sets of attributes of one length that are looked at; beyond, this many drawn from all.
+#: Most sets of attributes of one length that are looked at.
 MAX_SETS = 1_000
 
-#: Largest table that is looked at.
+#: Largest table that is looked at, and most cells of all tables of one length together.
 MAX_CELLS = 2**18
+_ALL_CELLS = 2**22
+
+#: Most respondents, and narrowest half-width, that anybody could ask for.
+_MOST_RESPONDENTS = 10**18
+_NARROWEST = 1e-9
 
 #: Lengths that matter where nobody says which.
 _USUAL_LENGTHS = 3
@@ -50,9 +58,9 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
     Parameters
     ----------
     survey : Survey
-        Of its mechanism the amplification counts; the survey's own is compared with
-        gamma-diagonal, randomized gamma-diagonal and randomized response of the same γ. (No
-        distortion matrices of the same γ do better for every attribute than randomized response.)
+        Its own mechanism is compared with gamma-diagonal, randomized gamma-diagonal and
+        randomized response of the same amplification γ, as far as these can serve its schema.
+        Attributes that the survey sends as they are, randomized response does too.
     query : PlanQuery
 
     Returns
@@ -80,15 +88,16 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
     0.0162
     """
     lengths = _check(survey.schema, query)
-    gamma = _amplification(survey)
+    public = _public(survey)
+    gamma = _amplification(survey, public)
     plans = [
-        _plan_mechanism(survey.schema, mechanism, mechanism is survey.mechanism, lengths, query)
-        for mechanism in _candidates(survey, gamma)
+        _plan_mechanism(survey, mechanism, public, lengths, query)
+        for mechanism in _candidates(survey, gamma, public)
     ]
-    best, reason = _recommend(plans)
+    best, reason = _recommend(plans, query.support)
     return PlanResult(
         query=query,
-        gamma=None if gamma is None else float(gamma),
+        gamma=_number(gamma),
         mechanisms=plans,
         recommended=best.kind,
         reason=reason,
@@ -143,22 +152,10 @@ class UnitVariance:
 def unit_variance(
     schema: Schema, mechanism: Mechanism, sets: Sequence[Sequence[int]], target: Target
 ) -> UnitVariance:
-    """Variances of all itemsets of some sets of attributes.
-
-    Raises
-    ------
-    DomainTooLarge
-        If one of the tables has more than `MAX_CELLS` cells.
-    """
+    """Variances of all itemsets of some sets of attributes."""
     columns = []
     for positions in sets:
         cells = math.prod(schema.shape[j] for j in positions)
-        if cells > MAX_CELLS:
-            raise DomainTooLarge(
-                f"lengths: a table of {cells} cells at length {len(positions)}; expected at most"
-                f" {MAX_CELLS}, so shorter itemsets",
-                field="lengths",
-            )
         channel = mechanism.channel(schema, [schema.names[j] for j in positions])
         moments = channel.weight_moments()
         masks = [schema.attributes[j].item_mask for j in positions]
@@ -178,61 +175,156 @@ def _check(schema: Schema, query: PlanQuery) -> list[int]:
     """
     check_confidence(query.confidence)
     check_target(query.target)
-    if not isinstance(query.respondents, Integral) or query.respondents < 2:
-        raise ParameterError("respondents: expected an integer of at least 2", field="respondents")
+    if not isinstance(query.respondents, Integral) or not (
+        2 <= query.respondents <= _MOST_RESPONDENTS
+    ):
+        raise ParameterError(
+            "respondents: expected an integer from 2 to 10**18", field="respondents"
+        )
     if not isinstance(query.support, Real) or not 0 < query.support < 1:
         raise ParameterError(
             "support: expected a number above 0 and below 1, such as 0.05", field="support"
         )
-    if query.half_width is not None and not 0 < query.half_width < 1:
+    if query.half_width is not None and (
+        not isinstance(query.half_width, Real) or not _NARROWEST <= query.half_width < 1
+    ):
         raise ParameterError(
-            "half_width: expected a number above 0 and below 1, such as 0.01", field="half_width"
+            f"half_width: expected a number from {_NARROWEST:g} to 1, such as 0.01",
+            field="half_width",
         )
-    most = len(schema.attributes)
+    askable = _askable(schema)
+    if not askable:
+        raise ParameterError(
+            "lengths: expected a survey with an attribute that has items", field="lengths"
+        )
     if query.lengths is None:
-        return list(range(1, min(most, _USUAL_LENGTHS) + 1))
-    if not query.lengths or not all(1 <= length <= most for length in query.lengths):
-        raise ParameterError(f"lengths: expected integers from 1 to {most}", field="lengths")
+        return [
+            length
+            for length in range(1, min(len(askable), _USUAL_LENGTHS) + 1)
+            if length == 1 or _largest_table(schema, length) <= MAX_CELLS
+        ]
+    if (
+        not isinstance(query.lengths, Sequence)
+        or not query.lengths
+        or not all(type(n) is int and 1 <= n <= len(askable) for n in query.lengths)
+    ):
+        raise ParameterError(
+            f"lengths: expected integers from 1 to {len(askable)}, the number of attributes that"
+            " have items",
+            field="lengths",
+        )
     return sorted(set(query.lengths))
 
 
-def _amplification(survey: Survey) -> Fraction | None:
-    """γ over the attributes that are perturbed; None where there is none."""
+def _askable(schema: Schema) -> list[int]:
+    """Positions of the attributes that itemsets can have."""
+    return [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
+
+
+def _largest_table(schema: Schema, length: int) -> int:
+    return math.prod(sorted(schema.shape[j] for j in _askable(schema))[-length:])
+
+
+def _public(survey: Survey) -> frozenset[str]:
+    """The attributes that the survey sends as they are."""
     schema, mechanism = survey.schema, survey.mechanism
-    gamma = mechanism.amplification(schema)
-    if gamma == math.inf:
-        public = [attribute.name for attribute in schema.attributes if not attribute.sensitive]
-        gamma = mechanism.amplification(schema, public=public)
+    names = set(schema.names)
+    return frozenset(
+        attribute.name
+        for attribute in schema.attributes
+        if not attribute.sensitive
+        and mechanism.amplification(schema, public=names - {attribute.name}) == math.inf
+    )
+
+
+def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
+    """γ over the attributes that are perturbed; None where there is none."""
+    gamma = survey.mechanism.amplification(survey.schema, public=public)
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
-def _candidates(survey: Survey, gamma: Fraction | None) -> Iterator[Mechanism]:
+def _number(value: Fraction | None) -> float | None:
+    """A fraction for a message; None also where it is beyond floating point."""
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        return None
+
+
+def _candidates(
+    survey: Survey, gamma: Fraction | None, public: frozenset[str]
+) -> Iterator[Mechanism]:
     """The survey's own mechanism, and one of every other kind with the same amplification."""
     yield survey.mechanism
     if gamma is None:
         return
+    schema = survey.schema
+    private = Schema(tuple(a for a in schema.attributes if a.name not in public))
+    response = RandomizedResponse.for_amplification(private, gamma)
+    alpha = min(Fraction(1, 2), Fraction(schema.size - 1) / gamma)
     for mechanism in (
         GammaDiagonal(gamma),
-        RandomizedGammaDiagonal(gamma, Fraction(1, 2)),
-        RandomizedResponse.for_amplification(survey.schema, gamma),
+        RandomizedGammaDiagonal(gamma, alpha),
+        RandomizedResponse({**response.keep, **dict.fromkeys(public, Fraction(1))}),
     ):
-        if mechanism.kind != survey.mechanism.kind:
-            yield mechanism
+        if mechanism.kind == survey.mechanism.kind:
+            continue
+        try:
+            mechanism.check(schema)
+        except HalftruthError:
+            # No survey could have it.
+            continue
+        yield mechanism
 
 
 def _plan_mechanism(
-    schema: Schema, mechanism: Mechanism, own: bool, lengths: Sequence[int], query: PlanQuery
+    survey: Survey,
+    mechanism: Mechanism,
+    public: frozenset[str],
+    lengths: Sequence[int],
+    query: PlanQuery,
 ) -> MechanismPlan:
     planned = []
     for length in lengths:
-        sets = _sets(len(schema.attributes), length)
-        variances = unit_variance(schema, mechanism, sets, query.target)
-        planned.append(_plan_length(length, len(sets), schema, variances, query))
-    return MechanismPlan(kind=mechanism.kind, own=own, lengths=planned)
+        sets = _sets(survey.schema, length)
+        variances = unit_variance(survey.schema, mechanism, sets, query.target)
+        possible = math.comb(len(_askable(survey.schema)), length)
+        planned.append(_plan_length(length, len(sets), possible, variances, query))
+    return MechanismPlan(
+        kind=mechanism.kind,
+        own=mechanism is survey.mechanism,
+        answer_amplification=_answer_amplification(survey.schema, mechanism, public),
+        lengths=planned,
+    )
+
+
+def _answer_amplification(
+    schema: Schema, mechanism: Mechanism, public: frozenset[str]
+) -> float | None:
+    """Largest amplification of one answer by itself, when nothing is known of the others.
+
+    Mechanisms of one γ share it out differently: the gamma-diagonal one protects a single answer
+    the better, the more cells there are.
+    """
+    largest = 1.0
+    for name in schema.names:
+        if name in public:
+            continue
+        channel = mechanism.channel(schema, [name])
+        factor = channel.factors[0] if isinstance(channel, Kronecker) else channel
+        if isinstance(factor, UniformMixture):
+            least, most = factor.spread, factor.keep + factor.spread
+            ratio = most / least if least > 0 else math.inf
+        else:
+            rows = factor.dense()
+            low = rows.min(axis=1)
+            ratio = float((rows.max(axis=1) / low).max()) if (low > 0).all() else math.inf
+        largest = max(largest, ratio)
+    return largest if math.isfinite(largest) else None
 
 
 def _plan_length(
-    length: int, examined: int, schema: Schema, variances: UnitVariance, query: PlanQuery
+    length: int, examined: int, possible: int, variances: UnitVariance, query: PlanQuery
 ) -> LengthPlan:
     quantile = normal_quantile(1 - query.confidence)
     typical = max(float(np.median(variances.at(query.support))), 0.0)
@@ -251,20 +343,37 @@ def _plan_length(
         smallest_support=smallest if smallest <= 1 else None,
         respondents_needed=needed,
         examined=examined,
-        possible=math.comb(len(schema.attributes), length),
+        possible=possible,
     )
 
 
-def _sets(attributes: int, length: int) -> list[tuple[int, ...]]:
-    """Every set of so many attributes, or `MAX_SETS` of them, the same ones every time."""
-    if math.comb(attributes, length) <= MAX_SETS:
-        return list(combinations(range(attributes), length))
+def _sets(schema: Schema, length: int) -> list[tuple[int, ...]]:
+    """Sets of so many attributes: all, or the same ones of all every time.
+
+    Raises
+    ------
+    DomainTooLarge
+        If a table of them has more than `MAX_CELLS` cells.
+    """
+    largest = _largest_table(schema, length)
+    if largest > MAX_CELLS:
+        raise DomainTooLarge(
+            f"lengths: a table of {largest} cells at length {length}; expected at most"
+            f" {MAX_CELLS}, so shorter itemsets",
+            field="lengths",
+        )
+    askable = _askable(schema)
+    most = min(MAX_SETS, max(1, _ALL_CELLS // largest))
+    if math.comb(len(askable), length) <= most:
+        return list(combinations(askable, length))
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
-    drawn = {tuple(sorted(simulated.sample(range(attributes), length))) for _ in range(MAX_SETS)}
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < most:
+        drawn.add(tuple(sorted(simulated.sample(askable, length))))
     return sorted(drawn)
 
 
-def _recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
+def _recommend(plans: Sequence[MechanismPlan], support: float) -> tuple[MechanismPlan, str]:
     """The mechanism whose widest interval is narrowest, and why in one sentence."""
 
     def widest(found: MechanismPlan) -> float:
@@ -274,17 +383,34 @@ def _recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     # Among equals the first: the survey's own, then the simpler one.
     best = next(found for found in plans if widest(found) <= _EQUAL * narrowest)
     lengths = [length.length for length in best.lengths]
-    where = (
-        f"at length {lengths[0]}"
-        if len(lengths) == 1
-        else (f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}")
+    where = f"at length {lengths[0]}"
+    if len(lengths) > 1:
+        where = f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"
+    parts = [f"{best.kind}: {where} its typical interval is ±{widest(best):.2%} or narrower"]
+    for found in plans:
+        if found is best:
+            continue
+        if widest(best) <= _EQUAL * widest(found) and widest(found) <= _EQUAL * widest(best):
+            parts.append(f"the same as with {found.kind}")
+        else:
+            parts.append(f"against ±{widest(found):.2%} with {found.kind}")
+    return best, ", ".join(parts) + _less_protected(best, plans) + _useless(widest(best), support)
+
+
+def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
+    """What the recommended mechanism costs the single answer, if it does."""
+    own = plans[0].answer_amplification
+    if own is None or best.answer_amplification is None:
+        return ""
+    if best.answer_amplification <= _EQUAL * own:
+        return ""
+    return (
+        f"; but the amplification of a single answer is {best.answer_amplification:.3g} then, and"
+        f" {own:.3g} with {plans[0].kind}"
     )
-    compared = [
-        f"the same as with {found.kind}"
-        if widest(best) <= widest(found) <= _EQUAL * widest(best)
-        else f"against ±{widest(found):.2%} with {found.kind}"
-        for found in plans
-        if found is not best
-    ]
-    reason = f"{best.kind}: {where} its intervals are at most ±{widest(best):.2%}"
-    return best, ", ".join([reason, *compared])
+
+
+def _useless(half_width: float, support: float) -> str:
+    if half_width < support:
+        return ""
+    return f"; even so, a support of {100 * support:.6g}% cannot be told from zero at each length"

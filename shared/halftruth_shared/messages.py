@@ -536,7 +536,8 @@ class LengthPlan(Message, frozen=True, kw_only=True):
 
     `standard_error` and `half_width` are those of the median itemset at the support asked about,
     when everybody else is spread evenly; `worst_…` those of the worst itemset among the worst
-    people. `smallest_support` is the smallest one that can be told from zero, null if none can.
+    people. `smallest_support` is the smallest one that half of all surveys can tell from zero,
+    null if there is none.
     `respondents_needed` is for the half-width asked about. `examined` of `possible` sets of
     attributes were looked at.
     """
@@ -553,22 +554,29 @@ class LengthPlan(Message, frozen=True, kw_only=True):
 
 
 class MechanismPlan(Message, frozen=True, kw_only=True):
-    """What one mechanism will give; `own` if it is the survey's."""
+    """What one mechanism will give; `own` if it is the survey's.
+
+    `answer_amplification` is the largest one of a single answer, when nothing is known of the
+    others; null where it has none. Mechanisms of one γ share it out differently.
+    """
 
     kind: str
     own: bool
+    answer_amplification: float | None
     lengths: list[LengthPlan]
 
 
 class PlanResult(Message, frozen=True, kw_only=True):
     """What a survey will tell, mechanism by mechanism at the same amplification γ.
 
-    `gamma` is null where the survey's own mechanism has none; then no other is compared with it.
+    `gamma` is null where the survey's own mechanism has none, and then no other is compared with
+    it, or where it is beyond floating point.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
         "mechanism",
         "own",
+        "answer_amplification",
         *LengthPlan.__struct_fields__,
     )
 
@@ -582,7 +590,12 @@ class PlanResult(Message, frozen=True, kw_only=True):
         """One row of `columns` for each mechanism and length."""
         for mechanism in self.mechanisms:
             for length in mechanism.lengths:
-                yield (mechanism.kind, mechanism.own, *msgspec.structs.astuple(length))
+                yield (
+                    mechanism.kind,
+                    mechanism.own,
+                    mechanism.answer_amplification,
+                    *msgspec.structs.astuple(length),
+                )
 
 
 class CountedReport(Message, frozen=True, kw_only=True):

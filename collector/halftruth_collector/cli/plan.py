@@ -9,7 +9,16 @@ from halftruth_shared.messages import PlanQuery
 from ..charts import plan_chart
 from ..planner import plan as make_plan
 from . import sources
-from .output import Format, draw, format_options, percent, plot_option, print_form, print_table
+from .output import (
+    Format,
+    draw,
+    format_options,
+    percent,
+    plain,
+    plot_option,
+    print_form,
+    print_table,
+)
 
 
 @click.command()
@@ -45,23 +54,34 @@ def plan(
     if form is not Format.TEXT:
         print_form(result, form)
         return
-    gamma = "none" if result.gamma is None else f"{result.gamma:.6g}"
-    click.echo(f"{query.respondents} respondents, amplification {gamma}")
-    wanted = [] if query.half_width is None else [f"respondents for ±{query.half_width:.2%}"]
+    gamma = "none, so no other mechanism is compared"
+    if result.gamma is not None:
+        gamma = f"{result.gamma:.6g}"
+    click.echo(
+        f"{query.respondents} respondents; {query.confidence:.6g} intervals for the {query.target};"
+        f" amplification {gamma}"
+    )
+    support = f"{100 * query.support:.6g}%"
+    wanted = []
+    if query.half_width is not None:
+        wanted = [f"respondents for ±{100 * query.half_width:.6g}%"]
     print_table(
         [
             "mechanism",
+            "one answer's amplification",
             "length",
-            f"half-width at {query.support:.1%}",
+            f"half-width at {support}",
             "worst half-width",
-            "smallest support told from 0",
+            "half of surveys tell from 0",
             *wanted,
         ],
         [
             [
                 mechanism.kind + (" (the survey's)" if mechanism.own else ""),
+                plain(mechanism.answer_amplification),
                 length.length,
-                f"±{percent(length.half_width)}",
+                f"±{percent(length.half_width)}"
+                + (" (useless)" if length.half_width >= query.support else ""),
                 f"±{percent(length.worst_half_width)}",
                 "none" if length.smallest_support is None else percent(length.smallest_support),
                 *([length.respondents_needed] if wanted else []),
@@ -70,4 +90,14 @@ def plan(
             for length in mechanism.lengths
         ],
     )
+    click.echo(
+        f"half-width: of the median itemset with a support of {support}, everybody else spread"
+        " evenly; worst: of every itemset and every population"
+    )
+    for length in result.mechanisms[0].lengths:
+        if length.examined < length.possible:
+            click.echo(
+                f"length {length.length}: {length.examined} of {length.possible} sets of"
+                " attributes were looked at"
+            )
     click.echo(result.reason)

@@ -27,7 +27,7 @@ def normal_quantile(doubt: float) -> float:
 
     Asked by the doubt α rather than the confidence 1 − α, which loses a small α to rounding.
     """
-    return -NormalDist().inv_cdf(doubt / 2)
+    return abs(NormalDist().inv_cdf(doubt / 2))
 
 
 def chebyshev_factor(doubt: float) -> float:

@@ -1,5 +1,6 @@
 """The gamma-diagonal matrix, DET-GD (FRAPP §3, eq. 17–23)."""
 
+import math
 import secrets
 from collections.abc import Collection, Sequence
 from fractions import Fraction
@@ -90,8 +91,8 @@ class GammaDiagonal(RecordMechanism):
         if 1 / self.keep_probability(schema) > MAX_CONDITION:
             most = int((MAX_CONDITION - 1) * (self.gamma - 1))
             raise DomainTooLarge(
-                f"attributes: {schema.size} cells are too many for {self.kind} with gamma"
-                f" {float(self.gamma):.6g}, which serves {most} at most;"
+                f"attributes: {_shown(schema.size)} cells are too many for {self.kind} with gamma"
+                f" {_shown(self.gamma)}, which serves {_shown(most)} at most;"
                 " ask fewer attributes or use randomized-response",
                 field="attributes",
             )
@@ -126,3 +127,10 @@ class GammaDiagonal(RecordMechanism):
         draws = draw(self._outcomes(columns), len(records))
         cells = move_or_keep(ravel(records, columns.sizes), draws, same, other)
         return unravel(cells, columns.sizes)
+
+
+def _shown(value: Fraction | int) -> str:
+    """A number for an error, however large."""
+    if value < 10**15:
+        return f"{float(value):.15g}" if value == int(value) else f"{float(value):.6g}"
+    return f"about 10^{math.log10(int(value)):.0f}"
