@@ -71,7 +71,7 @@ class Randomized(RandomizedResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each measure, indexed by its name."""
-        return _frame(self).set_index("measure")
+        return _frame(self, 1)
 
 
 class PartialCorrelation(PartialResult, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class PartialCorrelation(PartialResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for the answers and one for the reports."""
-        return _frame(self).set_index("of")
+        return _frame(self, 1)
 
 
 class Loglinear(LoglinearResult, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class Loglinear(LoglinearResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each cell, indexed by the categories of the attributes."""
-        return _frame(self).set_index(self.attributes)
+        return _frame(self, len(self.attributes))
 
 
 class Classifier(ClassifierResult, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ class Table(TableResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each cell, indexed by the categories of the attributes."""
-        return _frame(self).set_index(self.query.attributes)
+        return _frame(self, len(self.query.attributes))
 
 
 class Measures(MeasuresResult, frozen=True, kw_only=True):
@@ -119,7 +119,7 @@ class Measures(MeasuresResult, frozen=True, kw_only=True):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row for each measure, indexed by its name."""
-        return _frame(self).set_index("measure")
+        return _frame(self, 1)
 
 
 class Counts(CountsResult, frozen=True, kw_only=True):
@@ -330,7 +330,7 @@ class Analyst:
         attributes: Sequence[str],
         *,
         present: Mapping[str, str] | None = None,
-        names: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
         confidence: float = 0.95,
         target: Target = "population",
     ) -> Measures:
@@ -341,8 +341,8 @@ class Analyst:
         attributes : sequence of str
         present : mapping of str to str, optional
             The category that counts as presence, by attribute.
-        names : sequence of str, optional
-            The measures; all that such attributes have by default.
+        measures : sequence of str, optional
+            Their names; all that such attributes have by default.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Analyst:
         query = MeasuresQuery(
             attributes=list(attributes),
             present=dict(present or {}),
-            names=None if names is None else list(names),
+            measures=None if measures is None else list(measures),
             confidence=confidence,
             target=target,
         )
@@ -363,7 +363,7 @@ class Analyst:
         attributes: Sequence[str],
         *,
         present: Mapping[str, str] | None = None,
-        names: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
         confidence: float = 0.95,
     ) -> Randomized:
         """Measures of the reports themselves, and what they say of the answers.
@@ -377,7 +377,7 @@ class Analyst:
         query = RandomizedQuery(
             attributes=list(attributes),
             present=dict(present or {}),
-            names=None if names is None else list(names),
+            measures=None if measures is None else list(measures),
             confidence=confidence,
         )
         return self._transport.get(survey_path(survey, "randomized"), Randomized, query)
@@ -521,15 +521,25 @@ class Analyst:
         return self._transport.get(survey_path(survey, "counts"), Counts)
 
 
-def _frame(result: Tabular) -> "pd.DataFrame":
-    """A data frame of a result's rows, with itemsets as values that can be compared."""
+def _frame(result: Tabular, index: int = 0) -> "pd.DataFrame":
+    """A data frame of a result's rows, with itemsets as values that can be compared.
+
+    Its first columns become the index; they may well be called like others.
+    """
     import pandas as pd
 
     rows = [
         [_item_set(value) if isinstance(value, dict) else value for value in row]
         for row in result.rows()
     ]
-    return pd.DataFrame(rows, columns=list(result.columns))
+    frame = pd.DataFrame([row[index:] for row in rows], columns=list(result.columns[index:]))
+    if index == 1:
+        frame.index = pd.Index([row[0] for row in rows], name=result.columns[0])
+    elif index:
+        frame.index = pd.MultiIndex.from_tuples(
+            [tuple(row[:index]) for row in rows], names=result.columns[:index]
+        )
+    return frame
 
 
 def _item_set(items: Items) -> frozenset[str]:

@@ -156,14 +156,20 @@ def _parameters(query: Request) -> dict[str, str | list[str]]:
         if isinstance(value, bool):
             parameters[name] = str(value).lower()
         elif isinstance(value, list) and all(isinstance(part, list) for part in value) and value:
-            parameters[name] = [",".join(part) for part in value]
+            parameters[name] = [_joined(name, part) for part in value]
         elif isinstance(value, list):
-            parameters[name] = ",".join(value)
+            parameters[name] = _joined(name, value)
         elif isinstance(value, dict):
             parameters[name] = [f"{key}={item}" for key, item in value.items()]
         elif value is not None:
             parameters[name] = str(value)
     return parameters
+
+
+def _joined(field: str, names: list[str]) -> str:
+    if any(not name or "," in name for name in names):
+        raise ParameterError(f"{field}: expected names without commas", field=field)
+    return ",".join(names)
 
 
 def _retrying_session(retries: int, backoff: float) -> requests.Session:

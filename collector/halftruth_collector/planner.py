@@ -85,7 +85,7 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
     >>> result.recommended
     'gamma-diagonal'
     >>> round(result.mechanisms[0].lengths[0].half_width, 4)
-    0.0162
+    0.0115
     """
     lengths = _check(survey.schema, query)
     public = _public(survey)

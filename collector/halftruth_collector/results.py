@@ -1,5 +1,6 @@
 """Results as messages, the same for the HTTP interface and the command line."""
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -130,7 +131,7 @@ def loglinear_result(
     cells = []
     for cell, values in _cells(survey, names):
         count, fitted = int(reported[cell]), float(fit.fitted[cell])
-        residual = (count - fitted) / np.sqrt(fitted) if fitted > 0 else None
+        residual = (count - fitted) / math.sqrt(fitted) if fitted > 0 else None
         cells.append(FittedCell(values=values, count=count, fitted=fitted, residual=residual))
     return LoglinearResult(
         **_origin(survey, counts, as_of),

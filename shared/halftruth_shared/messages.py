@@ -80,7 +80,7 @@ class MeasuresQuery(Request, frozen=True, kw_only=True):
 
     attributes: list[str]
     present: Items = {}
-    names: list[str] | None = None
+    measures: list[str] | None = None
     confidence: float = 0.95
     target: Target = "population"
 
@@ -90,7 +90,7 @@ class RandomizedQuery(Request, frozen=True, kw_only=True):
 
     attributes: list[str]
     present: Items = {}
-    names: list[str] | None = None
+    measures: list[str] | None = None
     confidence: float = 0.95
 
 

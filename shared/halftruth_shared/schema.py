@@ -104,7 +104,8 @@ class Attribute:
         twice = _repeated(values)
         if twice is not None:
             raise SchemaError(
-                f"attribute '{self.name}': {what}: '{twice}' stands there twice", field=what
+                f"attribute '{self.name}': {what}: '{twice}' is named twice; expected once",
+                field=what,
             )
         return tuple(values)
 
@@ -158,7 +159,7 @@ class Schema:
             )
         twice = _repeated(self.names)
         if twice is not None:
-            raise SchemaError(f"attributes: '{twice}' stands there twice", field=twice)
+            raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
         # Samplers look their prepared weights up by schema, so its hash is computed once.
         object.__setattr__(self, "_hash", hash(self.attributes))
 
@@ -188,8 +189,8 @@ class Schema:
         """Number of cells n = ∏ d_j, an exact integer of any size."""
         return math.prod(self.shape)
 
-    def position(self, name: str) -> int:
-        """Position of an attribute.
+    def position(self, name: str, field: str = "attributes") -> int:
+        """Position of an attribute that some field names.
 
         Raises
         ------
@@ -200,26 +201,26 @@ class Schema:
             return self._positions[name]
         except (KeyError, TypeError):
             raise SchemaError(
-                f"unknown attribute '{name}'; the survey has: {listing(self.names)}",
-                field="attributes",
+                f"{field}: unknown attribute '{name}'; the survey has: {listing(self.names)}",
+                field=field,
             ) from None
 
-    def positions(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Positions of several different attributes, in the order given.
+    def positions(self, names: Sequence[str], field: str = "attributes") -> tuple[int, ...]:
+        """Positions of several different attributes that some field names, in the order given.
 
         Raises
         ------
         SchemaError
-            If one is unknown or stands there twice, or there is none.
+            If one is unknown or is named twice, or there is none.
         """
-        if not names:
+        if not names or isinstance(names, str):
             raise SchemaError(
-                f"attributes: expected one or more of: {listing(self.names)}", field="attributes"
+                f"{field}: expected a list with one or more of: {listing(self.names)}", field=field
             )
-        found = tuple([self.position(name) for name in names])
+        found = tuple([self.position(name, field) for name in names])
         twice = _repeated(names)
         if twice is not None:
-            raise SchemaError(f"attributes: '{twice}' stands there twice", field="attributes")
+            raise SchemaError(f"{field}: '{twice}' is named twice; expected once", field=field)
         return found
 
     def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:

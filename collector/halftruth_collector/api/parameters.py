@@ -35,7 +35,7 @@ _KINDS: dict[object, str] = {
 _REPEATED: dict[object, Callable[[str, list[str]], object]] = {
     # Categories may hold commas, so every pair is a parameter of its own.
     dict[str, str]: lambda name, texts: _pairs(name, texts),
-    list[list[str]]: lambda name, texts: [_names(text) for text in texts],
+    list[list[str]]: lambda name, texts: [_names(text) for text in texts if texts != [""]],
 }
 
 

@@ -1,9 +1,12 @@
 """``halftruth classifier``: learn from reconstructed tables, and predict."""
 
 import csv
+from collections.abc import Iterator
 from typing import IO, Any, get_args
 
 import click
+from halftruth_shared import ParameterError, RecordError
+from halftruth_shared.classifiers import DecisionTree, NaiveBayes
 from halftruth_shared.messages import ClassifierKind, ClassifierQuery
 
 from .. import results
@@ -42,7 +45,7 @@ from .sources import Source
 @sources.confidence
 @click.option(
     "--records",
-    type=click.File("r", encoding="utf-8"),
+    type=click.File("r", encoding="utf-8-sig"),
     help="CSV file of records: print the predicted class of each, in order.",
 )
 @format_options
@@ -57,7 +60,10 @@ def classifier(
         query,
     )
     if records is not None:
-        click.echo("\n".join([predict, *result.model.predict(list(csv.DictReader(records)))]))
+        if form is not Format.TEXT:
+            raise ParameterError("--records: expected without --json and --csv", field="records")
+        predictions = list(_predictions(result.model, records))
+        click.echo("\n".join([predict, *predictions]))
         return
     print_result(
         result,
@@ -78,3 +84,20 @@ def classifier(
             click.echo("everybody: share of each class; else how likely a class gives this answer")
         for warning in result.model.warnings:
             click.echo(f"warning: {warning}")
+
+
+def _predictions(model: NaiveBayes | DecisionTree, records: IO[str]) -> Iterator[str]:
+    """The class of each record; an error names line and attribute, never an answer."""
+    reader = csv.DictReader(records)
+    try:
+        for record in reader:
+            try:
+                [found] = model.predict([record])
+            except RecordError as error:
+                detail = str(error).removeprefix("record 0: ")
+                raise RecordError(f"line {reader.line_num}: {detail}", field=error.field) from None
+            yield str(found)
+    except (UnicodeDecodeError, csv.Error):
+        raise RecordError(
+            f"line {reader.line_num + 1}: expected CSV in UTF-8", field="records"
+        ) from None

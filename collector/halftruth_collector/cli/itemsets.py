@@ -127,21 +127,21 @@ def rules(source: Source, form: Format, **asked: Any) -> None:
 @click.command()
 @sources.source
 @click.option(
+    "--antecedent",
     "--if",
-    "antecedent",
     multiple=True,
     required=True,
     metavar="ATTRIBUTE=CATEGORY",
-    callback=lambda *given: sources.pairs(given[2], "if"),
+    callback=lambda *given: sources.pairs(given[2], "antecedent"),
     help="An item of the antecedent.",
 )
 @click.option(
+    "--consequent",
     "--then",
-    "consequent",
     multiple=True,
     required=True,
     metavar="ATTRIBUTE=CATEGORY",
-    callback=lambda *given: sources.pairs(given[2], "then"),
+    callback=lambda *given: sources.pairs(given[2], "consequent"),
     help="An item of the consequent.",
 )
 @click.option(

@@ -39,8 +39,8 @@ def randomized(source: Source, form: Format, attributes: list[str], **asked: Any
 @click.command()
 @sources.source
 @click.option(
+    "--terms",
     "--term",
-    "terms",
     multiple=True,
     required=True,
     metavar="ATTRIBUTES",

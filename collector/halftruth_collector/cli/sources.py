@@ -113,7 +113,6 @@ present = click.option(
 
 measure_names = click.option(
     "--measures",
-    "names",
     default=None,
     callback=lambda *given: None if given[2] is None else names(given[2]),
     help="Names of measures with commas between them; all by default.",

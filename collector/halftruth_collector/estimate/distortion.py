@@ -31,12 +31,16 @@ class Distortion:
     mostly_kept : bool
         Whether presence is reported at least as often of those it is true of as of the others;
         for two categories and Warner's model that means p ≥ ½.
+    warner : bool
+        Whether presence and absence are distorted alike: as often reported of those it is true
+        of as not reported of the others.
     """
 
     distorted: bool
     symmetric: bool
     presence: bool
     mostly_kept: bool
+    warner: bool
 
 
 def distortions(
@@ -61,7 +65,8 @@ def distortions(
     found = []
     for factor, code in zip(channel.factors, presence, strict=True):
         if isinstance(factor, UniformMixture):
-            found.append(Distortion(factor.keep < 1, True, code is not None, True))
+            warner = factor.input_shape == (2,)
+            found.append(Distortion(factor.keep < 1, True, code is not None, True, warner))
             continue
         matrix = factor.dense()
         size = len(matrix)
@@ -73,6 +78,8 @@ def distortions(
                 symmetric=bool(np.ptp(off) <= _ROUNDING),
                 presence=bool(np.ptp(others) <= _ROUNDING),
                 mostly_kept=code is not None and bool(matrix[code, code] >= others.max()),
+                warner=code is not None
+                and bool(abs(matrix[code, code] + others.max() - 1) <= _ROUNDING),
             )
         )
     return tuple(found)

@@ -32,7 +32,7 @@ from .constrained import CONSTRAINED_CELLS, check_method, constrain, margin, sup
 from .counts import Counts
 from .distortion import distortions
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
-from .learning import check_features, decision_tree, naive_bayes
+from .learning import check_features, check_limits, decision_tree, naive_bayes
 from .loglinear import (
     LoglinearFit,
     check_terms,
@@ -212,7 +212,7 @@ class Estimator:
         >>> round(lift.value, 2), round(lift.standard_error, 2)
         (2.47, 0.14)
         """
-        criteria = RuleCriteria(min_confidence, min_lift, tuple(measures), sort, limit)
+        criteria = RuleCriteria(min_confidence, min_lift, measures, sort, limit)
         itemsets = self.itemsets(min_support, max_length, confidence, select, target)
         return mine_rules(
             itemsets,
@@ -257,7 +257,7 @@ class Estimator:
         """
         check_confidence(confidence)
         check_target(target)
-        names = tuple(MEASURE_NAMES if measures is None else measures)
+        names = MEASURE_NAMES if measures is None else measures
         criteria = RuleCriteria(0.0, measures=names)
         codes, sides = sides_of_rule(self.survey.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
@@ -276,7 +276,7 @@ class Estimator:
         self,
         attributes: Sequence[str],
         present: Mapping[str, str] | None = None,
-        names: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
         confidence: float = 0.95,
         target: Target = "population",
     ) -> list[MeasureEstimate]:
@@ -290,8 +290,8 @@ class Estimator:
             The category that counts as presence, by attribute. By default it is the only item of
             an attribute, or the second of two categories; where an attribute has neither, only
             the measures of its categories are computed.
-        names : sequence of str, optional
-            The measures; by default every one that such attributes have.
+        measures : sequence of str, optional
+            Their names; by default every one that such attributes have.
         confidence : float
             Of each single interval.
         target : {"population", "respondents"}
@@ -326,7 +326,7 @@ class Estimator:
         ('phi', 0.766, 0.046)
         """
         return estimate_measures(
-            self.survey.schema, self.table(attributes), present or {}, names, confidence, target
+            self.survey.schema, self.table(attributes), present or {}, measures, confidence, target
         )
 
     def partial_correlation(
@@ -384,14 +384,18 @@ class Estimator:
 
     def _conditional_table(self, attributes: Sequence[str], given: Sequence[str]) -> Table:
         if len(attributes) != 2:
-            raise ParameterError("attributes: expected two", field="attributes")
+            raise ParameterError("attributes: expected two attributes", field="attributes")
+        schema = self.survey.schema
+        schema.positions(attributes)
+        if given:
+            schema.positions(given, "given")
         return self.table([*attributes, *given])
 
     def randomized(
         self,
         attributes: Sequence[str],
         present: Mapping[str, str] | None = None,
-        names: Sequence[str] | None = None,
+        measures: Sequence[str] | None = None,
         confidence: float = 0.95,
     ) -> list[RandomizedMeasure]:
         """Measures straight from the reports, and what they say of the answers (Guo ch. 4).
@@ -400,7 +404,7 @@ class Estimator:
 
         Parameters
         ----------
-        attributes, present, names, confidence
+        attributes, present, measures, confidence
             As for :meth:`measures`.
 
         Raises
@@ -409,7 +413,7 @@ class Estimator:
             As :meth:`measures`.
         """
         return randomized_measures(
-            self.survey, self.table(attributes), present or {}, names, confidence
+            self.survey, self.table(attributes), present or {}, measures, confidence
         )
 
     def loglinear(self, terms: Sequence[Sequence[str]]) -> tuple[LoglinearFit, bool, str]:
@@ -454,6 +458,7 @@ class Estimator:
         """
         check_terms(terms)
         names = tuple(dict.fromkeys(name for term in terms for name in term))
+        self.survey.schema.positions(names, "terms")
         table = self.table(names)
         axes = [[names.index(name) for name in term] for term in terms]
         fit = fit_loglinear(table.observed * table.reports, axes)
@@ -461,7 +466,11 @@ class Estimator:
         preserved = known is not None and is_preserved(
             axes, [axis for axis, d in enumerate(known) if d.distorted]
         )
-        return fit, preserved, loglinear_statement(known is not None, preserved)
+        return (
+            fit,
+            preserved,
+            loglinear_statement(known is not None, preserved, fit.degrees_of_freedom),
+        )
 
     def classifier(
         self,
@@ -521,6 +530,7 @@ class Estimator:
         check_confidence(confidence)
         schema = self.survey.schema
         chosen = check_features(schema, predict, features)
+        check_limits(max_depth, min_support)
 
         def tables(names: Sequence[str]) -> tuple[Array, Array]:
             lower, _ = self.table(names).interval(confidence)

@@ -6,6 +6,7 @@ table inside the simplex, and say which of the cells they need are not known to 
 """
 
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
@@ -34,12 +35,12 @@ def check_features(schema: Schema, target: str, features: Sequence[str] | None) 
     ParameterError
         If the target is one of the features, or there are none.
     """
-    schema.position(target)
+    schema.position(target, "predict")
     chosen = [name for name in schema.names if name != target]
     if features is not None:
         chosen = list(features)
         if chosen:
-            schema.positions(chosen)
+            schema.positions(chosen, "features")
     if target in chosen:
         raise ParameterError(
             f"features: '{target}' is what is to be predicted; expected other attributes",
@@ -48,6 +49,17 @@ def check_features(schema: Schema, target: str, features: Sequence[str] | None) 
     if not chosen:
         raise ParameterError("features: expected one attribute or more", field="features")
     return chosen
+
+
+def check_limits(max_depth: int, min_support: float) -> None:
+    """Raise ParameterError unless the limits of a tree are in their ranges."""
+    if not isinstance(max_depth, Integral) or max_depth < 1:
+        raise ParameterError("max_depth: expected an integer of at least 1", field="max_depth")
+    if not isinstance(min_support, Real) or not 0 < min_support < 1:
+        raise ParameterError(
+            "min_support: expected a number above 0 and below 1, such as 0.05",
+            field="min_support",
+        )
 
 
 def naive_bayes(
@@ -112,18 +124,7 @@ def decision_tree(
     min_support : float
         A node with a smaller estimated share of all people is not split.
 
-    Raises
-    ------
-    ParameterError
-        If a limit is outside its range.
     """
-    if max_depth < 1:
-        raise ParameterError("max_depth: expected an integer of at least 1", field="max_depth")
-    if not 0 < min_support < 1:
-        raise ParameterError(
-            "min_support: expected a number above 0 and below 1, such as 0.05",
-            field="min_support",
-        )
     grower = _Grower(schema, tables, target, max_depth, min_support)
     root = grower.node({}, list(features), None)
     return DecisionTree(

@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from halftruth_shared import ParameterError
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
 from scipy.special import chdtrc, xlogy
 
 from .bounds import Array
 
-#: Sweeps of iterative proportional fitting; models with closed form need two.
-MAX_SWEEPS = 10_000
+#: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
+#: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
+MAX_SWEEPS = 1_000
 
-#: Largest difference of a fitted margin from its count, as a share of all counts.
+#: Largest table that is fitted.
+MAX_CELLS = 2**16
+
+#: Largest difference of a fitted margin from its count, as a share of all counts: at which sweeps
+#: end, and beyond which a fit has failed.
 _PRECISION = 1e-12
+_FAILED = 1e-3
 
 Terms = tuple[frozenset[int], ...]
 
@@ -67,8 +73,10 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
 
     Raises
     ------
-    ParameterError
-        If the fit does not settle in `MAX_SWEEPS` sweeps.
+    DomainTooLarge
+        If there are more than `MAX_CELLS` cells.
+    EstimateError
+        If `MAX_SWEEPS` sweeps do not come near the fit.
 
     Examples
     --------
@@ -76,6 +84,10 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
     >>> fit.fitted.tolist(), fit.degrees_of_freedom, round(fit.chi_squared, 2)
     ([[20.0, 20.0], [30.0, 30.0]], 1, 16.67)
     """
+    if counts.size > MAX_CELLS:
+        raise DomainTooLarge(
+            f"terms: a table of {counts.size} cells; expected at most {MAX_CELLS}", field="terms"
+        )
     total = counts.sum()
     generators = highest_order(terms)
     sums = [tuple(axis for axis in range(counts.ndim) if axis not in term) for term in generators]
@@ -93,9 +105,9 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
         )
         if gap <= _PRECISION * total:
             break
-    else:
-        raise ParameterError(
-            f"terms: the fit does not settle in {MAX_SWEEPS} sweeps; expected fewer or smaller"
+    if gap > _FAILED * total:
+        raise EstimateError(
+            "terms: the fit does not settle, for want of reports in some cells; expected smaller"
             " terms",
             field="terms",
         )
@@ -146,11 +158,11 @@ def check_terms(terms: Sequence[Sequence[str]]) -> None:
         for name in term:
             if list(term).count(name) > 1:
                 raise ParameterError(
-                    f"terms: '{name}' stands twice in one term; expected once", field="terms"
+                    f"terms: '{name}' is named twice in one term; expected once", field="terms"
                 )
 
 
-def loglinear_statement(independent: bool, preserved: bool) -> str:
+def loglinear_statement(independent: bool, preserved: bool, freedom: int) -> str:
     """What a test of the model on the reports says of the answers (Guo Result 9, Theorem 2).
 
     Parameters
@@ -159,7 +171,11 @@ def loglinear_statement(independent: bool, preserved: bool) -> str:
         Whether every attribute is distorted by itself.
     preserved : bool
         Whether Korn's criterion holds.
+    freedom : int
+        Degrees of freedom.
     """
+    if freedom == 0:
+        return "nothing is tested: the model fits any reports"
     if not independent:
         return (
             "nothing can be concluded: the mechanism changes whole records at once, so that a"

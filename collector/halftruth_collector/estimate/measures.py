@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
-from halftruth_shared.errors import listing
 from halftruth_shared.messages import MeasureEstimate, Target
 from numpy.typing import NDArray
 
@@ -25,6 +24,10 @@ from .table import Table
 #: What a measure is computed from: presence and absence of two attributes, of any number of
 #: attributes, or the categories as they are.
 Scope = Literal["pair", "itemset", "categories"]
+
+
+#: Shares below this are differences of equal numbers.
+_ROUNDING = 1e-12
 
 
 class Cells:
@@ -47,8 +50,12 @@ class Cells:
 
     def __init__(self, table: Jet, attributes: int) -> None:
         self._axes = axes = range(attributes)
-        self.table = table
-        self.margins = tuple(table.sum(*(a for a in axes if a != axis)).positive() for axis in axes)
+        # A cell that is 0 but for rounding is none to divide by.
+        cells = np.where(np.abs(table.value) < _ROUNDING, 0.0, table.value)
+        self.table = Jet(cells, table.gradient)
+        self.margins = tuple(
+            self.table.sum(*(a for a in axes if a != axis)).positive() for axis in axes
+        )
 
     def total(self, terms: Jet) -> Jet:
         """Sum over the axes of the attributes, each of which stays with length 1."""
@@ -115,7 +122,7 @@ class Cells:
                 "a category has no positive estimated share",
                 "a cell has a negative estimate, outside the simplex",
             ],
-            "it needs a cell whose estimate is 0",
+            "it divides by a cell whose estimate is 0",
         )
 
     @cached_property
@@ -154,7 +161,7 @@ def _j_measure(t: Cells, n: float) -> Jet:
 
 
 def _certainty(t: Cells, n: float) -> Jet:
-    return (t.cell(1, 1) / t.r1 - t.c1) / (1 - t.c1)
+    return (t.cell(1, 1) / t.r1 - t.c1) / t.c0
 
 
 def _standardized_residual(t: Cells, n: float) -> Jet:
@@ -191,7 +198,7 @@ def _concentration(t: Cells, n: float) -> Jet:
 MEASURES = (
     Measure("phi", "pair", _phi),
     Measure("odds_ratio", "pair", _odds_ratio),
-    Measure("jaccard", "itemset", lambda t, n: t.every / (1 - t.none)),
+    Measure("jaccard", "itemset", lambda t, n: t.every / (1 - t.none).positive()),
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
     Measure("interest", "itemset", lambda t, n: t.every / t.every_expected),
     Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected),
@@ -300,13 +307,23 @@ def evaluate(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         result = measure.of(cells, float(reports))
         value = result.value.reshape(-1)
-        gradient = result.gradient.reshape(len(value), -1)
+        gradient = result.gradient.reshape(len(value), result.gradient.shape[-1])
         variance = np.einsum("rv,rvw,rw->r", gradient, covariance, gradient)
         known = np.isfinite(value)
         error = np.sqrt(np.where(known & (variance >= 0), variance, np.nan))
     error[~np.isfinite(error)] = np.nan
     reason = np.where(known, "", cells.reason.reshape(-1))
     return MeasureColumn(name or measure.name, np.where(known, value, np.nan), error, reason)
+
+
+def check_measures(names: Sequence[str]) -> None:
+    """Raise ParameterError unless these are different names of measures."""
+    if isinstance(names, str) or len(set(names)) < len(names):
+        raise ParameterError(
+            "measures: expected a list of different names, such as phi", field="measures"
+        )
+    for name in names:
+        find_measure(name)
 
 
 def find_measure(name: str) -> Measure:
@@ -319,7 +336,7 @@ def find_measure(name: str) -> Measure:
     """
     if name not in _BY_NAME:
         raise ParameterError(
-            f"measures: unknown measure '{name}'; expected some of: {listing(list(_BY_NAME))}",
+            f"measures: unknown measure '{name}'; expected some of: {', '.join(_BY_NAME)}",
             field="measures",
         )
     return _BY_NAME[name]
@@ -360,11 +377,12 @@ def estimate_measures(
     if len(table.attributes) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
     codes = presence(schema, table.attributes, present)
-    chosen = MEASURES if names is None else [find_measure(name) for name in names]
-    lacking = [_lack(measure, table.attributes, codes) for measure in chosen]
+    check_measures(names or ())
+    chosen = {name: find_measure(name) for name in (MEASURE_NAMES if names is None else names)}
+    lacking = {name: _lack(measure, table.attributes, codes) for name, measure in chosen.items()}
     if names is None:
-        chosen = [m for m, lack in zip(chosen, lacking, strict=True) if lack is None]
-    elif first := next((lack for lack in lacking if lack is not None), None):
+        chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
+    elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
     covariance = table.covariance(target)
     tables = {"categories": (table.support, covariance)}
@@ -375,8 +393,8 @@ def estimate_measures(
         scope: Cells(Jet.variables(support), support.ndim) for scope, (support, _) in tables.items()
     }
     columns = [
-        evaluate(measure, cells[measure.scope], tables[measure.scope][1][None], table.reports)
-        for measure in chosen
+        evaluate(measure, cells[measure.scope], tables[measure.scope][1][None], table.reports, name)
+        for name, measure in chosen.items()
     ]
     return [estimate for column in columns for estimate in column.estimates(confidence)]
 

@@ -11,6 +11,11 @@ from .measures import Cells, Measure, collapse, evaluate
 from .presence import presence
 from .table import Table
 
+_UNDEFINED = "a share is not between 0 and 1, or the conditions determine an attribute"
+
+#: What is left below this is nothing: the conditions determine the attribute.
+_ROUNDING = 1e-12
+
 
 def partial_correlation(
     schema: Schema,
@@ -56,6 +61,8 @@ def partial_correlation(
     cells = Cells(Jet.variables(support), support.ndim)
     measure = Measure("partial_correlation", "itemset", _partial)
     [estimate] = evaluate(measure, cells, covariance[None], table.reports).estimates(confidence)
+    if estimate.undefined is not None:
+        return MeasureEstimate(name=measure.name, undefined=_UNDEFINED)
     return estimate
 
 
@@ -80,7 +87,8 @@ def _correlation(t: Cells, i: int, j: int) -> Jet:
     place = [slice(1, None) if axis in (i, j) else slice(None) for axis in axes]
     both = t.total(t.table[tuple(place)])
     left, right = (_present(t, axis) for axis in (i, j))
-    return (both - left * right) / (left * (1 - left) * right * (1 - right)).positive() ** 0.5
+    variances = (left * (1 - left)).positive() * (right * (1 - right)).positive()
+    return (both - left * right) / variances**0.5
 
 
 def _present(t: Cells, axis: int) -> Jet:
@@ -92,5 +100,5 @@ def _present(t: Cells, axis: int) -> Jet:
 
 def _less(r_ij: Jet, r_ig: Jet, r_jg: Jet) -> Jet:
     """Correlation of i and j given g and what was taken away before."""
-    left = ((1 - r_ig**2) * (1 - r_jg**2)).positive()
+    left = (1 - r_ig**2).above(_ROUNDING) * (1 - r_jg**2).above(_ROUNDING)
     return (r_ij - r_ig * r_jg) / left**0.5

@@ -29,7 +29,8 @@ def presence(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -
     for name in present:
         if name not in names:
             raise ParameterError(
-                f"present: expected categories of: {listing(names)}", field="present"
+                f"present: '{name}' is none of the attributes; expected some of: {listing(names)}",
+                field="present",
             )
     codes: list[int | None] = []
     for name in names:

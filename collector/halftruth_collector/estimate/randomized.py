@@ -8,21 +8,22 @@ source has it:
 - χ² and G² never grow under any matrices (they are divergences, and distortion is processing);
 - |φ|, |D| and |PS| never grow under any matrices of binary attributes (Result 4);
 - M, U and τ never grow where every wrong category of the attribute that they are normalized by
-  is equally likely, or for two binary attributes; a matrix that merges categories of it can raise
-  them (Result 8 as printed does not say so);
+  is equally likely, or where it has two categories; a matrix that merges categories of it can
+  raise them (Result 8 as printed does not say so);
 - |F|, |AV|, |κ|, J and the distances of odds ratio, interest, conviction and collective strength
   from 1 never grow where answers are mostly kept (Result 5);
 - the order of |PS| is kept among pairs distorted alike (Result 6); that of |D| where only the
-  first attribute is distorted, those of |AV| and Laplace where only the second is (Result 7).
+  first attribute is distorted, that of |AV| where only the second is (Result 7), and then that
+  of Laplace too if the second is distorted by Warner's model.
 """
 
 from collections.abc import Mapping, Sequence
 
 from halftruth_shared import Survey, UniformMixture
-from halftruth_shared.messages import RandomizedMeasure
+from halftruth_shared.messages import MeasureEstimate, RandomizedMeasure
 
 from .distortion import Distortion, distortions
-from .measures import MEASURES, Measure, estimate_measures
+from .measures import ALIASES, Measure, estimate_measures, find_measure
 from .partial import partial_correlation
 from .presence import presence
 from .table import Table
@@ -100,10 +101,9 @@ def randomized_measures(
     )
     codes = presence(survey.schema, table.attributes, present)
     known = distortions(survey, table.attributes, tuple(codes))
-    measures = {measure.name: measure for measure in MEASURES}
     result = []
     for estimate in estimates:
-        measure = measures[estimate.name]
+        measure = find_measure(estimate.name)
         shrinks = known is not None and never_grows(measure, known, table.observed.shape)
         ordered = known is not None and keeps_order(measure, known)
         result.append(
@@ -111,7 +111,7 @@ def randomized_measures(
                 estimate=estimate,
                 never_grows=shrinks,
                 order_preserved=ordered,
-                statement=_statement(estimate.name, known, shrinks, ordered),
+                statement=_statement(estimate, known, shrinks, ordered),
             )
         )
     return result
@@ -143,7 +143,7 @@ def randomized_partial_correlation(
         estimate=estimate,
         never_grows=shrinks,
         order_preserved=known is not None and not any(d.distorted for d in known),
-        statement=_statement("partial_correlation", known, shrinks, False),
+        statement=_statement(estimate, known, shrinks, False),
     )
 
 
@@ -155,7 +155,8 @@ def never_grows(measure: Measure, known: Sequence[Distortion], shape: tuple[int,
         return True
     if measure.scope == "categories":
         normalizing = known[_NORMALIZED_BY[measure.name]]
-        return normalizing.symmetric or not normalizing.distorted or shape == (2, 2)
+        categories = shape[_NORMALIZED_BY[measure.name]]
+        return normalizing.symmetric or not normalizing.distorted or categories == 2
     if len(known) != 2 or not all(d.presence for d in known):
         return False
     if measure.name in _WITH_ANY_MATRIX:
@@ -176,15 +177,20 @@ def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
     only = _ORDER_WITH_ONE.get(measure.name)
     if only is None or known[1 - only].distorted:
         return False
-    return measure.name != "laplace" or known[only].mostly_kept
+    return measure.name != "laplace" or (known[only].mostly_kept and known[only].warner)
 
 
-def _statement(name: str, known: Sequence[Distortion] | None, shrinks: bool, ordered: bool) -> str:
+def _statement(
+    estimate: MeasureEstimate, known: Sequence[Distortion] | None, shrinks: bool, ordered: bool
+) -> str:
     """What an analyst may conclude, in one sentence."""
+    name = ALIASES.get(estimate.name, estimate.name)
+    if estimate.undefined is not None:
+        return "nothing can be concluded: it is undefined for the reports"
     if known is None:
         return (
-            "nothing: the mechanism changes whole records at once, so that even independent"
-            " answers give dependent reports"
+            "nothing can be concluded: the mechanism changes whole records at once, so that even"
+            " independent answers give dependent reports"
         )
     if not any(d.distorted for d in known):
         return "these attributes are sent as they are: this is the measure of the answers"
@@ -192,5 +198,6 @@ def _statement(name: str, known: Sequence[Distortion] | None, shrinks: bool, ord
     if shrinks:
         parts.append(f"{_SIZES.get(name, 'it')} is at least as large for the answers")
     if ordered:
-        parts.append("pairs whose attributes are distorted alike are in the order of the answers")
-    return "; ".join(parts) or "nothing"
+        by = "" if name == "laplace" else " by size"
+        parts.append(f"pairs distorted alike are in the order that the answers have{by}")
+    return "; ".join(parts) or "nothing can be concluded of the answers"

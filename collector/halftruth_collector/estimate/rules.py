@@ -21,7 +21,7 @@ from .confidences import ConfidenceMoments, confidence_moments
 from .fieller import FiellerSets, fieller_sets
 from .itemsets import Itemsets
 from .jets import Jet
-from .measures import Cells, MeasureColumn, evaluate, find_measure
+from .measures import Cells, MeasureColumn, check_measures, evaluate, find_measure
 from .presence import category_code
 
 #: Rules examined before mining asks for fewer.
@@ -44,7 +44,7 @@ class RuleCriteria:
         Least estimated confidence, from 0 to 1.
     min_lift : float or None
         Least estimated lift, at least 0.
-    measures : tuple of str
+    measures : sequence of str
         Names of measures of X and Y to compute for each rule.
     sort : str
         "confidence", "support" or a measure; the largest first.
@@ -59,7 +59,7 @@ class RuleCriteria:
 
     min_confidence: float
     min_lift: float | None = None
-    measures: tuple[str, ...] = ()
+    measures: Sequence[str] = ()
     sort: str = "confidence"
     limit: int | None = None
 
@@ -75,8 +75,7 @@ class RuleCriteria:
             raise ParameterError(
                 "min_lift: expected a number of at least 0, such as 1.2", field="min_lift"
             )
-        for name in self.measures:
-            find_measure(name)
+        check_measures(self.measures)
         if self.sort not in ORDERS:
             try:
                 find_measure(self.sort)
@@ -353,7 +352,7 @@ def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple
         if not items:
             raise ParameterError(f"{side}: expected an item or more", field=side)
         for name, category in items.items():
-            j = schema.position(name)
+            j = schema.position(name, side)
             if codes[0, j] >= 0:
                 raise ParameterError(
                     f"consequent: '{name}' is in the antecedent too; expected other attributes",
@@ -373,7 +372,8 @@ def _groups(itemsets: Itemsets, at_once: bool) -> Iterator[tuple[tuple[int, ...]
     patterns, group = np.unique(named, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         if pattern.sum() > 1:
-            yield tuple(np.flatnonzero(pattern).tolist()), itemsets.codes[group == number]
+            rows = group.reshape(-1) == number
+            yield tuple(np.flatnonzero(pattern).tolist()), itemsets.codes[rows]
 
 
 def _splits(codes: Codes) -> tuple[Codes, Sides]:

@@ -1,0 +1,18 @@
+/** Perturb a record in the browser of the person it is about, and send only the report. */
+
+export { Client } from "./client.js";
+export {
+  AnsweredBefore,
+  CollectorUnavailable,
+  HalftruthError,
+  ParameterError,
+  RecordError,
+  RequestRefused,
+  SurveyError,
+  SurveyRefused,
+} from "./errors.js";
+export { worstCasePosterior } from "./privacy.js";
+export { Rational } from "./rational.js";
+export { randomBelow } from "./sampling.js";
+export { Schema } from "./schema.js";
+export { Survey } from "./survey.js";

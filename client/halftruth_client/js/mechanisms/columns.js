@@ -1,0 +1,56 @@
+/** Sampling a whole record where the true one has one weight and every other another. */
+
+/**
+ * Dependent-column sampling (FRAPP §5, eq. 36) with one draw.
+ *
+ * A column's total is the kept weight of the column before it, so a draw that keeps a column already
+ * is the next column's draw; and one that changes a column leaves a remainder that is uniform over
+ * the values of all later columns.
+ *
+ * @param {readonly number[]} codes
+ * @param {readonly bigint[]} shape Sizes of the columns.
+ * @param {bigint} same Weight of the true record.
+ * @param {bigint} other Weight of each other one.
+ * @param {import("../sampling.js").RandomBelow} below
+ * @returns {number[]}
+ */
+export function sampleColumns(codes, shape, same, other, below) {
+  let later = shape.reduce((product, size) => product * size, 1n);
+  const draw = below(same + other * (later - 1n));
+  for (let changed = 0; changed < shape.length; changed += 1) {
+    later /= shape[changed];
+    const kept = same + other * (later - 1n);
+    if (draw >= kept) return changedFrom(codes, shape, changed, later, (draw - kept) / other);
+  }
+  return [...codes];
+}
+
+/**
+ * A record of which this column is the first to change.
+ *
+ * @param {readonly number[]} codes
+ * @param {readonly bigint[]} shape
+ * @param {number} changed
+ * @param {bigint} later Number of ways to go on after this column.
+ * @param {bigint} draw
+ */
+function changedFrom(codes, shape, changed, later, draw) {
+  const report = [...codes];
+  report[changed] = another(Number(draw / later), codes[changed]);
+  let rest = draw % later;
+  for (let j = shape.length - 1; j > changed; j -= 1) {
+    report[j] = Number(rest % shape[j]);
+    rest /= shape[j];
+  }
+  return report;
+}
+
+/**
+ * The value at a position among all values but the true one.
+ *
+ * @param {number} position
+ * @param {number} code The true value.
+ */
+export function another(position, code) {
+  return position < code ? position : position + 1;
+}

@@ -1,0 +1,99 @@
+/**
+ * What a browser remembers: the one report that each survey was answered with.
+ *
+ * Two draws of the same answers tell more than one, so that whoever answers again sends the same
+ * report again. Reports are remembered, never records.
+ */
+
+/**
+ * @typedef {object} Remembered
+ * @property {string} digest Of the survey that was answered.
+ * @property {string} id Of the report.
+ * @property {number[]} values
+ * @property {boolean} sent Whether the collector acknowledged it.
+ */
+
+const PREFIX = "halftruth:";
+
+export class Memory {
+  /**
+   * @param {string} url The collector's address.
+   * @param {Pick<Storage, "getItem" | "setItem" | "key" | "length">} storage
+   */
+  constructor(url, storage) {
+    this.prefix = `${PREFIX}${url}:`;
+    this.storage = storage;
+  }
+
+  /**
+   * @param {string} survey Its id.
+   * @returns {Remembered | null}
+   */
+  get(survey) {
+    const text = this.storage.getItem(this.prefix + survey);
+    return text === null ? null : JSON.parse(text);
+  }
+
+  /**
+   * @param {string} survey
+   * @param {Remembered} report
+   */
+  set(survey, report) {
+    this.storage.setItem(this.prefix + survey, JSON.stringify(report));
+  }
+
+  /**
+   * Ids of the surveys whose reports were not acknowledged yet.
+   *
+   * @returns {string[]}
+   */
+  waiting() {
+    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "");
+    return keys
+      .filter((key) => key.startsWith(this.prefix))
+      .map((key) => key.slice(this.prefix.length))
+      .filter((survey) => this.get(survey)?.sent === false);
+  }
+}
+
+/** Memory of this page alone, for where a browser keeps nothing. */
+export class PageStorage {
+  constructor() {
+    /** @type {Map<string, string>} */
+    this.items = new Map();
+  }
+
+  get length() {
+    return this.items.size;
+  }
+
+  /** @param {number} index */
+  key(index) {
+    return [...this.items.keys()][index] ?? null;
+  }
+
+  /** @param {string} key */
+  getItem(key) {
+    return this.items.get(key) ?? null;
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} text
+   */
+  setItem(key, text) {
+    this.items.set(key, text);
+  }
+}
+
+/** The browser's storage, or that of the page where there is none or it may not be used. */
+export function browserStorage() {
+  try {
+    const probe = `${PREFIX}probe`;
+    localStorage.setItem(probe, "");
+    localStorage.removeItem(probe);
+    return localStorage;
+  } catch {
+    return new PageStorage();
+  }
+}

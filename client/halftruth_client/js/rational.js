@@ -1,0 +1,120 @@
+/** Exact rational parameters: fractions of integers, never binary floating point. */
+
+import { ParameterError } from "./errors.js";
+
+const TEXT = /^[+-]?\d+(?:\.\d+|\/\d+)?$/;
+const MOST_CHARACTERS = 1000;
+
+/**
+ * A fraction in lowest terms with a positive denominator.
+ */
+export class Rational {
+  /**
+   * @param {bigint} numerator
+   * @param {bigint} denominator Not 0.
+   */
+  constructor(numerator, denominator = 1n) {
+    const divisor = gcd(numerator, denominator) * (denominator < 0n ? -1n : 1n);
+    this.numerator = numerator / divisor;
+    this.denominator = denominator / divisor;
+  }
+
+  /**
+   * Read "19", "0.9" or "19/2".
+   *
+   * @param {unknown} value
+   * @param {string} field Its name, for the message.
+   * @returns {Rational}
+   */
+  static parse(value, field) {
+    if (Number.isSafeInteger(value)) return new Rational(BigInt(/** @type {number} */ (value)));
+    if (typeof value === "string" && value.length <= MOST_CHARACTERS && TEXT.test(value)) {
+      const [whole, below] = value.split("/");
+      if (below === undefined) {
+        const [integer, decimals = ""] = whole.split(".");
+        return new Rational(BigInt((integer + decimals).replace("+", "")), 10n ** BigInt(decimals.length));
+      }
+      if (BigInt(below) !== 0n) return new Rational(BigInt(whole.replace("+", "")), BigInt(below));
+    }
+    throw new ParameterError(
+      `${field}: expected an exact number written as text such as "19", "0.9" or "19/2"`,
+      field,
+    );
+  }
+
+  /** @param {Rational} other */
+  plus(other) {
+    const sum = this.numerator * other.denominator + other.numerator * this.denominator;
+    return new Rational(sum, this.denominator * other.denominator);
+  }
+
+  /** @param {Rational} other */
+  minus(other) {
+    return this.plus(new Rational(-other.numerator, other.denominator));
+  }
+
+  /** @param {Rational} other */
+  times(other) {
+    return new Rational(
+      this.numerator * other.numerator,
+      this.denominator * other.denominator,
+    );
+  }
+
+  /** @param {Rational} other Not 0. */
+  over(other) {
+    return this.times(new Rational(other.denominator, other.numerator));
+  }
+
+  /**
+   * Negative, 0 or positive as this is less, equal or greater.
+   *
+   * @param {Rational} other
+   */
+  compare(other) {
+    return this.minus(other).sign();
+  }
+
+  /** -1, 0 or 1. */
+  sign() {
+    return this.numerator === 0n ? 0 : this.numerator < 0n ? -1 : 1;
+  }
+
+  /** The nearest floating-point number, for showing it. */
+  toNumber() {
+    // Digits first: both integers may be beyond what a number holds.
+    const scale = 10n ** 17n;
+    const whole = this.numerator / this.denominator;
+    const rest = ((this.numerator % this.denominator) * scale) / this.denominator;
+    return Number(whole) + Number(rest) / Number(scale);
+  }
+
+  /** Lowest terms, "19" or "9/10". */
+  toString() {
+    return this.denominator === 1n ? `${this.numerator}` : `${this.numerator}/${this.denominator}`;
+  }
+}
+
+export const ZERO = new Rational(0n);
+export const ONE = new Rational(1n);
+
+/**
+ * Greatest common divisor.
+ *
+ * @param {bigint} a
+ * @param {bigint} b
+ * @returns {bigint} Above 0, or 1 where both are 0.
+ */
+export function gcd(a, b) {
+  while (b !== 0n) [a, b] = [b, a % b];
+  return a === 0n ? 1n : a < 0n ? -a : a;
+}
+
+/**
+ * Least common multiple of positive integers.
+ *
+ * @param {bigint[]} values
+ */
+export function lcm(values) {
+  return values.reduce((a, b) => (a / gcd(a, b)) * b, 1n);
+}

@@ -1,0 +1,41 @@
+/** Exact random choices: uniform integers from random bytes, without bias. */
+
+/**
+ * Fills an array with random bytes, as `crypto.getRandomValues` does.
+ *
+ * @callback RandomBytes
+ * @param {Uint8Array} bytes
+ * @returns {unknown}
+ */
+
+/**
+ * Uniform integer from 0 to k − 1.
+ *
+ * @callback RandomBelow
+ * @param {bigint} k Above 0.
+ * @returns {bigint}
+ */
+
+/**
+ * Draw integers from a source of random bytes, the browser's own by default.
+ *
+ * For a bound of b bits it takes the b leading bits of ⌈b/8⌉ bytes, and draws again while the number
+ * is not below the bound.
+ *
+ * @param {RandomBytes} [fill]
+ * @returns {RandomBelow}
+ */
+export function randomBelow(fill = (bytes) => crypto.getRandomValues(bytes)) {
+  return (k) => {
+    const bits = k.toString(2).length;
+    const bytes = new Uint8Array(Math.ceil(bits / 8));
+    const spare = BigInt(8 * bytes.length - bits);
+    for (;;) {
+      fill(bytes);
+      let number = 0n;
+      for (const byte of bytes) number = (number << 8n) | BigInt(byte);
+      number >>= spare;
+      if (number < k) return number;
+    }
+  };
+}

@@ -1,0 +1,103 @@
+/** Attributes, schemas, and records as category codes. */
+
+import { RecordError, SurveyError } from "./errors.js";
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help"]);
+
+/**
+ * One categorical question.
+ *
+ * @typedef {object} Attribute
+ * @property {string} name
+ * @property {string[]} categories The possible answers; an answer's code is its position.
+ * @property {string[]} [items] The categories that count in itemsets.
+ * @property {boolean} [sensitive]
+ * @property {string} [label]
+ * @property {string} [help]
+ */
+
+/** The attributes of a record, in order. */
+export class Schema {
+  /** @param {unknown} attributes As a published survey has them. */
+  constructor(attributes) {
+    if (!Array.isArray(attributes) || attributes.length === 0) {
+      throw new SurveyError("attributes: expected one attribute or more", "attributes");
+    }
+    /** @type {readonly Attribute[]} */
+    this.attributes = attributes.map(readAttribute);
+    this.names = this.attributes.map((attribute) => attribute.name);
+    this.shape = this.attributes.map((attribute) => BigInt(attribute.categories.length));
+    if (new Set(this.names).size < this.names.length) {
+      throw new SurveyError("attributes: expected different names", "attributes");
+    }
+    /** Number of different records. */
+    this.size = this.shape.reduce((product, size) => product * size, 1n);
+  }
+
+  /**
+   * Codes of a record.
+   *
+   * @param {Readonly<Record<string, string>>} record One answer for each attribute.
+   * @returns {number[]}
+   * @throws {RecordError} That names the attribute and never the answer.
+   */
+  encode(record) {
+    const known = new Set(this.names);
+    const unknown = Object.keys(record).filter((key) => !known.has(key)).length;
+    if (unknown > 0) {
+      // An unknown key may be an answer in the wrong place.
+      throw new RecordError(`record: ${unknown} unknown attribute(s); expected only: ${this.names.join(", ")}`);
+    }
+    return this.attributes.map(({ name, categories }) => {
+      if (!Object.hasOwn(record, name)) throw new RecordError(`'${name}': missing`, name);
+      const code = categories.indexOf(record[name]);
+      if (code < 0) {
+        throw new RecordError(`'${name}': expected one of: ${categories.join(", ")}`, name);
+      }
+      return code;
+    });
+  }
+
+  /**
+   * A record of codes in words.
+   *
+   * @param {readonly number[]} codes
+   * @returns {Record<string, string>}
+   */
+  decode(codes) {
+    return Object.fromEntries(
+      this.attributes.map(({ name, categories }, j) => [name, categories[codes[j]]]),
+    );
+  }
+}
+
+/**
+ * @param {unknown} written
+ * @returns {Attribute}
+ */
+function readAttribute(written) {
+  const attribute = /** @type {Partial<Attribute> | null} */ (written);
+  if (typeof attribute !== "object" || attribute === null) {
+    throw new SurveyError("attributes: expected objects", "attributes");
+  }
+  for (const member of Object.keys(attribute)) {
+    if (!MEMBERS.has(member)) throw new SurveyError(`attributes: unknown member '${member}'`, member);
+  }
+  const { name, categories } = attribute;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
+  }
+  if (!isTexts(categories) || categories.length < 2 || new Set(categories).size < categories.length) {
+    throw new SurveyError(`'${name}': expected two or more different categories`, name);
+  }
+  return Object.freeze({ ...attribute, name, categories });
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is string[]}
+ */
+function isTexts(value) {
+  return Array.isArray(value) && value.every((text) => typeof text === "string" && text !== "");
+}

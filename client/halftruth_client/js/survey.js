@@ -1,0 +1,72 @@
+/** Surveys as collectors publish them, named by their digest. */
+
+import { SurveyError } from "./errors.js";
+import { readMechanism } from "./mechanisms/index.js";
+import { randomBelow } from "./sampling.js";
+import { Schema } from "./schema.js";
+
+const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
+const MEMBERS = new Set(["id", "title", "description", "attributes", "mechanism"]);
+
+/** A questionnaire with its mechanism. */
+export class Survey {
+  /** @param {unknown} written As JSON has it. */
+  constructor(written) {
+    const members = /** @type {Record<string, unknown>} */ (written);
+    if (typeof written !== "object" || written === null || Array.isArray(written)) {
+      throw new SurveyError("survey: expected an object", "survey");
+    }
+    for (const member of Object.keys(members)) {
+      if (!MEMBERS.has(member)) throw new SurveyError(`survey: unknown member '${member}'`, member);
+    }
+    const { id, title, description = "" } = members;
+    if (typeof id !== "string" || !ID.test(id)) {
+      throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
+    }
+    if (typeof title !== "string" || typeof description !== "string") {
+      throw new SurveyError("title: expected text", "title");
+    }
+    this.id = id;
+    this.title = title;
+    this.description = description;
+    this.schema = new Schema(members.attributes);
+    this.mechanism = readMechanism(members.mechanism, this.schema);
+    this.canonical = canonicalJson(written);
+  }
+
+  /**
+   * SHA-256 of the canonical JSON, in hexadecimal.
+   *
+   * @returns {Promise<string>}
+   */
+  async digest() {
+    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.canonical));
+    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  /**
+   * Perturb one record, exactly; nothing of the record is kept.
+   *
+   * @param {Readonly<Record<string, string>>} record
+   * @param {import("./sampling.js").RandomBelow} [below] For tests; the browser's randomness by default.
+   * @returns {number[]} Values of the report.
+   */
+  perturb(record, below = randomBelow()) {
+    return this.mechanism.perturb(this.schema.encode(record), below);
+  }
+}
+
+/**
+ * JSON without blanks and with sorted keys.
+ *
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function canonicalJson(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(",")}}`;
+}
