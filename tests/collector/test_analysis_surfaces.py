@@ -553,7 +553,7 @@ def test_warnings_of_a_classifier_are_printed_one_a_line(get, halftruth):
 
 
 def test_statements_of_whole_record_mechanisms_are_printed(halftruth):
-    reason = "nothing: the mechanism changes whole records at once"
+    reason = "nothing can be concluded: the mechanism changes whole records at once"
     printed = halftruth("randomized", "whole", "--attributes", "smoker,coughs")[1]
     assert printed.count(reason) == 20
     words = ("partial-correlation", "whole", "--attributes", "smoker,coughs", "--given", "age")

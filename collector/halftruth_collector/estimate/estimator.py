@@ -44,6 +44,7 @@ from .measures import MEASURE_NAMES, estimate_measures
 from .partial import partial_correlation
 from .randomized import randomized_measures, randomized_partial_correlation
 from .rules import Reconstruction, RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
+from .simultaneous import check_candidates
 from .table import Table
 
 #: Cells of all margins together up to which they are reconstructed at once.
@@ -120,8 +121,8 @@ class Estimator:
             What must reach the threshold. Selecting by the lower bound suppresses false
             positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all
             lower bounds hold together with this confidence, and so do all upper bounds; "holm"
-            selects at least as many itemsets. Both err in any of the itemsets that they call
-            frequent with a chance of at most 1 − confidence, and the same for infrequent ones.
+            selects at least as many itemsets. The chance that any of the itemsets that they give
+            is not frequent is at most 1 − confidence.
         target : {"population", "respondents"}
             Whether the respondents are a sample of those spoken of, or all of them.
         estimate : {"moment", "projected", "likelihood"}
@@ -149,6 +150,8 @@ class Estimator:
         """
         criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
         schema, reports = self.survey.schema, self.counts.reports
+        if select in ("bonferroni", "holm"):
+            check_candidates(schema, criteria.longest(schema))
         if self._is_small:
             examined = examine_margins(schema, self._whole, reports, criteria)
         else:

@@ -318,7 +318,9 @@ def examine_levels(schema: Schema, moments: Moments, reports: int, criteria: Cri
         for positions, candidates in level.items():
             support, second_moment = moments(positions)
             error = bounds.standard_error(support, second_moment)
-            possible[positions] = candidates & ~bounds.rules_out(support, error)
+            left = candidates & ~bounds.rules_out(support, error)
+            if left.any():
+                possible[positions] = left
             cells = np.nonzero(candidates)
             itemsets += len(cells[0])
             if itemsets > MAX_ITEMSETS:
@@ -359,7 +361,9 @@ def select_itemsets(
         lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile)
     else:
         lower, upper = examined.support - quantile * error, examined.support + quantile * error
-    frequent, infrequent = lower >= min_support, upper < min_support
+    # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
+    frequent = (lower >= min_support) & ~(lower > upper)
+    infrequent = (upper < min_support) & ~(lower > upper)
     if criteria.select == "holm":
         frequent, infrequent = holm_decisions(
             examined.codes, examined.support, error, min_support, doubt, candidates

@@ -62,11 +62,11 @@ def _marks(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     The sum of its marks is an itemset's key. Sums modulo 2⁶⁴ of different itemsets are equal so
     rarely that the first numbers do; that they differ is made sure of.
     """
-    attributes, categories = codes.shape[1], int(codes.max(initial=0)) + 1
+    sizes = codes.max(axis=0, initial=0) + 1
+    first = np.cumsum(sizes) - sizes
     for seed in range(64):
-        rng = np.random.default_rng(seed)
-        by_item = rng.integers(0, 2**64, (attributes, categories), dtype=np.uint64, endpoint=False)
-        marks = np.where(codes < 0, np.uint64(0), by_item[np.arange(attributes), codes])
+        by_item = np.random.default_rng(seed).integers(0, 2**64, sizes.sum(), dtype=np.uint64)
+        marks = np.where(codes < 0, np.uint64(0), by_item[first + np.maximum(codes, 0)])
         keys = marks.sum(axis=1, dtype=np.uint64)
         if len(np.unique(keys)) == len(keys):
             return marks

@@ -24,6 +24,9 @@ TOLERANCE = 1e-9
 #: Newton steps at most; the bound tells how near they came.
 MAX_STEPS = 200
 
+#: Cells times products with A or Aᵀ after which the search ends; half a minute for large tables.
+_MOST_WORK = 2**30
+
 #: Most conjugate gradients in one step.
 _MAX_GRADIENTS = 200
 
@@ -145,15 +148,17 @@ def _ascend(channel: Channel, observed: Array, tolerance: float, max_steps: int)
     table /= table.sum()
     image = channel.forward(table)
     path = [float(np.vdot(observed, np.log(image)))]
+    work = 0
     while True:
         ratio = observed / image
         gradient = channel.adjoint(ratio) - 1
-        bound = float(gradient.max())
-        if bound <= tolerance or len(path) > max_steps:
+        bound = max(float(gradient.max()), 0.0)
+        if bound <= tolerance or len(path) > max_steps or work > _MOST_WORK:
             break
         # The last step need not be more exact than the tolerance asks.
         accuracy = max(min(0.1, bound**0.5), 0.1 * tolerance / bound)
-        direction = _newton_direction(channel, ratio / image, table, gradient, accuracy)
+        direction, products = _newton_direction(channel, ratio / image, table, gradient, accuracy)
+        work += products * table.size
         step = _line_search(channel, observed, table, image, gradient, direction)
         if step is None:
             break
@@ -164,11 +169,12 @@ def _ascend(channel: Channel, observed: Array, tolerance: float, max_steps: int)
 
 def _newton_direction(
     channel: Channel, curvature: Array, table: Array, gradient: Array, accuracy: float
-) -> Array:
+) -> tuple[Array, int]:
     """Solve (AᵀDA + Θ) Δ = g − 1 by conjugate gradients, Θ = diag(damped |1 − g|/π).
 
     Stops when the residual, in the norm of the inverse preconditioner, is `accuracy` times that of
-    the right side. From 0 on, every iterate is an ascent direction.
+    the right side. From 0 on, every iterate is an ascent direction. Returns Δ, and how many
+    products with A or Aᵀ it took.
     """
     theta = _DAMPING * np.abs(gradient) / table
     # The diagonal of the matrix.
@@ -179,7 +185,9 @@ def _newton_direction(
     direction = scaled
     norm = float(np.vdot(residual, scaled))
     enough = accuracy**2 * norm
-    for _ in range(_MAX_GRADIENTS):
+    products = 0
+    while products < 2 * _MAX_GRADIENTS:
+        products += 2
         product = channel.adjoint(curvature * channel.forward(direction))
         product += theta * direction
         length = norm / float(np.vdot(direction, product))
@@ -190,7 +198,7 @@ def _newton_direction(
         if norm <= enough:
             break
         direction = scaled + (norm / before) * direction
-    return solution
+    return solution, products
 
 
 def _line_search(

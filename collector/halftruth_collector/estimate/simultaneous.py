@@ -21,27 +21,24 @@ Mask = NDArray[np.bool_]
 
 
 def count_candidates(schema: Schema, longest: int) -> int:
-    """Number of itemsets of up to so many items, before any is ruled out.
-
-    Raises
-    ------
-    DomainTooLarge
-        If they are too many to share a doubt.
-    """
+    """Number of itemsets of up to so many items, before any is ruled out."""
     # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
     by_length = [1] + [0] * longest
     for attribute in schema.attributes:
         items = int(attribute.item_mask.sum())
         for length in range(longest, 0, -1):
             by_length[length] += items * by_length[length - 1]
-    candidates = sum(by_length[1:])
-    if candidates > _MOST_CANDIDATES:
+    return sum(by_length[1:])
+
+
+def check_candidates(schema: Schema, longest: int) -> None:
+    """Raise DomainTooLarge if the itemsets are too many to share a doubt."""
+    if count_candidates(schema, longest) > _MOST_CANDIDATES:
         raise DomainTooLarge(
             f"max_length: too many itemsets of up to {longest} items to decide on all at once;"
             " expected a lower max_length",
             field="max_length",
         )
-    return candidates
 
 
 def one_sided_quantile(doubt: float, candidates: int) -> float:
@@ -49,7 +46,8 @@ def one_sided_quantile(doubt: float, candidates: int) -> float:
 
     Bonferroni's, so whatever their dependence: each has the doubt over their number.
     """
-    return -float(ndtri(doubt / candidates))
+    # A chance above one half would put lower bounds above the estimates.
+    return -float(ndtri(min(doubt / max(candidates, 1), 0.5)))
 
 
 def bonferroni_bounds(
@@ -108,6 +106,9 @@ def holm_decisions(
     lattice = Lattice(codes)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (support - min_support) / standard_error
+    # A support that is known exactly is decided, whatever the doubt.
+    exact = np.where(support >= min_support, np.inf, -np.inf)
+    score = np.where(standard_error == 0, exact, score)
     frequent = lattice.down(_step_down(score, doubt, candidates), np.logical_or.at)
     infrequent = lattice.up(_step_down(-score, doubt, candidates), np.logical_or.at)
     # Reports can only prove both of one itemset where one of the two proofs is wrong.
@@ -117,7 +118,7 @@ def holm_decisions(
 
 def _step_down(score: Array, doubt: float, candidates: int) -> Mask:
     """Where a standard normal score is too large, one after the other from the largest on."""
-    known = np.where(np.isfinite(score), score, -np.inf)
+    known = np.where(np.isnan(score), -np.inf, score)
     order = np.argsort(-known, kind="stable")
     left = candidates - np.arange(len(order), dtype=np.float64)
     passed = known[order] >= -ndtri(doubt / left)
