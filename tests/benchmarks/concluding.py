@@ -17,7 +17,7 @@ from measure import Comparison, by_turns
 from mining import MIN_SUPPORT, perturbed
 from mlxtend.frequent_patterns import apriori, association_rules
 
-MIN_CONFIDENCE = 0.5
+MIN_CONFIDENCE = 0.3
 RULES = 1_000
 #: Moment solves that are timed as one run: a single one is too short.
 SOLVES = 20
@@ -47,7 +47,7 @@ def find(survey: Survey, counts: Counts, select: str) -> Rules:
 
 
 def rules(notes: list[str]) -> Iterator[Comparison]:
-    """A thousand rules at 2 % support and 50 % confidence; notes how many there were."""
+    """A thousand rules at 2 % support and 30 % confidence; notes how many there were."""
     frequent = apriori(records_as_frame(), min_support=MIN_SUPPORT, use_colnames=True)
     theirs = partial(association_rules, frequent, metric="confidence", min_threshold=MIN_CONFIDENCE)
     for mechanism in (GammaDiagonal(19), RandomizedResponse.for_amplification(SCHEMA, 19)):

@@ -89,7 +89,17 @@ def check_channel(channel, matrix, shape):
     ]:
         assert result.shape == shape
         np.testing.assert_allclose(result.ravel(), expected, rtol=precision, atol=precision)
-    np.testing.assert_allclose(channel.merged().dense(), matrix, rtol=0, atol=1e-12)
+    merged = channel.merged()
+    np.testing.assert_allclose(merged.dense(), matrix, rtol=0, atol=1e-12)
+    single = generator().uniform(size=n)
+    for apply, expected in [
+        (merged.forward, matrix @ single),
+        (merged.adjoint, single @ matrix),
+        (merged.adjoint_squared, single @ matrix**2),
+    ]:
+        found = apply(single.reshape(merged.input_shape))
+        assert found.shape == merged.input_shape
+        np.testing.assert_allclose(found.ravel(), expected, rtol=precision, atol=precision)
     check_margins(channel, inverse, shape)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import Channel, UniformMixture
+from scipy.linalg.blas import daxpy
 from scipy.special import xlogy
 
 from .bounds import Array
@@ -176,29 +177,32 @@ def _newton_direction(
     the right side. From 0 on, every iterate is an ascent direction. Returns Δ, and how many
     products with A or Aᵀ it took.
     """
-    theta = _DAMPING * np.abs(gradient) / table
+    shape = table.shape
+    theta = (_DAMPING * np.abs(gradient) / table).ravel()
     # The diagonal of the matrix.
-    preconditioner = 1 / (channel.adjoint_squared(curvature) + theta)
-    solution = np.zeros_like(gradient)
-    residual = gradient.copy()
+    preconditioner = 1 / (channel.adjoint_squared(curvature).ravel() + theta)
+    solution = np.zeros(table.size)
+    residual = gradient.flatten()
     scaled = preconditioner * residual
     direction = scaled
-    norm = float(np.vdot(residual, scaled))
+    norm = residual @ scaled
     enough = accuracy**2 * norm
     products = 0
     while products < 2 * _MAX_GRADIENTS:
         products += 2
-        product = channel.adjoint(curvature * channel.forward(direction))
+        image = channel.forward(direction.reshape(shape))
+        product = channel.adjoint(curvature * image).ravel()
         product += theta * direction
-        length = norm / float(np.vdot(direction, product))
-        solution += length * direction
-        residual -= length * product
+        length = norm / (direction @ product)
+        # In place, without a product in between: these take as long as the channel.
+        daxpy(direction, solution, a=length)
+        daxpy(product, residual, a=-length)
         scaled = preconditioner * residual
-        before, norm = norm, float(np.vdot(residual, scaled))
+        before, norm = norm, residual @ scaled
         if norm <= enough:
             break
         direction = scaled + (norm / before) * direction
-    return solution, products
+    return solution.reshape(shape), products
 
 
 def _line_search(

@@ -71,6 +71,8 @@ class Kronecker(Channel):
                 factors[-1] = Dense(together, (len(together),))
             else:
                 factors.append(factor)
+        if all(factor.input_shape[0] <= _MERGED for factor in factors):
+            return _SmallFactors(factors)
         return Kronecker(factors)
 
     def weight_moments(self) -> WeightMoments:
@@ -91,6 +93,35 @@ class Kronecker(Channel):
             for part in parts
         ]
         return WeightMoments(own, np.max(others, axis=0), total)
+
+
+class _SmallFactors(Kronecker):
+    """The same with matrices at hand, for products of single tables by the thousand."""
+
+    def __init__(self, factors: Sequence[Channel]) -> None:
+        super().__init__(factors)
+        matrices = [factor.dense() for factor in factors]
+        self._transposed = [np.ascontiguousarray(matrix.T) for matrix in matrices]
+        self._matrices = matrices
+        self._squares = [matrix**2 for matrix in matrices]
+
+    def forward(self, x: ArrayLike) -> Array:
+        return self._multiply(self._transposed, x)
+
+    def adjoint(self, y: ArrayLike) -> Array:
+        return self._multiply(self._matrices, y)
+
+    def adjoint_squared(self, y: ArrayLike) -> Array:
+        return self._multiply(self._squares, y)
+
+    def _multiply(self, matrices: Sequence[Array], x: ArrayLike) -> Array:
+        """Each product brings the first axis to the end, until all are in their places."""
+        table = as_table(x, self.input_shape)
+        if table.ndim > len(matrices):
+            return along_axes([matrix.__rmatmul__ for matrix in matrices], x, self.input_shape)
+        for matrix in matrices:
+            table = table.reshape(len(matrix), -1).T @ matrix
+        return table.reshape(self.input_shape)
 
 
 class _KroneckerMargins(Margins):

@@ -296,7 +296,7 @@ def test_bad_questions_get_one_clear_line():
         (["a0", "x"], {}, SchemaError, "unknown attribute 'x'"),
         (["a0", "a0"], {}, SchemaError, "is named twice"),
         (["a0", "a1"], {"present": {"a1": "x"}}, ParameterError, "'a1' has no category 'x'"),
-        (["a0", "a1"], {"present": {"x": "c0"}}, ParameterError, "none of the attributes; expected some of: a0, a1"),
+        (["a0", "a1"], {"present": {"x": "c0"}}, ParameterError, "none of the attributes"),
         (["a0", "a1"], {"confidence": 1.0}, ParameterError, "confidence: expected"),
         (["a0", "a1"], {"target": "all"}, ParameterError, "target: expected"),
     ):
