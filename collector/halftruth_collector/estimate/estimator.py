@@ -257,6 +257,20 @@ class Estimator:
             If the estimated support of X is not above 0, so that no confidence is defined.
         DomainTooLarge
             If the table of these attributes is too large.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> rule = Estimator(survey, counts).rule(
+        ...     {"smoker": "yes"}, {"coughs": "yes"}, measures=["conviction"]
+        ... )
+        >>> round(rule.confidence, 2), rule.confidence_fieller.kind
+        (0.77, 'interval')
         """
         check_confidence(confidence)
         check_target(target)
@@ -367,6 +381,16 @@ class Estimator:
             If there are not two attributes, nothing is given, or nothing says what presence is.
         DomainTooLarge
             If the table is too large for its covariance.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
+        >>> survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys("abc", "0.9")))
+        >>> cells = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [400, 150, 150, 150, 150])
+        >>> Estimator(survey, counts).partial_correlation(["a", "b"], ["c"]).name
+        'partial_correlation'
         """
         table = self._conditional_table(attributes, given)
         return partial_correlation(self.survey.schema, table, present or {}, confidence, target)
@@ -414,6 +438,18 @@ class Estimator:
         ------
         SchemaError, ParameterError, DomainTooLarge
             As :meth:`measures`.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> [phi] = Estimator(survey, counts).randomized(["smoker", "coughs"], measures=["phi"])
+        >>> round(phi.estimate.value, 3), phi.never_grows, phi.statement
+        (0.471, True, 'its size is at least as large for the answers')
         """
         return randomized_measures(
             self.survey, self.table(attributes), present or {}, measures, confidence
@@ -573,6 +609,17 @@ class Estimator:
             If the method is unknown.
         DomainTooLarge
             If the table, or for the last two the whole table, has too many cells.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+        >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
+        >>> survey = Survey("health", "Health", schema, GammaDiagonal("3"))
+        >>> estimator = Estimator(survey, Counts.from_cells(schema, [[0], [1]], [80, 20]))
+        >>> estimator.support(["smoker"]).round(2).tolist()
+        [1.1, -0.1]
+        >>> estimator.support(["smoker"], "likelihood").round(2).tolist()
+        [1.0, 0.0]
         """
         check_method(estimate)
         table = self.table(attributes)
