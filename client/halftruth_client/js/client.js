@@ -81,9 +81,33 @@ export class Client {
    * @returns {Promise<Submission>}
    */
   async submit(survey, record) {
+    return this.deliver(survey, this.draw(survey, record));
+  }
+
+  /**
+   * Values of the report of a record: those that this browser gave before, or a first draw.
+   *
+   * To show what will be sent before it is; nothing is stored or sent.
+   *
+   * @param {Survey} survey
+   * @param {Readonly<Record<string, string>>} record
+   * @returns {number[]}
+   */
+  draw(survey, record) {
+    return this.memory.get(survey.id)?.values ?? survey.perturb(record);
+  }
+
+  /**
+   * Send a report, or the one that this browser gave before.
+   *
+   * @param {Survey} survey
+   * @param {readonly number[]} values As `draw` gave them.
+   * @returns {Promise<Submission>}
+   */
+  async deliver(survey, values) {
     holdAgainst(survey, this.floor, this.unprotected);
     const digest = await survey.digest();
-    await alone(this.memory.prefix + survey.id, () => this.remember(survey, digest, record));
+    await alone(this.memory.prefix + survey.id, () => this.remember(survey, digest, values));
     try {
       return await this.send(survey.id);
     } catch (error) {
@@ -119,13 +143,13 @@ export class Client {
   }
 
   /**
-   * The one report of this survey: what was remembered, or a first draw.
+   * Remember the one report of this survey, unless there is one already.
    *
    * @param {Survey} survey
    * @param {string} digest
-   * @param {Readonly<Record<string, string>>} record
+   * @param {readonly number[]} values
    */
-  remember(survey, digest, record) {
+  remember(survey, digest, values) {
     const before = this.memory.get(survey.id);
     if (before !== null && before.digest !== digest) {
       throw new AnsweredBefore(
@@ -135,9 +159,7 @@ export class Client {
       );
     }
     if (before !== null) return;
-    // The answers go no further than this line.
-    const values = survey.perturb(record);
-    this.memory.set(survey.id, { digest, id: crypto.randomUUID(), values, sent: false });
+    this.memory.set(survey.id, { digest, id: crypto.randomUUID(), values: [...values], sent: false });
   }
 
   /**
