@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from halftruth_shared import ParameterError
+from halftruth_shared.rational import parse_rational
 
 DEFAULT_DATABASE = "sqlite:///halftruth.db"
 
@@ -21,22 +22,32 @@ class Config:
         Largest request body in bytes.
     max_batch : int
         Most reports in one request.
+    max_gamma : str
+        Largest amplification that the collector's own forms ask with.
     """
 
     database: str = DEFAULT_DATABASE
     max_body: int = 8_000_000
     max_batch: int = 10_000
+    max_gamma: str = "19"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Config":
-        """Read ``HALFTRUTH_DATABASE``, ``HALFTRUTH_MAX_BODY`` and ``HALFTRUTH_MAX_BATCH``.
+        """Read ``HALFTRUTH_DATABASE``, ``_MAX_BODY``, ``_MAX_BATCH`` and ``_MAX_GAMMA``.
 
         Raises
         ------
         ParameterError
             If a number is not one.
         """
+        max_gamma = environment.get("HALFTRUTH_MAX_GAMMA", cls.max_gamma)
+        if parse_rational(max_gamma, "HALFTRUTH_MAX_GAMMA") <= 1:
+            raise ParameterError(
+                "HALFTRUTH_MAX_GAMMA: expected an amplification above 1",
+                field="HALFTRUTH_MAX_GAMMA",
+            )
         return cls(
+            max_gamma=max_gamma,
             database=environment.get("HALFTRUTH_DATABASE", cls.database),
             max_body=_positive(environment, "HALFTRUTH_MAX_BODY", cls.max_body),
             max_batch=_positive(environment, "HALFTRUTH_MAX_BATCH", cls.max_batch),

@@ -36,6 +36,8 @@ class Attribute:
         Whether the answer must be perturbed.
     label, help : str
         What a form shows; the label is the name by default.
+    page : str
+        Title of the page of a form that asks this, together with its neighbours of the same title.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class Attribute:
     sensitive: bool = True
     label: str = ""
     help: str = ""
+    page: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -77,7 +80,7 @@ class Attribute:
             raise SchemaError(
                 f"attribute '{self.name}': sensitive: expected true or false", field="sensitive"
             )
-        for what in ("label", "help"):
+        for what in ("label", "help", "page"):
             if not is_text(getattr(self, what), _MAX_HELP):
                 raise SchemaError(
                     f"attribute '{self.name}': {what}: expected text of at most {_MAX_HELP}"

@@ -33,6 +33,7 @@ class AttributeDocument(
     sensitive: bool = True
     label: str = ""
     help: str = ""
+    page: str = ""
 
 
 class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -136,6 +137,7 @@ class Survey:
                     sensitive=attribute.sensitive,
                     label=attribute.label,
                     help=attribute.help,
+                    page=attribute.page,
                 )
                 for attribute in document.attributes
             )
@@ -159,6 +161,7 @@ class Survey:
                     sensitive=attribute.sensitive,
                     label=attribute.label,
                     help=attribute.help,
+                    page=attribute.page,
                 )
                 for attribute in self.schema.attributes
             ],

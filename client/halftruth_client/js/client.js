@@ -126,6 +126,15 @@ export class Client {
   }
 
   /**
+   * Whether a report of this survey was not acknowledged yet.
+   *
+   * @param {string} survey Its id.
+   */
+  isWaiting(survey) {
+    return this.memory.get(survey)?.sent === false;
+  }
+
+  /**
    * Send the reports that were kept while the collector was away.
    *
    * @returns {Promise<Submission[]>}

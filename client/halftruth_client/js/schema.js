@@ -3,7 +3,7 @@
 import { RecordError, SurveyError } from "./errors.js";
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
-const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help"]);
+const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help", "page"]);
 
 /**
  * One categorical question.
@@ -15,6 +15,7 @@ const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "h
  * @property {boolean} [sensitive]
  * @property {string} [label]
  * @property {string} [help]
+ * @property {string} [page] Title of the page that it is asked on, beside its neighbours of that title.
  */
 
 /** The attributes of a record, in order. */

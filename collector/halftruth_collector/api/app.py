@@ -2,6 +2,7 @@
 
 from flask import Flask
 
+from .. import pages
 from ..config import Config
 from ..store import Store
 from . import analysts, operations, operators, planning, problems, respondents
@@ -33,6 +34,7 @@ def create_app(config: Config | None = None) -> Flask:
         analysts.blueprint,
         operators.blueprint,
         planning.blueprint,
+        pages.blueprint,
         operations.blueprint,
     ):
         app.register_blueprint(blueprint)

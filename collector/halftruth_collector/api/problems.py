@@ -70,8 +70,13 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, _unforeseen)
 
 
+def status_of(error: HalftruthError) -> int:
+    """HTTP status of an error."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
 def _ours(error: HalftruthError) -> Response:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    status = status_of(error)
     response = _respond(
         status,
         _slug(type(error).__name__),

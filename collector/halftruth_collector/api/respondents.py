@@ -1,7 +1,7 @@
 """What anyone may ask: the surveys, and to count reports."""
 
 import msgspec
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from halftruth_shared.messages import PublishedSurvey, SurveyList, SurveySummary
 
 from . import parameters
@@ -41,6 +41,17 @@ def get_survey(survey_id: str) -> Response:
             status=stored.status,
         )
     )
+
+
+@blueprint.after_request
+def from_other_pages(response: Response) -> Response:
+    """Let forms on pages of other origins fetch a survey and send a report, and nothing else."""
+    if request.endpoint in ("respondents.get_survey", "respondents.add_reports"):
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Access-Control-Allow-Methods"] = "GET, POST"
+        response.headers["Access-Control-Allow-Headers"] = "Content-Type"
+        response.headers["Access-Control-Max-Age"] = "86400"
+    return response
 
 
 @blueprint.post("/<survey_id>/reports")

@@ -1,0 +1,71 @@
+/** An existing HTML form whose answers are perturbed before anything is sent. */
+
+import { Client } from "../client.js";
+import { ParameterError } from "../errors.js";
+
+/**
+ * Send what people enter into a form as a report of a survey, and never as it is.
+ *
+ * The form has one control for each attribute, of the attribute's name, with the categories as values. It
+ * must have `method="dialog"` and no `action`, so that a browser without this script sends nothing.
+ *
+ * @param {HTMLFormElement} form
+ * @param {object} options
+ * @param {string} options.survey Its id.
+ * @param {string} options.collector Address of the collector.
+ * @param {string | number} options.maxGamma Largest amplification to accept.
+ * @param {readonly string[]} [options.unprotected] Attributes that may be sent as they are.
+ * @returns {Promise<import("../survey.js").Survey>} The survey; the form dispatches `submitted` and
+ *   `refused` as `<halftruth-form>` does.
+ */
+export async function attach(form, { survey: id, collector, maxGamma, unprotected }) {
+  const posts = form.getAttribute("method")?.toLowerCase() !== "dialog" || form.hasAttribute("action");
+  const away = [...form.elements].some((e) => e.hasAttribute("formaction") || e.hasAttribute("formmethod"));
+  if (posts || away) {
+    throw new ParameterError(
+      'form: expected method="dialog" and no action, so that nothing is sent as it is',
+      "form",
+    );
+  }
+  form.setAttribute("autocomplete", "off");
+  /** @type {Promise<import("../survey.js").Survey> | undefined} */
+  let fetched;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const survey = await fetched;
+      if (survey === undefined) return;
+      const submission = await client.submit(survey, entries(form, survey.schema.names));
+      tell(form, "submitted", submission);
+    } catch (error) {
+      tell(form, "refused", { message: error instanceof Error ? error.message : String(error) });
+    }
+  });
+  const client = new Client(collector, { maxGamma, unprotected });
+  fetched = client.survey(id);
+  return fetched;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {readonly string[]} names
+ */
+function entries(form, names) {
+  const data = new FormData(form);
+  /** @type {Record<string, string>} */
+  const record = {};
+  for (const name of names) {
+    const value = data.get(name);
+    if (typeof value === "string") record[name] = value;
+  }
+  return record;
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @param {unknown} detail
+ */
+function tell(form, name, detail) {
+  form.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+}

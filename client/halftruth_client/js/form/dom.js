@@ -1,0 +1,24 @@
+/** Building documents from text alone: nothing that a survey says becomes markup. */
+
+/**
+ * @typedef {Node | string | null | undefined} Child
+ */
+
+/**
+ * An element with its attributes and children.
+ *
+ * @param {string} tag
+ * @param {Record<string, string | boolean | ((event: Event) => void)>} [attributes]
+ *   Functions listen to the event of their name; true is an attribute without a value, and false none.
+ * @param {...Child} children
+ * @returns {HTMLElement}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}

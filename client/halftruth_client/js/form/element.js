@@ -1,0 +1,196 @@
+/** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
+
+import { Client } from "../client.js";
+import { AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError } from "../errors.js";
+import { styleSheet } from "./style.js";
+import { labelOf, loading, outcome, problem, questions, review } from "./views.js";
+
+/** Milliseconds between tries while a report waits. */
+const RETRY = 5_000;
+
+const sheet = styleSheet();
+
+/**
+ * Asks the questions of a survey, perturbs the answers here, shows what will be sent, and sends it.
+ *
+ * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`, the
+ * largest amplification to accept; `unprotected`, names of attributes that may be sent as they are, with
+ * blanks between them. Events: `submitted` with `{id, status}` and `refused` with `{message}` as detail;
+ * neither ever holds an answer.
+ */
+export class HalftruthForm extends HTMLElement {
+  constructor() {
+    super();
+    this.root = this.attachShadow({ mode: "open" });
+    this.root.adoptedStyleSheets = [sheet];
+    /** @type {import("./views.js").Answers} */
+    this.answers = new Map();
+    /** @type {Map<string, number[]>} Reports by what was answered: going back draws no new one. */
+    this.drawn = new Map();
+    this.timer = 0;
+  }
+
+  connectedCallback() {
+    void this.start();
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.timer);
+  }
+
+  /** Fetch the survey, and show its first questions or what became of an earlier report. */
+  async start() {
+    this.show(loading());
+    const id = this.getAttribute("survey") ?? "";
+    try {
+      this.client = this.makeClient();
+      await this.client.flush();
+      this.survey = await this.client.survey(id);
+    } catch (error) {
+      this.fail(error, () => void this.start());
+      return;
+    }
+    if (this.client.answered(id)) this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
+    else this.ask(0);
+  }
+
+  makeClient() {
+    const maxGamma = this.getAttribute("max-gamma");
+    if (maxGamma === null) {
+      throw new ParameterError("max-gamma: expected the largest amplification to accept", "max-gamma");
+    }
+    return new Client(this.getAttribute("collector") || location.origin, {
+      maxGamma,
+      unprotected: (this.getAttribute("unprotected") ?? "").split(/\s+/).filter(Boolean),
+      retries: 2,
+    });
+  }
+
+  /** Attributes in the groups that are asked together. */
+  pages() {
+    /** @type {import("../schema.js").Attribute[][]} */
+    const pages = [];
+    let before;
+    for (const attribute of this.survey?.schema.attributes ?? []) {
+      if (pages.length === 0 || (attribute.page ?? "") !== before) pages.push([]);
+      before = attribute.page ?? "";
+      pages[pages.length - 1].push(attribute);
+    }
+    return pages;
+  }
+
+  /**
+   * Ask the questions of a page.
+   *
+   * @param {number} number
+   * @param {ReadonlySet<string>} [missing] Those that were passed over.
+   */
+  ask(number, missing = new Set()) {
+    const pages = this.pages();
+    const asked = pages[number];
+    const title = asked[0].page || "Your answers";
+    const place = pages.length > 1 ? ` (${number + 1} of ${pages.length})` : "";
+    const view = questions({
+      heading: title + place,
+      questions: asked,
+      answers: this.answers,
+      missing,
+      back: number > 0 ? () => this.ask(number - 1) : null,
+      next: () => {
+        const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
+        if (open.length > 0) this.ask(number, new Set(open));
+        else if (number + 1 < pages.length) this.ask(number + 1);
+        else this.review();
+      },
+    });
+    this.show(view);
+    if (missing.size > 0) {
+      const [first] = missing;
+      /** @type {HTMLElement | null} */ (view.querySelector(`[name="${CSS.escape(first)}"]`))?.focus();
+    }
+  }
+
+  /** Show the answers beside the report that was drawn for them. */
+  review() {
+    const { survey, client } = this;
+    if (!survey || !client) return;
+    const { attributes } = survey.schema;
+    const record = Object.fromEntries(this.answers);
+    const key = JSON.stringify(attributes.map(({ name }) => record[name]));
+    const values = this.drawn.get(key) ?? client.draw(survey, record);
+    this.drawn.set(key, values);
+    this.show(
+      review({
+        attributes,
+        answers: this.answers,
+        report: survey.schema.decode(values),
+        gamma: survey.mechanism.amplification(client.unprotected),
+        asTheyAre: attributes.filter((a) => client.unprotected.has(a.name)).map(labelOf),
+        back: () => this.ask(this.pages().length - 1),
+        send: () => void this.send(values),
+      }),
+    );
+  }
+
+  /** @param {readonly number[]} values */
+  async send(values) {
+    const { survey, client } = this;
+    if (!survey || !client) return;
+    for (const button of this.root.querySelectorAll("button")) button.disabled = true;
+    try {
+      const submission = await client.deliver(survey, values);
+      // Nothing of the answers is needed any more.
+      this.answers.clear();
+      this.drawn.clear();
+      this.done(submission.status);
+      this.tell("submitted", submission);
+    } catch (error) {
+      this.fail(error, null);
+    }
+  }
+
+  /** @param {import("../client.js").Submission["status"]} status */
+  done(status) {
+    const { survey, client } = this;
+    if (!survey || !client) return;
+    const again = () => void this.send(client.memory.get(survey.id)?.values ?? []);
+    this.show(outcome(status, status === "accepted" ? null : again));
+    clearInterval(this.timer);
+    if (status !== "waiting") return;
+    this.timer = setInterval(async () => {
+      const [sent] = await client.flush();
+      if (sent !== undefined) this.done(sent.status);
+    }, RETRY);
+  }
+
+  /**
+   * @param {unknown} error
+   * @param {(() => void) | null} retry
+   */
+  fail(error, retry) {
+    if (error instanceof CollectorUnavailable) {
+      this.show(problem("The survey cannot be reached", "Please try again in a while.", retry));
+      return;
+    }
+    const message = error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
+    const heading = error instanceof AnsweredBefore ? "Answered before" : "This survey is not asked";
+    this.show(problem(heading, `Nothing was sent: ${message}.`, null));
+    this.tell("refused", { message });
+  }
+
+  /**
+   * @param {string} name
+   * @param {unknown} detail
+   */
+  tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
+  }
+
+  /** @param {HTMLElement} view */
+  show(view) {
+    const first = this.root.childElementCount === 0 || this.root.querySelector("[role=status]") !== null;
+    this.root.replaceChildren(view);
+    // A first view leaves the reader where they are; each further one is announced by its heading.
+    if (!first) /** @type {HTMLElement | null} */ (view.querySelector("h2"))?.focus();
+  }
+}

@@ -1,0 +1,68 @@
+/** How the form looks. Pages theme it by the custom properties that start with --halftruth. */
+
+const CSS = `
+:host {
+  --accent: var(--halftruth-accent, light-dark(#0b5c8a, #7cc4f0));
+  --on-accent: var(--halftruth-on-accent, light-dark(#ffffff, #0c1a24));
+  --text: var(--halftruth-text, light-dark(#1d2329, #e8ecf0));
+  --muted: var(--halftruth-muted, light-dark(#56616b, #a5b1bc));
+  --surface: var(--halftruth-surface, light-dark(#ffffff, #1a2128));
+  --quiet: var(--halftruth-quiet, light-dark(#f2f5f7, #232c35));
+  --line: var(--halftruth-line, light-dark(#7d8891, #7d8994));
+  --alarm: var(--halftruth-alarm, light-dark(#a3230f, #ff9d8a));
+  --radius: var(--halftruth-radius, 0.5rem);
+  color-scheme: light dark;
+  display: block;
+  color: var(--text);
+  font: var(--halftruth-font, 1rem/1.5 system-ui, sans-serif);
+}
+:host([hidden]) { display: none; }
+* { box-sizing: border-box; }
+h2 { font-size: 1.35em; line-height: 1.25; margin: 0 0 0.5em; }
+h3 { font-size: 1em; margin: 0 0 0.6em; }
+h2:focus { outline: none; }
+p { margin: 0 0 1em; }
+.muted { color: var(--muted); }
+fieldset { border: 0; margin: 0 0 2em; padding: 0; min-inline-size: 0; }
+legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 0; }
+.help { color: var(--muted); margin: 0 0 0.6em; }
+.problem { color: var(--alarm); font-weight: 600; margin: 0 0 0.6em; }
+.option {
+  display: flex; align-items: center; gap: 0.7em; min-block-size: 2.75rem;
+  padding: 0.4em 0.8em; margin: 0 0 0.4em;
+  border: 1px solid var(--line); border-radius: var(--radius); background: var(--surface);
+  cursor: pointer; overflow-wrap: anywhere;
+}
+.option:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.option:has(:focus-visible), select:focus-visible, button:focus-visible {
+  outline: 3px solid var(--accent); outline-offset: 2px;
+}
+input[type="radio"] { accent-color: var(--accent); inline-size: 1.2em; block-size: 1.2em; flex: none; margin: 0; }
+input[type="radio"]:focus-visible { outline: none; }
+select {
+  font: inherit; color: inherit; background: var(--surface); inline-size: 100%;
+  min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);
+}
+.buttons { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-block-start: 1.5em; }
+button {
+  font: inherit; font-weight: 600; min-block-size: 2.75rem; padding: 0.5em 1.3em; cursor: pointer;
+  border: 1px solid var(--accent); border-radius: var(--radius); background: transparent; color: var(--accent);
+}
+button.main { background: var(--accent); color: var(--on-accent); }
+button[disabled] { opacity: 0.6; cursor: progress; }
+.beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); margin: 0 0 1.25em; }
+.card { border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
+.card.sent { border: 2px solid var(--accent); background: var(--quiet); }
+dl { margin: 0; }
+dt { color: var(--muted); font-size: 0.9em; }
+dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; }
+dd:last-child { margin-block-end: 0; }
+@media (prefers-reduced-motion: no-preference) { button { transition: filter 0.15s; } button:hover { filter: brightness(1.1); } }
+`;
+
+/** One sheet for all forms of a page; made by script, which a strict policy for styles allows. */
+export function styleSheet() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(CSS);
+  return sheet;
+}

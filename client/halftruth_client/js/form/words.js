@@ -1,0 +1,49 @@
+/** What the form says, and the numbers in it. */
+
+import { worstCasePosterior } from "../privacy.js";
+
+/** The prior that the guarantee is told with. */
+const PRIOR = 0.05;
+
+/**
+ * A share as a percentage, rounded up so that nothing is promised that does not hold.
+ *
+ * @param {number} share
+ */
+export function percent(share) {
+  return `${Math.ceil(share * 1000 - 1e-9) / 10} %`;
+}
+
+/**
+ * The guarantee in plain words.
+ *
+ * @param {import("../rational.js").Rational} gamma
+ */
+export function guarantee(gamma) {
+  const after = percent(worstCasePosterior(PRIOR, gamma));
+  return (
+    `Your device changed your answers at random. Whatever someone thought ${percent(PRIOR)} likely` +
+    ` of you, this report can at most make it ${after} likely, whoever they are and whatever else` +
+    " they know."
+  );
+}
+
+/**
+ * What became of a report.
+ *
+ * @type {Record<import("../client.js").Submission["status"], {heading: string, text: string}>}
+ */
+export const OUTCOMES = {
+  accepted: {
+    heading: "Thank you",
+    text: "Your report was counted. What you really answered never left this device.",
+  },
+  duplicate: {
+    heading: "Thank you",
+    text: "This report had been counted already, and counts once. What you really answered never left this device.",
+  },
+  waiting: {
+    heading: "Kept for later",
+    text: "The collector cannot be reached now. Your report is kept in this browser and sent as soon as it can be, at the latest when you open this page again.",
+  },
+};

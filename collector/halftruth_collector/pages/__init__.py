@@ -1,0 +1,5 @@
+"""Pages for people: what a collector asks, and its forms."""
+
+from .respondents import blueprint
+
+__all__ = ["blueprint"]
