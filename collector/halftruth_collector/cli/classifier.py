@@ -11,8 +11,9 @@ from halftruth_shared.messages import ClassifierKind, ClassifierQuery
 
 from .. import results
 from ..charts.wording import words
+from ..presentation import percent
 from . import sources
-from .output import Format, format_options, percent, print_result
+from .output import Format, format_options, print_result
 from .sources import Source
 
 

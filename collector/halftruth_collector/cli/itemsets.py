@@ -6,7 +6,6 @@ from typing import Any, get_args
 import click
 from halftruth_shared.messages import (
     ItemsetsQuery,
-    RuleEstimate,
     RuleQuery,
     RulesQuery,
     Selection,
@@ -14,21 +13,9 @@ from halftruth_shared.messages import (
 
 from .. import results
 from ..charts import itemsets_chart
-from ..charts.wording import words
+from ..presentation import itemset_rows, measure_rows, rule_header, rule_row, rule_rows
 from . import sources
-from .output import (
-    Format,
-    between,
-    draw,
-    format_options,
-    measure_rows,
-    percent,
-    plain,
-    plot_option,
-    print_result,
-    print_table,
-    ratios,
-)
+from .output import Format, draw, format_options, plot_option, print_result, print_table
 from .sources import Source
 
 
@@ -62,20 +49,7 @@ def itemsets(source: Source, form: Format, plot: str | None, **asked: Any) -> No
     )
     if plot is not None:
         draw(itemsets_chart(result), plot)
-    print_result(
-        result,
-        form,
-        ["itemset", "support", f"{query.confidence:.0%} interval", "decision"],
-        [
-            [
-                words(itemset.items),
-                percent(itemset.support),
-                between(itemset.interval),
-                itemset.decision,
-            ]
-            for itemset in result.itemsets
-        ],
-    )
+    print_result(result, form, *itemset_rows(result))
     if form is not Format.TEXT:
         return
     if query.estimate != "moment":
@@ -116,12 +90,7 @@ def rules(source: Source, form: Format, **asked: Any) -> None:
     result = source.result(
         lambda analyst: analyst.rules(source.survey, **asked), results.rules_result, query
     )
-    print_result(
-        result,
-        form,
-        [*_rule_header(query.confidence), *query.measures],
-        [_rule_row(rule) for rule in result.rules],
-    )
+    print_result(result, form, *rule_rows(result))
 
 
 @click.command()
@@ -159,33 +128,7 @@ def rule(source: Source, form: Format, **asked: Any) -> None:
     result = source.result(
         lambda analyst: analyst.rule(source.survey, **asked), results.rule_result, query
     )
-    found = [_rule_row(result.rule)[: len(_rule_header(query.confidence))]]
-    print_result(result, form, _rule_header(query.confidence), found)
+    print_result(result, form, rule_header(query.confidence), [rule_row(result.rule)])
     if form is Format.TEXT and result.rule.measures:
         click.echo()
         print_table(*measure_rows(result.rule.measures, query.confidence))
-
-
-def _rule_header(confidence: float) -> list[str]:
-    return [
-        "antecedent",
-        "consequent",
-        "support",
-        f"{confidence:.0%} interval",
-        "confidence",
-        f"{confidence:.0%} Chebyshev interval",
-        "Fieller set",
-    ]
-
-
-def _rule_row(rule: RuleEstimate) -> list[object]:
-    return [
-        words(rule.antecedent),
-        words(rule.consequent),
-        percent(rule.support),
-        between(rule.support_interval),
-        percent(rule.confidence),
-        between(rule.confidence_interval),
-        ratios(rule.confidence_fieller),
-        *(plain(measure.value) for measure in rule.measures),
-    ]

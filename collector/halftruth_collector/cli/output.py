@@ -1,7 +1,5 @@
 """Results on standard output: as a table to read, as JSON or as CSV."""
 
-import csv
-import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
@@ -10,11 +8,11 @@ from typing import Any, Protocol
 import click
 import msgspec
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import FiellerSet, Interval, MeasureEstimate, Tabular
+from halftruth_shared.messages import Tabular
 from tabulate import tabulate
 
 from ..charts import Chart
-from ..charts.wording import words
+from ..presentation import csv_text
 
 
 class TabularResult(Tabular, Protocol):
@@ -93,64 +91,9 @@ def print_form(result: Tabular, form: Format) -> None:
     if form is Format.JSON:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(result.columns)
-    for row in result.rows():
-        writer.writerow([words(value) if isinstance(value, dict) else value for value in row])
+    click.echo(csv_text(result), nl=False)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows as aligned text."""
     click.echo(tabulate(rows, header, disable_numparse=True, missingval="undefined"))
-
-
-def percent(value: float | None) -> str:
-    """A share as a percentage."""
-    return "undefined" if value is None else f"{value:.2%}"
-
-
-def between(interval: Interval | None) -> str:
-    """An interval of shares as percentages."""
-    return "undefined" if interval is None else f"{interval[0]:.2%} to {interval[1]:.2%}"
-
-
-def ratios(found: FiellerSet | None) -> str:
-    """A set of ratios as percentages."""
-    if found is None:
-        return "undefined"
-    if found.lower is None or found.upper is None:
-        return "everything: the antecedent is not clearly there"
-    if found.kind == "outside":
-        return f"up to {found.lower:.2%}, or from {found.upper:.2%} on"
-    return between((found.lower, found.upper))
-
-
-def plain(value: float | None) -> str:
-    """A number with four digits."""
-    return "undefined" if value is None else f"{value:.4g}"
-
-
-def plain_between(interval: Interval | None) -> str:
-    """An interval of numbers with four digits."""
-    return "undefined" if interval is None else f"{plain(interval[0])} to {plain(interval[1])}"
-
-
-def measure_rows(
-    measures: Sequence[MeasureEstimate], confidence: float
-) -> tuple[list[str], list[list[object]]]:
-    """Header and rows of measures."""
-    header = [
-        "measure",
-        "value, or why there is none",
-        f"{confidence:.0%} interval",
-        "Chebyshev interval",
-    ]
-    return header, [
-        [
-            measure.name,
-            measure.undefined or plain(measure.value),
-            plain_between(measure.interval),
-            plain_between(measure.chebyshev_interval),
-        ]
-        for measure in measures
-    ]

@@ -8,17 +8,9 @@ from halftruth_shared.messages import PlanQuery
 
 from ..charts import plan_chart
 from ..planner import plan as make_plan
+from ..presentation import percent, plain
 from . import sources
-from .output import (
-    Format,
-    draw,
-    format_options,
-    percent,
-    plain,
-    plot_option,
-    print_form,
-    print_table,
-)
+from .output import Format, draw, format_options, plot_option, print_form, print_table
 
 
 @click.command()

@@ -6,8 +6,9 @@ import click
 from halftruth_shared.messages import LoglinearQuery, RandomizedQuery
 
 from .. import results
+from ..presentation import measure_rows, plain
 from . import sources
-from .output import Format, format_options, measure_rows, plain, print_result
+from .output import Format, format_options, print_result
 from .sources import Source
 
 

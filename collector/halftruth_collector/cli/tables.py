@@ -7,17 +7,9 @@ from halftruth_shared.messages import MeasuresQuery, PartialQuery, TableQuery
 
 from .. import results
 from ..charts import measures_chart, table_chart
+from ..presentation import measure_rows, table_rows
 from . import sources
-from .output import (
-    Format,
-    between,
-    draw,
-    format_options,
-    measure_rows,
-    percent,
-    plot_option,
-    print_result,
-)
+from .output import Format, draw, format_options, plot_option, print_result
 from .sources import Source
 
 
@@ -41,15 +33,7 @@ def table(
     )
     if plot is not None:
         draw(table_chart(result), plot)
-    print_result(
-        result,
-        form,
-        [*attributes, "support", f"{query.confidence:.0%} interval"],
-        [
-            [*cell.values.values(), percent(cell.support), between(cell.interval)]
-            for cell in result.cells
-        ],
-    )
+    print_result(result, form, *table_rows(result))
     if form is Format.TEXT and query.estimate != "moment":
         click.echo("intervals are those of the moment estimate")
 

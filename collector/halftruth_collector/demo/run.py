@@ -12,8 +12,9 @@ from halftruth_shared import GammaDiagonal, RandomizedResponse, Survey
 from tqdm import tqdm
 
 from ..charts.wording import words
-from ..cli.output import between, percent, print_table
+from ..cli.output import print_table
 from ..estimate import Counts
+from ..presentation import between, percent
 from ..store import Store
 from .census import SCHEMA, census_counts, census_records, census_survey
 from .comparison import Itemset, LengthComparison, compare, true_supports
