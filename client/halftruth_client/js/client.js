@@ -11,10 +11,10 @@ import {
 import { browserStorage, Memory } from "./memory.js";
 import { holdAgainst, readFloor } from "./privacy.js";
 import { Survey } from "./survey.js";
-import { Transport } from "./transport.js";
+import { notACollector, Transport } from "./transport.js";
 
-/** Refusals that make sending the same report again pointless. */
-const FINAL = new Set([404, 409, 422]);
+/** Refusals that make sending the same report again pointless: closed or replaced, no report. */
+const FINAL = new Set([409, 422]);
 
 /**
  * What became of a report: counted now, counted before, or kept until the collector is back.
@@ -185,6 +185,7 @@ export class Client {
       const receipt = /** @type {{accepted: number}} */ (
         await this.transport.request(path, { digest, reports: [{ id, values }] })
       );
+      if (!Number.isInteger(receipt.accepted)) throw notACollector(this.transport.url, 200);
       settled();
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {

@@ -52,7 +52,8 @@ export class Memory {
     return keys
       .filter((key) => key.startsWith(this.prefix))
       .map((key) => key.slice(this.prefix.length))
-      .filter((survey) => this.get(survey)?.sent === false);
+      // A colon is no part of an id: it follows the port of another collector of this host.
+      .filter((survey) => !survey.includes(":") && this.get(survey)?.sent === false);
   }
 }
 
@@ -86,6 +87,8 @@ export class PageStorage {
   }
 }
 
+const ofThisPage = new PageStorage();
+
 /** The browser's storage, or that of the page where there is none or it may not be used. */
 export function browserStorage() {
   try {
@@ -94,6 +97,6 @@ export function browserStorage() {
     localStorage.removeItem(probe);
     return localStorage;
   } catch {
-    return new PageStorage();
+    return ofThisPage;
   }
 }

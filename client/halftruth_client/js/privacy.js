@@ -43,6 +43,6 @@ export function holdAgainst(survey, floor, unprotected) {
  * @returns {number}
  */
 export function worstCasePosterior(prior, gamma) {
-  const odds = (prior / (1 - prior)) * gamma.toNumber();
-  return odds / (1 + odds);
+  // Written so that an amplification beyond what a number holds gives 1.
+  return 1 / (1 + (1 - prior) / prior / gamma.toNumber());
 }

@@ -1,5 +1,10 @@
 /** Exact random choices: uniform integers from random bytes, without bias. */
 
+import { ParameterError } from "./errors.js";
+
+/** Most bytes that a browser gives at once. */
+const MOST_BYTES = 65_536;
+
 /**
  * Fills an array with random bytes, as `crypto.getRandomValues` does.
  *
@@ -25,8 +30,9 @@
  * @param {RandomBytes} [fill]
  * @returns {RandomBelow}
  */
-export function randomBelow(fill = (bytes) => crypto.getRandomValues(bytes)) {
+export function randomBelow(fill = fromBrowser) {
   return (k) => {
+    if (k < 1n) throw new ParameterError("k: expected an integer above 0", "k");
     const bits = k.toString(2).length;
     const bytes = new Uint8Array(Math.ceil(bits / 8));
     const spare = BigInt(8 * bytes.length - bits);
@@ -38,4 +44,11 @@ export function randomBelow(fill = (bytes) => crypto.getRandomValues(bytes)) {
       if (number < k) return number;
     }
   };
+}
+
+/** @param {Uint8Array} bytes */
+function fromBrowser(bytes) {
+  for (let start = 0; start < bytes.length; start += MOST_BYTES) {
+    crypto.getRandomValues(bytes.subarray(start, start + MOST_BYTES));
+  }
 }

@@ -92,6 +92,16 @@ function readAttribute(written) {
   if (!isTexts(categories) || categories.length < 2 || new Set(categories).size < categories.length) {
     throw new SurveyError(`'${name}': expected two or more different categories`, name);
   }
+  const { items, sensitive = true, label = "", help = "", page = "" } = attribute;
+  const shown = [label, help, page].every((text) => typeof text === "string");
+  const counted = items == null || (isTexts(items) && items.every((i) => categories.includes(i)));
+  if (!shown || !counted || typeof sensitive !== "boolean") {
+    throw new SurveyError(
+      `'${name}': expected label, help and page as text, items among the categories, and sensitive` +
+        " true or false",
+      name,
+    );
+  }
   return Object.freeze({ ...attribute, name, categories });
 }
 

@@ -51,6 +51,7 @@ export class Transport {
    */
   async once(path, message) {
     let response;
+    let text;
     try {
       response = await this.fetch(this.url + path, {
         method: message === undefined ? "GET" : "POST",
@@ -62,17 +63,41 @@ export class Transport {
         cache: "no-store",
         signal: AbortSignal.timeout(this.timeout),
       });
+      text = await response.text();
     } catch {
       throw new CollectorUnavailable(`collector ${this.url} cannot be reached`);
     }
     if (AWAY.has(response.status)) {
       throw new CollectorUnavailable(`collector ${this.url} is not available`);
     }
-    const answer = await response.json().catch(() => ({}));
+    const answer = readObject(text);
     if (!response.ok) {
-      const detail = answer.detail ?? `the collector answered ${response.status}`;
-      throw new RequestRefused(detail, response.status, answer.field);
+      const detail = answer?.detail ?? `the collector answered ${response.status}`;
+      throw new RequestRefused(detail, response.status, answer?.field);
     }
+    // The page where a network asks to log in, for instance.
+    if (answer === null) throw notACollector(this.url, response.status);
     return answer;
   }
+}
+
+/**
+ * @param {string} text
+ * @returns {any} Null where it is no JSON object.
+ */
+function readObject(text) {
+  try {
+    const read = JSON.parse(text);
+    return typeof read === "object" ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {number} status
+ */
+export function notACollector(url, status) {
+  return new RequestRefused(`${url} answered something that no collector would`, status);
 }

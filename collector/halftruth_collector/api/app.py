@@ -34,7 +34,7 @@ def create_app(config: Config | None = None) -> Flask:
         analysts.blueprint,
         operators.blueprint,
         planning.blueprint,
-        pages.blueprint,
+        *pages.blueprints,
         operations.blueprint,
     ):
         app.register_blueprint(blueprint)

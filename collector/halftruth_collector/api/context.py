@@ -46,7 +46,17 @@ def require(role: Role) -> None:
         raise Unauthorized(
             f"token: expected 'Authorization: Bearer' with the token of an {role}", field="token"
         )
-    if collector().store.tokens.role(token.strip()) not in _SUFFICIENT[role]:
+    allow(role, token.strip())
+
+
+def allow(role: Role, token: str) -> None:
+    """Let only a sufficient token pass.
+
+    Raises
+    ------
+    Unauthorized, Forbidden
+    """
+    if collector().store.tokens.role(token) not in _SUFFICIENT[role]:
         raise Forbidden(f"token: expected the token of an {role}", field="token")
 
 

@@ -49,8 +49,14 @@ def none() -> None:
     query(Request)
 
 
-def query(kind: type[Q]) -> Q:
+def query(kind: type[Q], *, blanks: bool = False) -> Q:
     """The query parameters as a message.
+
+    Parameters
+    ----------
+    kind : type
+    blanks : bool
+        Whether empty ones are left out, as fields of a form that nobody filled in.
 
     Raises
     ------
@@ -60,6 +66,10 @@ def query(kind: type[Q]) -> Q:
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     given: dict[str, object] = {}
     for name, texts in request.args.lists():
+        if blanks:
+            texts = [text for text in texts if text]
+            if not texts:
+                continue
         if name not in fields:
             accepted = f"expected one of: {', '.join(fields)}" if fields else "expected none"
             raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)

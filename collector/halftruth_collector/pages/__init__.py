@@ -1,5 +1,7 @@
-"""Pages for people: what a collector asks, and its forms."""
+"""Pages for people: what a collector asks, its forms, and what came of them."""
 
-from .respondents import blueprint
+from . import analysts, respondents
 
-__all__ = ["blueprint"]
+blueprints = (respondents.blueprint, analysts.blueprint)
+
+__all__ = ["blueprints"]

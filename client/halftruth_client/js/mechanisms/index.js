@@ -1,6 +1,6 @@
 /** The mechanisms, by the name that surveys give them. */
 
-import { SurveyError } from "../errors.js";
+import { ParameterError, SurveyError } from "../errors.js";
 import { DistortionMatrices } from "./distortion_matrices.js";
 import { GammaDiagonal } from "./gamma_diagonal.js";
 import { RandomizedGammaDiagonal } from "./randomized_gamma_diagonal.js";
@@ -34,7 +34,13 @@ export function readMechanism(written, schema) {
       throw new SurveyError(`mechanism: unknown member '${member}'`, member);
     }
   }
-  return new found(parameters, schema);
+  try {
+    return new found(parameters, schema);
+  } catch (error) {
+    // A number that cannot be read is no setting of the caller here.
+    if (!(error instanceof ParameterError)) throw error;
+    throw new SurveyError(error.message, error.field);
+  }
 }
 
 export { DistortionMatrices, GammaDiagonal, RandomizedGammaDiagonal, RandomizedResponse };
