@@ -8,6 +8,8 @@ import requests
 from halftruth_shared import Survey
 from halftruth_shared.classifiers import ClassifierResult
 from halftruth_shared.messages import (
+    AssociationsQuery,
+    AssociationsResult,
     ClassifierKind,
     ClassifierQuery,
     CountsResult,
@@ -64,6 +66,14 @@ class Rule(RuleResult, frozen=True, kw_only=True):
     def to_pandas(self) -> "pd.DataFrame":
         """One row, as of :class:`Rules`."""
         return _frame(self)
+
+
+class Associations(AssociationsResult, frozen=True, kw_only=True):
+    """Associations that can become a data frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row for each ordered pair, indexed by it."""
+        return _frame(self, 2)
 
 
 class Randomized(RandomizedResult, frozen=True, kw_only=True):
@@ -356,6 +366,32 @@ class Analyst:
             target=target,
         )
         return self._transport.get(survey_path(survey, "measures"), Measures, query)
+
+    def associations(
+        self,
+        survey: str,
+        attributes: Sequence[str] | None = None,
+        *,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> Associations:
+        """Concentration τ of every ordered pair of attributes: how much one tells of the other.
+
+        Parameters
+        ----------
+        attributes : sequence of str, optional
+            All of them by default.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        query = AssociationsQuery(
+            attributes=None if attributes is None else list(attributes),
+            confidence=confidence,
+            target=target,
+        )
+        return self._transport.get(survey_path(survey, "associations"), Associations, query)
 
     def randomized(
         self,

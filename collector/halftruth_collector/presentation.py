@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 
 from halftruth_shared.messages import (
+    AssociationsResult,
     FiellerSet,
     Interval,
     ItemsetsResult,
@@ -37,6 +38,15 @@ def itemset_rows(result: ItemsetsResult) -> Grid:
     return header, [
         [words(i.items), percent(i.support), between(i.interval), i.decision]
         for i in result.itemsets
+    ]
+
+
+def association_rows(result: AssociationsResult) -> Grid:
+    """Ordered pairs of attributes with their concentration τ."""
+    header, rows = measure_rows([a.estimate for a in result.associations], result.query.confidence)
+    pairs = [[found.row, found.column] for found in result.associations]
+    return ["row", "column", *header[1:]], [
+        [*pair, *row[1:]] for pair, row in zip(pairs, rows, strict=True)
     ]
 
 

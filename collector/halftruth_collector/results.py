@@ -10,6 +10,8 @@ import numpy as np
 from halftruth_shared import Survey
 from halftruth_shared.classifiers import ClassifierResult
 from halftruth_shared.messages import (
+    AssociationsQuery,
+    AssociationsResult,
     ClassifierQuery,
     CountedReport,
     CountsResult,
@@ -153,6 +155,19 @@ def classifier_result(
     """A classifier as :meth:`Estimator.classifier` learns it."""
     model = Estimator(survey, counts).classifier(**msgspec.structs.asdict(query))
     return ClassifierResult(**_origin(survey, counts, as_of), query=query, model=model)
+
+
+def associations_result(
+    survey: Survey, counts: Counts, as_of: datetime, query: AssociationsQuery
+) -> AssociationsResult:
+    """Associations as :meth:`Estimator.associations` gives them."""
+    found = Estimator(survey, counts).associations(**msgspec.structs.asdict(query))
+    return AssociationsResult(
+        **_origin(survey, counts, as_of),
+        query=query,
+        attributes=list(survey.schema.names if query.attributes is None else query.attributes),
+        associations=found,
+    )
 
 
 def counts_result(survey: Survey, counts: Counts, as_of: datetime) -> CountsResult:

@@ -85,6 +85,14 @@ class MeasuresQuery(Request, frozen=True, kw_only=True):
     target: Target = "population"
 
 
+class AssociationsQuery(Request, frozen=True, kw_only=True):
+    """Between which attributes an analyst asks for associations; None for all of them."""
+
+    attributes: list[str] | None = None
+    confidence: float = 0.95
+    target: Target = "population"
+
+
 class RandomizedQuery(Request, frozen=True, kw_only=True):
     """Whose measures among the reports themselves an analyst asks for."""
 
@@ -434,6 +442,31 @@ class MeasuresResult(Result, frozen=True, kw_only=True):
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """One row of `columns` for each measure."""
         yield from map(_measure_row, self.measures)
+
+
+class Association(Message, frozen=True, kw_only=True):
+    """Concentration τ of two attributes: the share by which the gini index of the second falls
+    when the first is known.
+    """
+
+    row: str
+    column: str
+    estimate: MeasureEstimate
+
+
+class AssociationsResult(Result, frozen=True, kw_only=True):
+    """Concentration τ of every ordered pair of attributes, row by row."""
+
+    columns: ClassVar[tuple[str, ...]] = ("row", "column", *MeasuresResult.columns)
+
+    query: AssociationsQuery
+    attributes: list[str]
+    associations: list[Association]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each pair."""
+        for found in self.associations:
+            yield (found.row, found.column, *_measure_row(found.estimate))
 
 
 class RandomizedMeasure(Message, frozen=True, kw_only=True):

@@ -97,8 +97,8 @@ function readAttribute(written) {
   const counted = items == null || (isTexts(items) && items.every((i) => categories.includes(i)));
   if (!shown || !counted || typeof sensitive !== "boolean") {
     throw new SurveyError(
-      `'${name}': expected label, help and page as text, items among the categories, and sensitive` +
-        " true or false",
+      `'${name}': expected label, help and page as text, items among the categories, and` +
+        " sensitive true or false",
       name,
     );
   }

@@ -7,6 +7,7 @@ from typing import TypeVar
 from flask import Blueprint, Response
 from halftruth_shared import Survey
 from halftruth_shared.messages import (
+    AssociationsQuery,
     ClassifierQuery,
     ItemsetsQuery,
     LoglinearQuery,
@@ -60,6 +61,7 @@ _offer("rules", RulesQuery, results.rules_result)
 _offer("rule", RuleQuery, results.rule_result)
 _offer("table", TableQuery, results.table_result)
 _offer("measures", MeasuresQuery, results.measures_result)
+_offer("associations", AssociationsQuery, results.associations_result)
 _offer("partial-correlation", PartialQuery, results.partial_result)
 _offer("randomized", RandomizedQuery, results.randomized_result)
 _offer("loglinear", LoglinearQuery, results.loglinear_result)

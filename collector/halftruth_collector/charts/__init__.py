@@ -5,7 +5,7 @@ Matplotlib is too slow to load for those who draw nothing.
 """
 
 from .planning import plan_chart
-from .results import itemsets_chart, measures_chart, table_chart
+from .results import associations_chart, itemsets_chart, measures_chart, table_chart
 from .specification import (
     Axis,
     BarChart,
@@ -14,6 +14,7 @@ from .specification import (
     Curve,
     CurveChart,
     Estimate,
+    HeatMap,
     Panel,
     Reference,
     WhiskerChart,
@@ -27,9 +28,11 @@ __all__ = [
     "Curve",
     "CurveChart",
     "Estimate",
+    "HeatMap",
     "Panel",
     "Reference",
     "WhiskerChart",
+    "associations_chart",
     "itemsets_chart",
     "measures_chart",
     "plan_chart",

@@ -7,6 +7,7 @@ from datetime import UTC
 from itertools import groupby
 
 from halftruth_shared.messages import (
+    AssociationsResult,
     Decision,
     Interval,
     ItemsetEstimate,
@@ -24,6 +25,7 @@ from .specification import (
     BarChart,
     BarGroup,
     Estimate,
+    HeatMap,
     Panel,
     Reference,
     Scale,
@@ -40,7 +42,7 @@ _WIDE = 3.0
 
 _SUPPORTS = Axis("support", shares=True)
 
-_Result = ItemsetsResult | TableResult | MeasuresResult
+_Result = ItemsetsResult | TableResult | MeasuresResult | AssociationsResult
 
 _DECISIONS: tuple[Decision, ...] = ("frequent", "undecided", "infrequent")
 
@@ -123,6 +125,36 @@ def table_chart(result: TableResult) -> BarChart:
         bars_label=", ".join(others or [first]),
         values_label=f"support ({_interval(result)})",
     )
+
+
+def associations_chart(result: AssociationsResult) -> HeatMap:
+    """How much each attribute tells of each other one, as a grid."""
+    found = {(a.row, a.column): a.estimate for a in result.associations}
+    names = tuple(result.attributes)
+    cells = tuple(
+        tuple(
+            _association(f"{row} → {column}", found[row, column]) if row != column else None
+            for column in names
+        )
+        for row in names
+    )
+    return HeatMap(
+        title=f"What each attribute tells of the others in {result.survey}",
+        notes=(
+            *_notes(result, [cell for row in cells for cell in row if cell]),
+            "Share by which the gini index of the column's attribute falls when the row's is"
+            " known (concentration τ).",
+            "Pale with a dashed frame: the interval reaches 0 or below.",
+        ),
+        rows=names,
+        columns=names,
+        cells=cells,
+    )
+
+
+def _association(label: str, measure: MeasureEstimate) -> Estimate:
+    lower, upper = measure.interval or (None, None)
+    return Estimate(label, measure.value, lower, upper, reason=measure.undefined)
 
 
 def measures_chart(result: MeasuresResult) -> WhiskerChart:

@@ -156,6 +156,35 @@ class BarChart:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """Shares in a grid of rows and columns, the darker the larger.
+
+    Attributes
+    ----------
+    title : str
+    notes : tuple of str
+        Sentences that stand under the title.
+    rows, columns : tuple of str
+    cells : tuple of tuple of Estimate or None
+        Row by row, each labelled by row and column; None where there is nothing to say.
+    """
+
+    title: str
+    notes: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Estimate | None, ...], ...]
+
+    @property
+    def description(self) -> str:
+        """The text alternative: every cell, in one paragraph."""
+        every = tuple(cell for row in self.cells for cell in row if cell is not None)
+        return _paragraph(
+            self.title, *self.notes, _in_words("", every, Axis("association", shares=True))
+        )
+
+
+@dataclass(frozen=True)
 class Curve:
     """Points (x, y) in order of x; y is None where it is undefined."""
 
@@ -215,7 +244,7 @@ class CurveChart:
         return f"{curve.name}: from {points[0]} to {points[1]}"
 
 
-Chart = WhiskerChart | BarChart | CurveChart
+Chart = WhiskerChart | BarChart | CurveChart | HeatMap
 
 
 def written(rows: Sequence[Estimate], axis: Axis) -> list[str]:

@@ -14,7 +14,7 @@ from .plan import plan
 from .randomized import loglinear, randomized
 from .serve import serve
 from .surveys import survey
-from .tables import measures, partial_correlation, table
+from .tables import associations, measures, partial_correlation, table
 from .tokens import token
 
 
@@ -59,6 +59,7 @@ for command in (
     rule,
     table,
     measures,
+    associations,
     partial_correlation,
     randomized,
     loglinear,

@@ -3,11 +3,11 @@
 from typing import Any
 
 import click
-from halftruth_shared.messages import MeasuresQuery, PartialQuery, TableQuery
+from halftruth_shared.messages import AssociationsQuery, MeasuresQuery, PartialQuery, TableQuery
 
 from .. import results
-from ..charts import measures_chart, table_chart
-from ..presentation import measure_rows, table_rows
+from ..charts import associations_chart, measures_chart, table_chart
+from ..presentation import association_rows, measure_rows, table_rows
 from . import sources
 from .output import Format, draw, format_options, plot_option, print_result
 from .sources import Source
@@ -60,6 +60,31 @@ def measures(
     if plot is not None:
         draw(measures_chart(result), plot)
     print_result(result, form, *measure_rows(result.measures, query.confidence))
+
+
+@click.command()
+@sources.source
+@click.option(
+    "--attributes",
+    default=None,
+    callback=lambda *given: None if given[2] is None else sources.names(given[2]),
+    help="With commas; all of them by default.",
+)
+@sources.confidence
+@sources.target
+@format_options
+@plot_option
+def associations(source: Source, form: Format, plot: str | None, **asked: Any) -> None:
+    """How much each attribute of SURVEY tells of each other one (concentration τ)."""
+    query = AssociationsQuery(**asked)
+    result = source.result(
+        lambda analyst: analyst.associations(source.survey, **asked),
+        results.associations_result,
+        query,
+    )
+    if plot is not None:
+        draw(associations_chart(result), plot)
+    print_result(result, form, *association_rows(result))
 
 
 @click.command("partial-correlation")

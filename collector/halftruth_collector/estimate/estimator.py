@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 from halftruth_shared import (
@@ -17,6 +18,7 @@ from halftruth_shared.channels import Margins
 from halftruth_shared.classifiers import DecisionTree, NaiveBayes
 from halftruth_shared.errors import listing
 from halftruth_shared.messages import (
+    Association,
     ClassifierKind,
     Items,
     MeasureEstimate,
@@ -46,6 +48,9 @@ from .randomized import randomized_measures, randomized_partial_correlation
 from .rules import Reconstruction, RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .simultaneous import check_candidates
 from .table import Table
+
+#: Most attributes whose associations are estimated at once.
+MAX_ASSOCIATED = 32
 
 #: Cells of all margins together up to which they are reconstructed at once.
 _MARGIN_CELLS = 2**17
@@ -345,6 +350,61 @@ class Estimator:
         return estimate_measures(
             self.survey.schema, self.table(attributes), present or {}, measures, confidence, target
         )
+
+    def associations(
+        self,
+        attributes: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> list[Association]:
+        """Concentration τ of every ordered pair of attributes (Guo Table 3.6).
+
+        It is the share by which the gini index of the second falls when the first is known, and
+        unlike the measures with logarithms it is defined where a cell has a negative estimate.
+
+        Parameters
+        ----------
+        attributes : sequence of str, optional
+            Two or more, at most `MAX_ASSOCIATED`; all of them by default.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+
+        Raises
+        ------
+        SchemaError
+            If an attribute is unknown or named twice.
+        ParameterError
+            If there are fewer than two attributes.
+        DomainTooLarge
+            If there are too many attributes, or a table is too large for its covariance.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+        >>> survey = Survey("health", "Health", schema, mechanism)
+        >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+        >>> counts = Counts.from_cells(schema, cells, [500, 100, 150, 250])
+        >>> first, _ = Estimator(survey, counts).associations()
+        >>> first.row, first.column, round(first.estimate.value, 2)
+        ('smoker', 'coughs', 0.59)
+        """
+        names = self.survey.schema.names if attributes is None else attributes
+        self.survey.schema.positions(names)
+        if len(names) > MAX_ASSOCIATED:
+            raise DomainTooLarge(
+                f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+                field="attributes",
+            )
+        if len(names) < 2:
+            raise ParameterError("attributes: expected two or more", field="attributes")
+        found = []
+        for row, column in permutations(names, 2):
+            [estimate] = self.measures([row, column], None, ["concentration"], confidence, target)
+            found.append(Association(row=row, column=column, estimate=estimate))
+        return found
 
     def partial_correlation(
         self,

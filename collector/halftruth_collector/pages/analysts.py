@@ -13,6 +13,8 @@ import msgspec
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, Survey, epsilon, worst_case_posterior
 from halftruth_shared.messages import (
+    AssociationsQuery,
+    AssociationsResult,
     Decision,
     ItemsetsQuery,
     ItemsetsResult,
@@ -35,7 +37,7 @@ from .. import presentation, results
 from ..api import parameters
 from ..api.context import allow, collector
 from ..api.problems import status_of
-from ..charts import Chart, itemsets_chart, measures_chart, table_chart
+from ..charts import Chart, associations_chart, itemsets_chart, measures_chart, table_chart
 from ..errors import Forbidden, Unauthorized
 from .policy import harden
 
@@ -173,6 +175,16 @@ def _measure_fields(query: MeasuresView, survey: Survey) -> list[Field]:
     return [Field("attributes", "Attributes", ",".join(_named(query.attributes, survey)))]
 
 
+def _associations(
+    survey: Survey, counts: Any, as_of: Any, query: AssociationsQuery
+) -> AssociationsResult:
+    return results.associations_result(survey, counts, as_of, query)
+
+
+def _association_fields(query: AssociationsQuery, survey: Survey) -> list[Field]:
+    return [Field("attributes", "Attributes (all if empty)", ",".join(query.attributes or []))]
+
+
 VIEWS = {
     "itemsets": View(
         "Itemsets",
@@ -192,7 +204,17 @@ VIEWS = {
         measures_chart,
         lambda result: presentation.measure_rows(result.measures, result.query.confidence),
     ),
+    "associations": View(
+        "Associations",
+        AssociationsQuery,
+        _associations,
+        _association_fields,
+        associations_chart,
+        presentation.association_rows,
+    ),
 }
+
+_ANY = f"<any({', '.join(VIEWS)}):name>"
 
 
 @blueprint.before_request
@@ -255,7 +277,7 @@ def overview(survey_id: str) -> str:
     )
 
 
-@blueprint.get("/<survey_id>/<any(itemsets, rules, table, measures):name>")
+@blueprint.get(f"/<survey_id>/{_ANY}")
 def view(survey_id: str, name: str) -> str:
     """A result as chart and table."""
     # Imported here: it takes a while, and most requests draw nothing.
@@ -284,7 +306,7 @@ def view(survey_id: str, name: str) -> str:
     )
 
 
-@blueprint.get("/<survey_id>/<any(itemsets, rules, table, measures):name>.<any(json, csv):ending>")
+@blueprint.get(f"/<survey_id>/{_ANY}.<any(json, csv):ending>")
 def twin(survey_id: str, name: str, ending: str) -> Response:
     """The same result for programs."""
     _, _, result = _result(survey_id, VIEWS[name])

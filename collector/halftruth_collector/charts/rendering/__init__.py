@@ -10,9 +10,10 @@ from pathlib import Path
 import matplotlib as mpl
 from halftruth_shared import ParameterError
 
-from ..specification import BarChart, Chart, CurveChart
+from ..specification import BarChart, Chart, CurveChart, HeatMap
 from .accessible_svg import accessible
 from .curves import curve_blocks
+from .grid import grid_blocks
 from .page import Block, page, paragraph, set_style, space
 from .rows import bar_blocks, whisker_blocks
 
@@ -114,6 +115,8 @@ def _blocks(chart: Chart) -> list[Block]:
     ]
     if isinstance(chart, CurveChart):
         return [*above, *curve_blocks(chart)]
+    if isinstance(chart, HeatMap):
+        return [*above, *grid_blocks(chart)]
     if isinstance(chart, BarChart):
         return [*above, *bar_blocks(chart)]
     return [*above, *whisker_blocks(chart)]
