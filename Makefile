@@ -15,20 +15,25 @@ demo: .venv/.installed
 serve: .venv/.installed
 	$(BIN)/halftruth serve
 
-test: .venv/.developed
+test: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 2
 
-check: .venv/.developed
+check: .venv/.developed client/node_modules/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	cd client && node_modules/.bin/tsc --project jsconfig.json
 
 bench: .venv/.benched
 	$(BIN)/python tests/benchmarks/run.py
 
 clean:
-	rm -rf .venv
+	rm -rf .venv client/node_modules
+
+client/node_modules/.installed: client/package.json
+	cd client && npm install --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error
+	touch $@
 
 .venv/.created: constraints.txt
 	$(PYTHON) -m venv .venv

@@ -24,7 +24,8 @@ const FINAL = new Set([409, 422]);
 
 /**
  * @typedef {object} Options
- * @property {string | number} maxGamma Privacy floor: a survey with a larger amplification is refused.
+ * @property {string | number} maxGamma
+ *   Privacy floor: a survey with a larger amplification is refused.
  * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
  * @property {Pick<Storage, "getItem" | "setItem" | "key" | "length">} [storage]
  *   Where reports are remembered; `localStorage` by default.
@@ -42,7 +43,7 @@ export class Client {
    */
   constructor(url, { maxGamma, unprotected = [], storage, ...settings }) {
     if (!/^https?:\/\//.test(url)) {
-      throw new ParameterError("url: expected an address that starts with http:// or https://", "url");
+      throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
     if (!Array.isArray(unprotected)) {
       throw new ParameterError("unprotected: expected a list of names", "unprotected");
@@ -168,7 +169,8 @@ export class Client {
       );
     }
     if (before !== null) return;
-    this.memory.set(survey.id, { digest, id: crypto.randomUUID(), values: [...values], sent: false });
+    const id = crypto.randomUUID();
+    this.memory.set(survey.id, { digest, id, values: [...values], sent: false });
   }
 
   /**

@@ -32,7 +32,8 @@ export class Rational {
       const [whole, below] = value.split("/");
       if (below === undefined) {
         const [integer, decimals = ""] = whole.split(".");
-        return new Rational(BigInt((integer + decimals).replace("+", "")), 10n ** BigInt(decimals.length));
+        const digits = BigInt((integer + decimals).replace("+", ""));
+        return new Rational(digits, 10n ** BigInt(decimals.length));
       }
       if (BigInt(below) !== 0n) return new Rational(BigInt(whole.replace("+", "")), BigInt(below));
     }

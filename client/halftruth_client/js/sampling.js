@@ -24,8 +24,8 @@ const MOST_BYTES = 65_536;
 /**
  * Draw integers from a source of random bytes, the browser's own by default.
  *
- * For a bound of b bits it takes the b leading bits of ⌈b/8⌉ bytes, and draws again while the number
- * is not below the bound.
+ * For a bound of b bits it takes the b leading bits of ⌈b/8⌉ bytes, and draws again while the
+ * number is not below the bound.
  *
  * @param {RandomBytes} [fill]
  * @returns {RandomBelow}

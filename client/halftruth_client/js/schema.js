@@ -15,7 +15,8 @@ const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "h
  * @property {boolean} [sensitive]
  * @property {string} [label]
  * @property {string} [help]
- * @property {string} [page] Title of the page that it is asked on, beside its neighbours of that title.
+ * @property {string} [page]
+ *   Title of the page that it is asked on, beside its neighbours of that title.
  */
 
 /** The attributes of a record, in order. */
@@ -48,7 +49,9 @@ export class Schema {
     const unknown = Object.keys(record).filter((key) => !known.has(key)).length;
     if (unknown > 0) {
       // An unknown key may be an answer in the wrong place.
-      throw new RecordError(`record: ${unknown} unknown attribute(s); expected only: ${this.names.join(", ")}`);
+      throw new RecordError(
+        `record: ${unknown} unknown attribute(s); expected only: ${this.names.join(", ")}`,
+      );
     }
     return this.attributes.map(({ name, categories }) => {
       if (!Object.hasOwn(record, name)) throw new RecordError(`'${name}': missing`, name);
@@ -83,13 +86,16 @@ function readAttribute(written) {
     throw new SurveyError("attributes: expected objects", "attributes");
   }
   for (const member of Object.keys(attribute)) {
-    if (!MEMBERS.has(member)) throw new SurveyError(`attributes: unknown member '${member}'`, member);
+    if (!MEMBERS.has(member)) {
+      throw new SurveyError(`attributes: unknown member '${member}'`, member);
+    }
   }
   const { name, categories } = attribute;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
   }
-  if (!isTexts(categories) || categories.length < 2 || new Set(categories).size < categories.length) {
+  const several = isTexts(categories) && categories.length > 1;
+  if (!several || new Set(categories).size < categories.length) {
     throw new SurveyError(`'${name}': expected two or more different categories`, name);
   }
   const { items, sensitive = true, label = "", help = "", page = "" } = attribute;

@@ -48,7 +48,8 @@ export class Survey {
    * Perturb one record, exactly; nothing of the record is kept.
    *
    * @param {Readonly<Record<string, string>>} record
-   * @param {import("./sampling.js").RandomBelow} [below] For tests; the browser's randomness by default.
+   * @param {import("./sampling.js").RandomBelow} [below]
+   *   For tests; the browser's randomness by default.
    * @returns {number[]} Values of the report.
    */
   perturb(record, below = randomBelow()) {

@@ -9,7 +9,7 @@ const LONGEST_PAUSE = 30_000;
  * @typedef {object} Settings
  * @property {typeof globalThis.fetch} [fetch]
  * @property {number} [retries] How often a request is repeated.
- * @property {number} [backoff] Milliseconds before the first repetition, doubled for each further one.
+ * @property {number} [backoff] Milliseconds before the first repetition, doubled for each other.
  * @property {number} [timeout] Milliseconds for one request.
  */
 

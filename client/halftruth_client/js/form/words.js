@@ -11,7 +11,7 @@ const PRIOR = 0.05;
  * @param {number} share
  */
 export function percent(share) {
-  return `${Math.ceil(share * 1000 - 1e-9) / 10} %`;
+  return `${Math.ceil(share * 1000 - 1e-9) / 10}\u202f%`;
 }
 
 /**
@@ -22,9 +22,9 @@ export function percent(share) {
 export function guarantee(gamma) {
   const after = percent(worstCasePosterior(PRIOR, gamma));
   return (
-    `Your device changed your answers at random. Whatever someone thought ${percent(PRIOR)} likely` +
-    ` of you, this report can at most make it ${after} likely, whoever they are and whatever else` +
-    " they know."
+    "A random draw on this device made the report of your answers. It may differ from them or not," +
+    ` and nobody who sees it can tell: whatever someone thought ${percent(PRIOR)} likely of you, the` +
+    ` report can at most make it ${after} likely, whoever they are and whatever else they know.`
   );
 }
 

@@ -3,9 +3,9 @@
 /**
  * Dependent-column sampling (FRAPP §5, eq. 36) with one draw.
  *
- * A column's total is the kept weight of the column before it, so a draw that keeps a column already
- * is the next column's draw; and one that changes a column leaves a remainder that is uniform over
- * the values of all later columns.
+ * A column's total is the kept weight of the column before it, so a draw that keeps a column
+ * already is the next column's draw; and one that changes a column leaves a remainder that is
+ * uniform over the values of all later columns.
  *
  * @param {readonly number[]} codes
  * @param {readonly bigint[]} shape Sizes of the columns.

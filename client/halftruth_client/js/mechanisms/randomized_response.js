@@ -24,7 +24,10 @@ export class RandomizedResponse {
     this.keep = byAttribute(parameters.keep, "keep", schema, (written, field, size) => {
       const p = Rational.parse(written, field);
       if (p.compare(new Rational(1n, size)) <= 0 || p.compare(ONE) > 0) {
-        throw new SurveyError(`${field}: expected a probability above 1/${size} and at most 1`, field);
+        throw new SurveyError(
+          `${field}: expected a probability above 1/${size} and at most 1`,
+          field,
+        );
       }
       return p;
     });
