@@ -10,10 +10,12 @@ PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector
 .PHONY: demo test check bench serve clean
 
 demo: .venv/.installed
-	$(BIN)/halftruth demo
+	rm -f demo.db demo.db-shm demo.db-wal
+	$(BIN)/halftruth demo --keep demo.db
 
+# What the demo left, if it was run; else a collector of your own.
 serve: .venv/.installed
-	$(BIN)/halftruth serve
+	$(BIN)/halftruth serve --database sqlite:///$(or $(wildcard demo.db),halftruth.db)
 
 test: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 2

@@ -4,6 +4,7 @@ import sys
 
 try:
     import accuracy
+    import browsing
     import concluding
     import importing
     import mining
@@ -30,4 +31,11 @@ print_table(HEADER, [comparison.row() for comparison in comparisons])
 print("", *notes, sep="\n")
 print("\nRoot-mean-square error of supports on CENSUS at 19, percentage points, by length:")
 print_table(*accuracy.errors_by_length())
-sys.exit(any(comparison.missed for comparison in comparisons))
+print()
+pages = list(browsing.figures())
+print_table(
+    ["in the browser, medians", "ms", "target", "met"],
+    [[name, f"{ms:.3g}", f"≤ {most:g}", "yes" if ms <= most else "NO"] for name, ms, most in pages],
+)
+missed = any(ms > most for _, ms, most in pages)
+sys.exit(missed or any(comparison.missed for comparison in comparisons))

@@ -4,13 +4,19 @@ import click
 
 
 @click.command()
-def demo() -> None:
+@click.option(
+    "--keep",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Keep the reports in this new SQLite file, to look at them with serve.",
+)
+def demo(keep: str | None) -> None:
     """Send CENSUS through the real client, and compare what comes back with the truth.
 
     48 842 records of the Adult data go over HTTP into a collector on this machine, with two
-    mechanisms at the same privacy level. Nothing is left behind.
+    mechanisms at the same privacy level. Without --keep nothing is left behind.
     """
     # Imported here: no other command needs it.
     from ..demo.run import run_demo
 
-    run_demo()
+    run_demo(keep)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 from halftruth_client import Analyst, Client
-from halftruth_shared import GammaDiagonal, RandomizedResponse, Survey
+from halftruth_shared import GammaDiagonal, ParameterError, RandomizedResponse, Survey
 from tqdm import tqdm
 
 from ..charts.wording import words
@@ -27,8 +27,21 @@ MIN_SUPPORT = 0.02
 SHOWN_HALF_WIDTH = 0.1
 
 
-def run_demo() -> None:
-    """Send CENSUS with two mechanisms, and print what comes back beside the truth."""
+def run_demo(keep: str | None = None) -> None:
+    """Send CENSUS with two mechanisms, and print what comes back beside the truth.
+
+    Parameters
+    ----------
+    keep : str, optional
+        A new SQLite file for what the collector counts; by default it is thrown away.
+
+    Raises
+    ------
+    ParameterError
+        If the file is there already.
+    """
+    if keep is not None and Path(keep).exists():
+        raise ParameterError(f"keep: '{keep}' is there already; expected a new file", field="keep")
     # Whoever ends this process ends the collector with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
@@ -46,7 +59,8 @@ def run_demo() -> None:
         ),
     )
     with tempfile.TemporaryDirectory(prefix="halftruth-demo-") as folder:
-        database = f"sqlite:///{Path(folder) / 'demo.db'}"
+        file = Path(folder) / "demo.db" if keep is None else Path(keep)
+        database = f"sqlite:///{file}"
         with Store(database) as store:
             for survey in surveys:
                 store.surveys.publish(survey)
@@ -55,7 +69,15 @@ def run_demo() -> None:
             for survey in surveys:
                 _send(url, survey)
                 _report(Analyst(url, token), survey, truth_counts, truth)
-    click.echo(f"\nDone in {time.monotonic() - started:.0f} s; nothing is left behind.")
+    click.echo(f"\nDone in {time.monotonic() - started:.0f} s.")
+    if keep is None:
+        click.echo("Nothing is left behind.")
+        return
+    click.echo(
+        f"The reports are in {keep}. Serve it, and look at the results with the token {token}:"
+    )
+    for survey in surveys:
+        click.echo(f"  http://127.0.0.1:8000/results/{survey.id}/itemsets")
 
 
 def _send(url: str, survey: Survey) -> None:
