@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from halftruth_client import Analyst, Client
+from halftruth_collector.api import create_app
+from halftruth_collector.cli import main
+from halftruth_collector.config import Config
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
 from halftruth_collector.estimate import Counts, Estimator
@@ -123,10 +126,10 @@ def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line():
     )
 
 
-def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_running():
+def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_running(tmp_path):
     before = set(Path(tempfile.gettempdir()).glob("halftruth-demo-*"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "halftruth_collector", "demo"],
+        [sys.executable, "-m", "halftruth_collector", "demo", "--keep", tmp_path / "kept.db"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -146,6 +149,26 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     assert said.count("ten largest itemsets") == 2
     assert gone([server, *workers])
     assert set(Path(tempfile.gettempdir()).glob("halftruth-demo-*")) <= before
+    # What it says at the end leads to the results.
+    [token] = re.findall(r"with the token (ht_\S+):", said)
+    addresses = re.findall(r"http://127.0.0.1:8000(/results/\S+)", said)
+    assert len(addresses) == 2
+    app = create_app(Config(database=f"sqlite:///{tmp_path / 'kept.db'}"))
+    http = app.test_client()
+    assert http.post("/results/sign-in", data={"token": token}).status_code == 303
+    for address in addresses:
+        assert "48842 reports" in http.get(address).get_data(as_text=True)
+    app.extensions["halftruth"].store.close()
+
+
+def test_the_demonstration_overwrites_no_file(tmp_path, capsys):
+    kept = tmp_path / "mine.db"
+    kept.write_text("mine")
+    with pytest.raises(SystemExit) as end:
+        main(["demo", "--keep", str(kept)])
+    assert end.value.code == 2
+    assert "expected a new file" in capsys.readouterr().err
+    assert kept.read_text() == "mine"
 
 
 def children_of(pid: int) -> list[int]:
