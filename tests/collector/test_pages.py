@@ -314,3 +314,38 @@ def test_the_forms_ask_with_the_amplification_of_the_configuration(http, databas
 def test_a_configured_amplification_that_is_none_is_refused(text):
     with pytest.raises(ParameterError, match="HALFTRUTH_MAX_GAMMA"):
         Config.from_environment({"HALFTRUTH_MAX_GAMMA": text})
+
+
+def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, survey, store):
+    ok = batch([0, 0], [1, 2])
+    for body, status in (
+        (ok, 202),
+        (ok, 202),
+        (batch([0, 9]), 422),
+        (batch([0, 0], digest="0" * 64), 409),
+        (batch([0, 0], digest="0" * 64), 409),
+    ):
+        assert signed_in.post("/v1/surveys/health/reports", json=body).status_code == status
+    [found] = store.reports.arrivals("health")
+    assert (found.counted, found.repeated) == (2, 2)
+    assert found.refused == {"report-error": 1, "stale-digest": 2}
+    text = Page(signed_in.get("/results/health").get_data(as_text=True)).text
+    assert "report-error: 1, stale-digest: 2" in text
+
+
+def test_a_refusal_of_an_unknown_survey_is_kept_nowhere(http, store, batch):
+    assert http.post("/v1/surveys/nobody/reports", json=batch([0, 0])).status_code == 404
+    assert store.reports.arrivals("health") == []
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/s", "/js", "/assets/nothing.css"])
+def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
+    page = http.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert page.status_code == 404
+    assert page.mimetype == "text/html"
+    assert "Content-Security-Policy" in page.headers
+    for url in (path, "/v1/nothing"):
+        problem = http.get(url, headers={"Accept": "application/json"})
+        assert problem.status_code == 404
+    lost = http.get("/v1/nothing", headers={"Accept": "text/html"})
+    assert lost.mimetype == "application/problem+json"

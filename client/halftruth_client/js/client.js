@@ -48,6 +48,13 @@ export class Client {
     if (!Array.isArray(unprotected)) {
       throw new ParameterError("unprotected: expected a list of names", "unprotected");
     }
+    if (globalThis.crypto?.subtle === undefined) {
+      throw new ParameterError(
+        "page: expected one that came over https or from this device; elsewhere browsers lack the" +
+          " cryptography that is needed",
+        "page",
+      );
+    }
     this.floor = readFloor(maxGamma);
     this.unprotected = new Set(unprotected);
     this.transport = new Transport(url, settings);
@@ -82,7 +89,7 @@ export class Client {
    * @returns {Promise<Submission>}
    */
   async submit(survey, record) {
-    return this.deliver(survey, this.draw(survey, record));
+    return this.deliver(survey, await this.draw(survey, record));
   }
 
   /**
@@ -92,10 +99,28 @@ export class Client {
    *
    * @param {Survey} survey
    * @param {Readonly<Record<string, string>>} record
-   * @returns {number[]}
+   * @returns {Promise<number[]>}
    */
-  draw(survey, record) {
-    return this.memory.get(survey.id)?.values ?? survey.perturb(record);
+  async draw(survey, record) {
+    return this.before(survey.id, await survey.digest())?.values ?? survey.perturb(record);
+  }
+
+  /**
+   * The report that this browser gave before, unless it was to another version of the survey.
+   *
+   * @param {string} survey Its id.
+   * @param {string} digest
+   */
+  before(survey, digest) {
+    const found = this.memory.get(survey);
+    if (found !== null && found.digest !== digest) {
+      throw new AnsweredBefore(
+        `survey '${survey}': another version of it was answered here, and a second draw of the` +
+          " same answers would tell more than one",
+        "survey",
+      );
+    }
+    return found;
   }
 
   /**
@@ -132,7 +157,7 @@ export class Client {
    * @param {string} survey Its id.
    */
   isWaiting(survey) {
-    return this.memory.get(survey)?.sent === false;
+    return this.memory.isWaiting(survey);
   }
 
   /**
@@ -160,15 +185,7 @@ export class Client {
    * @param {readonly number[]} values
    */
   remember(survey, digest, values) {
-    const before = this.memory.get(survey.id);
-    if (before !== null && before.digest !== digest) {
-      throw new AnsweredBefore(
-        `survey '${survey.id}': another version of it was answered here, and a second draw of the` +
-          " same answers would tell more than one",
-        "survey",
-      );
-    }
-    if (before !== null) return;
+    if (this.before(survey.id, digest) !== null) return;
     const id = crypto.randomUUID();
     this.memory.set(survey.id, { digest, id, values: [...values], sent: false });
   }

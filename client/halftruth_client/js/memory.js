@@ -5,6 +5,8 @@
  * report again. Reports are remembered, never records.
  */
 
+import { AnsweredBefore } from "./errors.js";
+
 /**
  * @typedef {object} Remembered
  * @property {string} digest Of the survey that was answered.
@@ -28,10 +30,19 @@ export class Memory {
   /**
    * @param {string} survey Its id.
    * @returns {Remembered | null}
+   * @throws {AnsweredBefore} If something is remembered that cannot be read: it was answered.
    */
   get(survey) {
     const text = this.storage.getItem(this.prefix + survey);
-    return text === null ? null : JSON.parse(text);
+    if (text === null) return null;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new AnsweredBefore(
+        `survey '${survey}': it was answered here, and what this browser kept of it is damaged`,
+        "survey",
+      );
+    }
   }
 
   /**
@@ -53,7 +64,20 @@ export class Memory {
       .filter((key) => key.startsWith(this.prefix))
       .map((key) => key.slice(this.prefix.length))
       // A colon is no part of an id: it follows the port of another collector of this host.
-      .filter((survey) => !survey.includes(":") && this.get(survey)?.sent === false);
+      .filter((survey) => !survey.includes(":") && this.isWaiting(survey));
+  }
+
+  /**
+   * Whether a report of a survey is remembered that was not acknowledged.
+   *
+   * @param {string} survey
+   */
+  isWaiting(survey) {
+    try {
+      return this.get(survey)?.sent === false;
+    } catch {
+      return false;
+    }
   }
 }
 

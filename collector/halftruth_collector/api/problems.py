@@ -7,7 +7,7 @@ import logging
 from http import HTTPStatus
 
 import msgspec
-from flask import Flask, Response
+from flask import Flask, Response, render_template, request
 from halftruth_shared import (
     DomainTooLarge,
     EstimateError,
@@ -34,6 +34,7 @@ from ..errors import (
     UnknownSurvey,
     UnknownToken,
 )
+from ..pages.policy import harden
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
     response = _respond(
         status,
-        _slug(type(error).__name__),
+        slug(error),
         str(error),
         field=error.field,
         report=getattr(error, "index", None),
@@ -93,6 +94,10 @@ def _ours(error: HalftruthError) -> Response:
 
 def _of_http(error: HTTPException) -> Response:
     status = error.code or 500
+    asked_by_person = request.accept_mimetypes.best == "text/html"
+    if asked_by_person and not request.path.startswith("/v1/"):
+        page = Response(render_template("problem.html", detail=error.description), status)
+        return harden(page, "'none'")
     response = _respond(status, "http", error.description or HTTPStatus(status).phrase)
     for name, value in error.get_headers():
         if name == "Allow":
@@ -114,10 +119,10 @@ def _place(error: Exception) -> str:
 
 
 def _respond(
-    status: int, slug: str, detail: str, *, field: str | None = None, report: int | None = None
+    status: int, kind: str, detail: str, *, field: str | None = None, report: int | None = None
 ) -> Response:
     problem = Problem(
-        type=f"urn:halftruth:problem:{slug}",
+        type=f"urn:halftruth:problem:{kind}",
         title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
@@ -132,6 +137,7 @@ def _respond(
     )
 
 
-def _slug(name: str) -> str:
-    """``SurveyClosed`` becomes ``survey-closed``."""
+def slug(error: HalftruthError) -> str:
+    """``SurveyClosed`` is called ``survey-closed``."""
+    name = type(error).__name__
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")

@@ -2,10 +2,13 @@
 
 import msgspec
 from flask import Blueprint, Response, request
+from halftruth_shared import HalftruthError
 from halftruth_shared.messages import PublishedSurvey, SurveyList, SurveySummary
 
+from ..errors import StoreUnavailable
 from . import parameters
 from .context import answer, collector
+from .problems import slug
 
 blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
 
@@ -61,5 +64,11 @@ def add_reports(survey_id: str) -> Response:
     here = collector()
     survey = here.store.surveys.get(survey_id).survey()
     names = survey.mechanism.report_shape(survey.schema).names
-    batch = parameters.report_batch(names, here.config.max_batch)
-    return answer(here.store.reports.add(survey_id, batch.digest, batch.reports), 202)
+    try:
+        batch = parameters.report_batch(names, here.config.max_batch)
+        return answer(here.store.reports.add(survey_id, batch.digest, batch.reports), 202)
+    except StoreUnavailable:
+        raise
+    except HalftruthError as error:
+        here.store.reports.refuse(survey_id, slug(error))
+        raise

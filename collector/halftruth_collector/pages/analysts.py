@@ -274,6 +274,7 @@ def overview(survey_id: str) -> str:
         gamma=float(gamma),
         epsilon=epsilon(gamma),
         posterior=float(worst_case_posterior("0.05", gamma)),
+        arrivals=collector().store.reports.arrivals(survey_id),
     )
 
 

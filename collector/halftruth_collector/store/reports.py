@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 import numpy as np
 from halftruth_shared import ReportShape
@@ -13,10 +14,34 @@ from ..errors import ReportIdReused, StaleDigest, SurveyClosed
 from ..estimate import Counts
 from .database import Database
 from .surveys import StoredSurvey, find
-from .tables import cells, report_ids
+from .tables import arrivals, cells, report_ids
 
 #: Ids looked up in one statement.
 _PAGE = 500
+
+
+#: Outcomes of reports that were not refused.
+COUNTED, REPEATED = "counted", "repeated"
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What became of the reports of one day.
+
+    Attributes
+    ----------
+    day : date
+        In UTC.
+    counted, repeated : int
+        Reports counted that day, and reports that had been counted before.
+    refused : dict of str to int
+        Requests refused, by reason.
+    """
+
+    day: date
+    counted: int
+    repeated: int
+    refused: dict[str, int]
 
 
 class ReportStore:
@@ -48,7 +73,62 @@ class ReportStore:
             new = self._insert_ids(connection, survey_id, packed)
             self._check_repeated(connection, survey_id, reports, packed, new)
             self._count(connection, survey_id, Counter(packed[id_] for id_ in new))
-        return Receipt(accepted=len(new), duplicates=len(reports) - len(new))
+            receipt = Receipt(accepted=len(new), duplicates=len(reports) - len(new))
+            self._arrived(connection, survey_id, COUNTED, receipt.accepted)
+            self._arrived(connection, survey_id, REPEATED, receipt.duplicates)
+        return receipt
+
+    def refuse(self, survey_id: str, reason: str) -> None:
+        """Write down that a request with reports was refused, and why.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+        with self._database.writing() as connection:
+            find(connection, survey_id)
+            self._arrived(connection, survey_id, reason, 1)
+
+    def arrivals(self, survey_id: str) -> list[Arrivals]:
+        """What became of the reports of each day, the last one first.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+        with self._database.reading() as connection:
+            find(connection, survey_id)
+            rows = connection.execute(
+                select(arrivals).where(arrivals.c.survey_id == survey_id)
+            ).all()
+        days: dict[date, dict[str, int]] = {}
+        for row in rows:
+            days.setdefault(row.day, {})[row.outcome] = row[3]
+        return [
+            Arrivals(
+                day,
+                outcomes.pop(COUNTED, 0),
+                outcomes.pop(REPEATED, 0),
+                dict(sorted(outcomes.items())),
+            )
+            for day, outcomes in sorted(days.items(), reverse=True)
+        ]
+
+    def _arrived(self, connection: Connection, survey_id: str, outcome: str, count: int) -> None:
+        if count == 0:
+            return
+        statement = self._database.insert(arrivals)
+        statement = statement.on_conflict_do_update(
+            index_elements=[arrivals.c.survey_id, arrivals.c.day, arrivals.c.outcome],
+            set_={"count": arrivals.c.count + statement.excluded.count},
+        )
+        row = {
+            "survey_id": survey_id,
+            "day": datetime.now(UTC).date(),
+            "outcome": outcome,
+            "count": count,
+        }
+        connection.execute(statement, row)
 
     def _insert_ids(
         self, connection: Connection, survey_id: str, packed: dict[bytes, bytes]

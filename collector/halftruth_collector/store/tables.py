@@ -2,12 +2,14 @@
 
 A report is one new row in `report_ids` and one more in the `count` of its cell, in the same
 transaction; a repeated id changes neither. Nothing else of a report is kept: no address, no time,
-no order (the rows of `report_ids` are stored by id).
+no order (the rows of `report_ids` are stored by id). Of all reports of a day together, `arrivals`
+keeps how many were counted, repeated or refused.
 """
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    Date,
     DateTime,
     ForeignKey,
     LargeBinary,
@@ -49,6 +51,16 @@ report_ids = Table(
     Column("report_id", LargeBinary(16), primary_key=True),
     Column("cell", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
+)
+
+#: What became of the reports of each day (UTC): counted, repeated, or why requests were refused.
+arrivals = Table(
+    "arrivals",
+    metadata,
+    Column("survey_id", ForeignKey("surveys.id"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("outcome", String(32), primary_key=True),
+    Column("count", BigInteger, nullable=False),
 )
 
 #: Bearer tokens, of which only the SHA-256 is kept.

@@ -13,10 +13,10 @@ const sheet = styleSheet();
 /**
  * Asks the questions of a survey, perturbs the answers here, shows what will be sent, and sends it.
  *
- * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`, the
- * largest amplification to accept; `unprotected`, names of attributes that may be sent as they are, with
- * blanks between them. Events: `submitted` with `{id, status}` and `refused` with `{message}` as detail;
- * neither ever holds an answer.
+ * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
+ * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
+ * are, with blanks between them. Events: `submitted` with `{id, status}` and `refused` with
+ * `{message}` as detail; neither ever holds an answer.
  */
 export class HalftruthForm extends HTMLElement {
   constructor() {
@@ -46,18 +46,20 @@ export class HalftruthForm extends HTMLElement {
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
+      if (this.client.answered(id)) this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
+      else this.ask(0);
     } catch (error) {
       this.fail(error, () => void this.start());
-      return;
     }
-    if (this.client.answered(id)) this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
-    else this.ask(0);
   }
 
   makeClient() {
     const maxGamma = this.getAttribute("max-gamma");
     if (maxGamma === null) {
-      throw new ParameterError("max-gamma: expected the largest amplification to accept", "max-gamma");
+      throw new ParameterError(
+        "max-gamma: expected the largest amplification to accept",
+        "max-gamma",
+      );
     }
     return new Client(this.getAttribute("collector") || location.origin, {
       maxGamma,
@@ -100,24 +102,31 @@ export class HalftruthForm extends HTMLElement {
         const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
         if (open.length > 0) this.ask(number, new Set(open));
         else if (number + 1 < pages.length) this.ask(number + 1);
-        else this.review();
+        else void this.review();
       },
     });
     this.show(view);
     if (missing.size > 0) {
       const [first] = missing;
-      /** @type {HTMLElement | null} */ (view.querySelector(`[name="${CSS.escape(first)}"]`))?.focus();
+      const control = view.querySelector(`[name="${CSS.escape(first)}"]`);
+      if (control instanceof HTMLElement) control.focus();
     }
   }
 
   /** Show the answers beside the report that was drawn for them. */
-  review() {
+  async review() {
     const { survey, client } = this;
     if (!survey || !client) return;
     const { attributes } = survey.schema;
     const record = Object.fromEntries(this.answers);
     const key = JSON.stringify(attributes.map(({ name }) => record[name]));
-    const values = this.drawn.get(key) ?? client.draw(survey, record);
+    let values;
+    try {
+      values = this.drawn.get(key) ?? (await client.draw(survey, record));
+    } catch (error) {
+      this.fail(error, null);
+      return;
+    }
     this.drawn.set(key, values);
     this.show(
       review({
@@ -158,8 +167,8 @@ export class HalftruthForm extends HTMLElement {
     clearInterval(this.timer);
     if (status !== "waiting") return;
     this.timer = setInterval(async () => {
-      const [sent] = await client.flush();
-      if (sent !== undefined) this.done(sent.status);
+      await client.flush();
+      if (!client.isWaiting(survey.id)) this.done("accepted");
     }, RETRY);
   }
 
@@ -172,8 +181,10 @@ export class HalftruthForm extends HTMLElement {
       this.show(problem("The survey cannot be reached", "Please try again in a while.", retry));
       return;
     }
-    const message = error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
-    const heading = error instanceof AnsweredBefore ? "Answered before" : "This survey is not asked";
+    const message =
+      error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
+    const heading =
+      error instanceof AnsweredBefore ? "Answered before" : "This survey is not asked";
     this.show(problem(heading, `Nothing was sent: ${message}.`, null));
     this.tell("refused", { message });
   }
@@ -188,7 +199,8 @@ export class HalftruthForm extends HTMLElement {
 
   /** @param {HTMLElement} view */
   show(view) {
-    const first = this.root.childElementCount === 0 || this.root.querySelector("[role=status]") !== null;
+    const first =
+      this.root.childElementCount === 0 || this.root.querySelector("[role=status]") !== null;
     this.root.replaceChildren(view);
     // A first view leaves the reader where they are; each further one is announced by its heading.
     if (!first) /** @type {HTMLElement | null} */ (view.querySelector("h2"))?.focus();

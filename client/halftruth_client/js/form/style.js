@@ -1,4 +1,7 @@
-/** How the form looks. Pages theme it by the custom properties that start with --halftruth. */
+/**
+ * How the form looks. Pages theme it by the custom properties that start with --halftruth, and it is
+ * light or dark as the page around it is.
+ */
 
 const CSS = `
 :host {
@@ -11,7 +14,6 @@ const CSS = `
   --line: var(--halftruth-line, light-dark(#7d8891, #7d8994));
   --alarm: var(--halftruth-alarm, light-dark(#a3230f, #ff9d8a));
   --radius: var(--halftruth-radius, 0.5rem);
-  color-scheme: light dark;
   display: block;
   color: var(--text);
   font: var(--halftruth-font, 1rem/1.5 system-ui, sans-serif);

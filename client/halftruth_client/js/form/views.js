@@ -69,7 +69,10 @@ function question(attribute, answers, missing) {
       ? element("p", { class: "problem", id: `${name}-problem` }, "Please choose an answer.")
       : null,
   ];
-  const state = { "aria-describedby": described || false, "aria-invalid": missing ? "true" : false };
+  const state = {
+    "aria-describedby": described || false,
+    "aria-invalid": missing ? "true" : false,
+  };
   if (categories.length > FEW) {
     return element(
       "fieldset",

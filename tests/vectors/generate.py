@@ -1,0 +1,413 @@
+"""Conformance vectors, computed from docs/protocol.md alone: nothing of the packages is used.
+
+Run it to write the JSON files beside it again; their contents are a function of this file.
+"""
+
+import hashlib
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+class Stream:
+    """Random bytes that are known, and the uniform integers that the protocol takes from them."""
+
+    def __init__(self, data):
+        self.data, self.position = data, 0
+
+    def below(self, k):
+        bits = 0
+        while 2**bits <= k:
+            bits += 1
+        size = -(-bits // 8)
+        while True:
+            taken = self.data[self.position : self.position + size]
+            assert len(taken) == size, "the stream is too short"
+            self.position += size
+            number = 0
+            for byte in taken:
+                number = 256 * number + byte
+            number //= 2 ** (8 * size - bits)
+            if number < k:
+                return number
+
+
+def known_bytes(seed, count):
+    """Bytes without a pattern that anyone can make again: SHA-256 of the seed and a counter."""
+    blocks = (hashlib.sha256(f"{seed}/{i}".encode()).digest() for i in range(count // 32 + 1))
+    return b"".join(blocks)[:count]
+
+
+# The samplers.
+
+
+def among_others(position, value):
+    """The value at a position among all values but one, in ascending order."""
+    return position if position < value else position + 1
+
+
+def whole_record(codes, sizes, own, other, stream):
+    """One draw for a record of weight `own` where every different one has weight `other`."""
+    n = math.prod(sizes)
+    t = stream.below(own + other * (n - 1))
+    for j in range(len(sizes)):
+        later = math.prod(sizes[j + 1 :])
+        bound = own + other * (later - 1)
+        if t < bound:
+            continue
+        quotient, remainder = divmod((t - bound) // other, later)
+        report = list(codes)
+        report[j] = among_others(quotient, codes[j])
+        for i in reversed(range(j + 1, len(sizes))):
+            report[i] = remainder % sizes[i]
+            remainder //= sizes[i]
+        return report
+    return list(codes)
+
+
+def gamma_diagonal(mechanism, names, sizes, codes, stream):
+    gamma = Fraction(mechanism["gamma"])
+    return whole_record(codes, sizes, gamma.numerator, gamma.denominator, stream)
+
+
+def randomized_gamma_diagonal(mechanism, names, sizes, codes, stream):
+    gamma, alpha = Fraction(mechanism["gamma"]), Fraction(mechanism["alpha"])
+    steps, n = mechanism["steps"], math.prod(sizes)
+    i = stream.below(2 * steps + 1) - steps
+    scale = math.lcm(gamma.denominator, (gamma * alpha / (steps * (n - 1))).denominator)
+    own = scale * gamma * (1 + alpha * i / steps)
+    other = scale * (1 - gamma * alpha * i / (steps * (n - 1)))
+    assert own.denominator == other.denominator == 1
+    assert own >= 0
+    assert other >= 0
+    return whole_record(codes, sizes, int(own), int(other), stream)
+
+
+def randomized_response(mechanism, names, sizes, codes, stream):
+    weights = []
+    for name, d in zip(names, sizes, strict=True):
+        p = Fraction(mechanism["keep"][name])
+        a, b = p.numerator, p.denominator
+        g = math.gcd(a * (d - 1), b - a)
+        kept, other = a * (d - 1) // g, (b - a) // g
+        weights.append((kept, other, kept + other * (d - 1)))
+    t = stream.below(math.prod(total for _, _, total in weights))
+    report = []
+    for j in reversed(range(len(sizes))):
+        kept, other, total = weights[j]
+        digit, t = t % total, t // total
+        stays = digit < kept
+        report.append(codes[j] if stays else among_others((digit - kept) // other, codes[j]))
+    return report[::-1]
+
+
+def distortion_matrices(mechanism, names, sizes, codes, stream):
+    report = []
+    for name, d, u in zip(names, sizes, codes, strict=True):
+        matrix = [[Fraction(entry) for entry in row] for row in mechanism["matrices"][name]]
+        least = math.lcm(*(entry.denominator for row in matrix for entry in row))
+        t = stream.below(least)
+        running = Fraction(0)
+        for v in range(d):
+            running += matrix[v][u]
+            if running * least > t:
+                report.append(v)
+                break
+    return report
+
+
+SAMPLERS = {
+    "gamma-diagonal": gamma_diagonal,
+    "randomized-gamma-diagonal": randomized_gamma_diagonal,
+    "randomized-response": randomized_response,
+    "distortion-matrices": distortion_matrices,
+}
+
+
+# The canonical form.
+
+SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def canonical_text(text):
+    """A JSON string in which only what must be escaped is."""
+    written = (SHORT.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in text)
+    return f'"{"".join(written)}"'
+
+
+def canonical(value):
+    """JSON without blanks and with sorted keys."""
+    if isinstance(value, dict):
+        members = (f"{canonical_text(k)}:{canonical(value[k])}" for k in sorted(value))
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(canonical, value))}]"
+    if isinstance(value, str):
+        return canonical_text(value)
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def digest(survey):
+    return hashlib.sha256(canonical(survey).encode()).hexdigest()
+
+
+# The surveys.
+
+
+def survey(name, sizes, mechanism, public=()):
+    """A survey with attributes a0, a1, … and categories c0, c1, …"""
+    attributes = [
+        {"name": f"a{j}", "categories": [f"c{code}" for code in range(size)]}
+        | ({"sensitive": False} if j in public else {})
+        for j, size in enumerate(sizes)
+    ]
+    return {"id": name, "title": name, "attributes": attributes, "mechanism": mechanism}
+
+
+def by_name(values):
+    return {f"a{j}": value for j, value in enumerate(values)}
+
+
+def keep(*values):
+    return {"kind": "randomized-response", "keep": by_name(values)}
+
+
+def matrices(*values):
+    return {"kind": "distortion-matrices", "matrices": by_name(values)}
+
+
+def gamma(value):
+    return {"kind": "gamma-diagonal", "gamma": value}
+
+
+def randomized(value, alpha, steps):
+    return {
+        "kind": "randomized-gamma-diagonal",
+        "gamma": value,
+        "alpha": alpha,
+        "steps": steps,
+    }
+
+
+WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
+SKEW = [["9/10", "1/3"], ["1/10", "2/3"]]
+ZEROS = [["1/2", "1/7", "0"], ["1/2", "0", "5/12"], ["0", "6/7", "7/12"]]
+TURN = [["0", "0", "1"], ["1", "0", "0"], ["0", "1", "0"]]
+FOUR = [
+    ["7/10", "1/5", "1/30", "0"],
+    ["1/10", "3/5", "1/15", "1/97"],
+    ["1/10", "1/10", "4/5", "0"],
+    ["1/10", "1/10", "1/10", "96/97"],
+]
+
+#: By file: surveys, the number of draws of each, and whether the records are all or some.
+SURVEYS = {
+    "gamma-diagonal": [
+        (survey("one-question", [2], gamma("3")), 4),
+        (survey("whole-gamma", [2, 3], gamma("4")), 12),
+        (survey("quotient", [2, 2, 3], gamma("19/2")), 12),
+        # A bound of 2^16 exactly, which takes 17 bits: every draw but half of them is rejected.
+        (survey("power-of-two", [4, 8, 2], gamma("1213/1021")), 4),
+        (survey("just-above-one", [3, 2], gamma("10001/10000")), 4),
+        # γ has to grow with the number of cells, or nothing could be reconstructed.
+        (survey("many-questions", [3, 2, 4, 5, 7] * 8, gamma(f"{10**23 + 1}/7")), 4),
+        (survey("hundreds-of-categories", [300, 257, 2], gamma("2047/3")), 4),
+    ],
+    "randomized-gamma-diagonal": [
+        (survey("one-step", [2, 3], randomized("5/2", "1/4", 1)), 12),
+        (survey("no-range", [2, 3], randomized("2", "0", 7)), 6),
+        # αγ = n − 1: at the end of the grid no other record is possible, at the other end the
+        # true record is not.
+        (survey("whole-range", [2, 2, 3], randomized("11", "1", 1)), 12),
+        (survey("default-steps", [2, 2, 3], randomized("19", "1/2", 32768)), 6),
+        (survey("most-steps", [3, 5, 7], randomized("19/3", "13/17", 1048576)), 6),
+        (survey("large", [3, 2, 4, 5, 7] * 5, randomized(f"{10**14}/3", "1/2", 1000)), 4),
+    ],
+    "randomized-response": [
+        (survey("one-question", [2], keep("3/4")), 4),
+        (survey("different-shares", [2, 3, 4], keep("9/10", "1/2", "19/22")), 12),
+        (survey("one-kept", [3, 2, 2], keep("1", "2/3", "3/4"), public=[0]), 6),
+        (survey("all-kept", [2, 3], keep("1", "1"), public=[0, 1]), 4),
+        (
+            survey(
+                "many-questions",
+                [2 + j % 5 for j in range(40)],
+                keep(*(f"{9 + j}/{11 + j}" for j in range(40))),
+            ),
+            4,
+        ),
+        (survey("long-number", [3, 2], keep(f"{10**40 + 1}/{10**40 + 3**50}", "0.7")), 4),
+    ],
+    "distortion-matrices": [
+        (survey("warner", [2], matrices(WARNER)), 4),
+        (survey("asymmetric", [2, 2, 3], matrices(SKEW, WARNER, ZEROS)), 12),
+        (survey("turned", [3, 2], matrices(TURN, SKEW), public=[0]), 4),
+        (survey("common-denominator", [4, 3], matrices(FOUR, ZEROS)), 12),
+        (
+            survey(
+                "large-denominator",
+                [2, 2],
+                matrices(
+                    [[f"{2**70}/{2**71 - 1}", "0"], [f"{2**70 - 1}/{2**71 - 1}", "1"]],
+                    SKEW,
+                ),
+                public=[0],
+            ),
+            4,
+        ),
+    ],
+}
+
+
+def published(made):
+    """The survey as it is published: every parameter in lowest terms."""
+
+    def lowest(value):
+        if isinstance(value, dict):
+            return {key: lowest(member) for key, member in value.items()}
+        if isinstance(value, list):
+            return [lowest(member) for member in value]
+        return str(Fraction(value)) if isinstance(value, str) else value
+
+    mechanism = dict(made["mechanism"])
+    kind = mechanism.pop("kind")
+    return made | {"mechanism": {"kind": kind} | lowest(mechanism)}
+
+
+def draws_of(made, count):
+    """Reports of different records, every third from bytes that are rejected at first."""
+    names = [attribute["name"] for attribute in made["attributes"]]
+    categories = [attribute["categories"] for attribute in made["attributes"]]
+    sizes = list(map(len, categories))
+    n, draws = math.prod(sizes), []
+    sample = SAMPLERS[made["mechanism"]["kind"]]
+    for i in range(count):
+        cell, codes = (i * (n // count) + i if n > count else i) % n, []
+        for size in reversed(sizes):
+            codes.insert(0, cell % size)
+            cell //= size
+        data = known_bytes(f"{made['mechanism']['kind']}/{made['id']}/{i}", 400)
+        if i % 3 == 2:
+            # Ones are never below a bound of as many bits.
+            data = b"\xff" * 64 + data
+        stream = Stream(data)
+        values = sample(made["mechanism"], names, sizes, codes, stream)
+        # Some bytes more than are needed: those that are left must not be touched.
+        given = data[: stream.position + 5]
+        record = {
+            name: answers[code]
+            for name, answers, code in zip(names, categories, codes, strict=True)
+        }
+        draws.append(
+            {
+                "record": record,
+                "bytes": given.hex(),
+                "consumed": stream.position,
+                "values": values,
+            }
+        )
+    return draws
+
+
+def mechanism_vectors(kind):
+    vectors = []
+    for made, count in SURVEYS[kind]:
+        document = published(made)
+        vectors.append(
+            {"survey": document, "digest": digest(document), "draws": draws_of(document, count)}
+        )
+    return {
+        "about": "Reports from known random bytes; see Exact sampling in docs/protocol.md.",
+        "vectors": vectors,
+    }
+
+
+def integer_vectors():
+    """Every shape of bound: one, powers of two and their neighbours, whole bytes, many bytes."""
+    bounds = [1, 2, 3, 5, 6, 127, 128, 129, 255, 256, 257, 65535, 65536, 65537]
+    bounds += [10**9, 2**53 + 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 10**30, 3**200]
+    vectors = []
+    for k in bounds:
+        for start in ("", "ff" * 30):
+            data = bytes.fromhex(start) + known_bytes(f"integers/{k}/{start}", 4_000)
+            stream = Stream(data)
+            integers = [str(stream.below(k)) for _ in range(4)]
+            vectors.append(
+                {
+                    "below": str(k),
+                    "bytes": data[: stream.position + 3].hex(),
+                    "consumed": stream.position,
+                    "integers": integers,
+                }
+            )
+    return {
+        "about": "Uniform integers drawn one after the other from known random bytes; numbers are"
+        " text since they may be long.",
+        "vectors": vectors,
+    }
+
+
+CONTROLS = "".join(map(chr, range(32))) + "\x7f\x80\x9f"
+WRITTEN = 'quote " backslash \\ solidus / \u2028 \u2029 \ufeff é e\u0301 ß 健康 🙂 \U0010ffff'
+
+
+def canonical_vectors():
+    """Surveys as they may be received, and the bytes that their digest is of."""
+    plain = survey("plain", [2, 3], gamma("19"))
+    worded = {
+        "title": WRITTEN,
+        "mechanism": {"steps": 5, "kind": "randomized-gamma-diagonal"}
+        | {"gamma": "19/2", "alpha": "1/4"},
+        "id": "worded",
+        "description": CONTROLS + WRITTEN,
+        "attributes": [
+            {
+                "sensitive": False,
+                "page": "Page " + WRITTEN,
+                "name": "Z.last-one_9",
+                "label": CONTROLS,
+                "items": ["größer 30"],
+                "help": WRITTEN + "\n" + CONTROLS,
+                "categories": ["< 30", "größer 30", "🙂", 'a "quoted" \\ answer/'],
+            },
+            {"name": "a", "categories": ["ja", "nein"], "items": []},
+            {"name": "B", "categories": ["0", "1"], "label": " blanks stay "},
+        ],
+    }
+    # Capital letters come before small ones, a shorter name before its continuation.
+    names = ["b", "B", "a.b", "a-b", "a_b", "a", "aB", "ab", "a0", "constructor", "toString"]
+    ordered = {
+        "id": "order",
+        "title": "Names are sorted where they are keys, and only there",
+        "attributes": [{"name": name, "categories": ["x", "y"]} for name in names],
+        "mechanism": {
+            "kind": "randomized-response",
+            "keep": {name: f"{j + 2}/{j + 3}" for j, name in enumerate(names)},
+        },
+    }
+    vectors = []
+    for made in (plain, worded, ordered):
+        for how in ({}, {"indent": 2}, {"ensure_ascii": False}):
+            received = json.dumps(dict(reversed(made.items())), **how)
+            vectors.append(
+                {"received": received, "canonical": canonical(made), "digest": digest(made)}
+            )
+    return {
+        "about": "A survey as text that may be received, its canonical JSON, and the digest.",
+        "vectors": vectors,
+    }
+
+
+def files():
+    """Text of every file by its name."""
+    made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
+    made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
+    return {f"{name}.json": json.dumps(vectors, indent=1) + "\n" for name, vectors in made.items()}
+
+
+if __name__ == "__main__":
+    for name, text in files().items():
+        (HERE / name).write_text(text, encoding="ascii")

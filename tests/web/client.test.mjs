@@ -1,0 +1,538 @@
+// The whole client against a collector and a storage that note everything: one report for each
+// survey, whatever happens on the way, and never an answer.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { Client, Survey } from "../../client/halftruth_client/js/index.js";
+import { byName, Collector, FakeStorage, json, problem, surveyOf } from "./helpers.mjs";
+
+const ADDRESS = "https://collector.example";
+const SECRET = "XyzzyAnswerOfAPerson";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+// Two draws of the same record coincide with a probability of 6^−30, so that equal values are
+// remembered ones.
+const WIDTH = 30;
+const KEEP = Array.from({ length: WIDTH }, () => "1/5");
+const DOCUMENT = surveyOf(
+  Array.from({ length: WIDTH }, () => 6),
+  { kind: "randomized-response", keep: byName(KEEP) },
+);
+const RECORD = byName(Array.from({ length: WIDTH }, (_, j) => `c${j % 6}`));
+
+async function setUp(document = DOCUMENT, options = {}) {
+  const collector = new Collector(document, await new Survey(document).digest());
+  const storage = new FakeStorage();
+  const open = (more = {}) =>
+    new Client(ADDRESS, {
+      maxGamma: "5",
+      unprotected: Object.keys(byName(KEEP)).slice(1),
+      storage,
+      fetch: collector.fetch,
+      retries: 2,
+      backoff: 0,
+      ...options,
+      ...more,
+    });
+  return { collector, storage, open, client: open() };
+}
+
+const away = () => {
+  throw new TypeError("fetch failed");
+};
+const unavailable = () => problem(503);
+
+test("a submitted record becomes exactly one report", async () => {
+  const { collector, client } = await setUp();
+  const survey = await client.survey("health");
+  const { id, status } = await client.submit(survey, RECORD);
+  assert.equal(status, "accepted");
+  assert.match(id, UUID);
+  assert.equal(collector.reports.size, 1);
+  assert.equal(collector.posted.length, 1);
+  const [message] = collector.posted;
+  assert.deepEqual(Object.keys(message).sort(), ["digest", "reports"]);
+  assert.equal(message.digest, collector.digest);
+  assert.deepEqual(Object.keys(message.reports[0]).sort(), ["id", "values"]);
+  assert.equal(message.reports[0].id, id);
+  assert.equal(message.reports[0].values.length, WIDTH);
+  assert.ok(message.reports[0].values.every((value) => Number.isInteger(value) && value < 6));
+});
+
+test("requests carry no cookies, referrer or cached answer and follow no redirect", async () => {
+  const { collector, client } = await setUp();
+  await client.submit(await client.survey("health"), RECORD);
+  const [get, post] = collector.requests;
+  assert.equal(get.url, `${ADDRESS}/v1/surveys/health`);
+  assert.equal(post.url, `${ADDRESS}/v1/surveys/health/reports`);
+  assert.equal(get.body, undefined);
+  for (const { credentials, redirect, referrerPolicy, cache } of [get, post]) {
+    assert.deepEqual([credentials, redirect], ["omit", "error"]);
+    assert.deepEqual([referrerPolicy, cache], ["no-referrer", "no-store"]);
+  }
+  assert.deepEqual(post.headers, { "Content-Type": "application/json" });
+});
+
+test("whoever answers again sends the same report, also with other answers", async () => {
+  const { collector, client, open } = await setUp();
+  const survey = await client.survey("health");
+  const first = await client.submit(survey, RECORD);
+  const second = await client.submit(survey, RECORD);
+  const third = await open().submit(await open().survey("health"), {
+    ...RECORD,
+    a0: "c5",
+  });
+  assert.deepEqual([second.status, third.status], ["duplicate", "duplicate"]);
+  assert.deepEqual([second.id, third.id], [first.id, first.id]);
+  assert.equal(collector.reports.size, 1);
+  const [{ reports }, ...others] = collector.posted;
+  assert.equal(others.length, 2);
+  for (const other of others) assert.deepEqual(other.reports, reports);
+});
+
+test("two clients have two draws: what is equal above is remembered", async () => {
+  const one = await setUp();
+  const other = await setUp();
+  for (const { client } of [one, other]) {
+    await client.submit(await client.survey("health"), RECORD);
+  }
+  const [a, b] = [one, other].map(({ collector }) => collector.posted[0].reports[0]);
+  assert.notDeepEqual(a.values, b.values);
+  assert.notEqual(a.id, b.id);
+});
+
+test("another version of an answered survey is not answered, also after a reload", async () => {
+  const { collector, storage, client, open } = await setUp();
+  await client.submit(await client.survey("health"), RECORD);
+  const before = new Map(storage.items);
+  const changed = new Survey({ ...DOCUMENT, title: "Health, again" });
+  for (const asked of [client, open()]) {
+    const error = { name: "AnsweredBefore", field: "survey" };
+    await assert.rejects(asked.submit(changed, RECORD), error);
+  }
+  assert.equal(collector.posted.length, 1);
+  assert.deepEqual(storage.items, before);
+});
+
+test("a survey of another id is another survey", async () => {
+  const { collector, client } = await setUp();
+  await client.submit(new Survey(DOCUMENT), RECORD);
+  await client.submit(new Survey({ ...DOCUMENT, id: "health-2" }), RECORD);
+  assert.equal(collector.reports.size, 2);
+});
+
+test("what a draw showed is what is delivered; showing it stores and sends nothing", async () => {
+  const { collector, storage, client } = await setUp();
+  const survey = new Survey(DOCUMENT);
+  const values = await client.draw(survey, RECORD);
+  assert.equal(storage.written.length, 0);
+  assert.equal(collector.requests.length, 0);
+  assert.equal(client.answered("health"), false);
+  await client.deliver(survey, values);
+  assert.deepEqual([...collector.reports.values()], [values]);
+  assert.deepEqual(await client.draw(survey, { ...RECORD, a0: "c3" }), values);
+});
+
+test("two submissions at the same time give one report", async () => {
+  const { collector, storage, client, open } = await setUp();
+  const survey = new Survey(DOCUMENT);
+  const submissions = await Promise.all(
+    [client, client, open(), open()].map((asked) => asked.submit(survey, RECORD)),
+  );
+  assert.equal(new Set(submissions.map(({ id }) => id)).size, 1);
+  assert.equal(collector.reports.size, 1);
+  assert.equal(storage.items.size, 1);
+  for (const { reports } of collector.posted) {
+    assert.deepEqual(reports, collector.posted[0].reports);
+  }
+  assert.deepEqual(submissions.map(({ status }) => status).sort(), [
+    "accepted",
+    "duplicate",
+    "duplicate",
+    "duplicate",
+  ]);
+});
+
+// Other pages of the same browser.
+
+const NAVIGATOR = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+const STORAGE = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
+
+function pretend(name, value) {
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
+afterEach(() => {
+  for (const [name, before] of [["navigator", NAVIGATOR], ["localStorage", STORAGE]]) {
+    if (before === undefined) delete globalThis[name];
+    else Object.defineProperty(globalThis, name, before);
+  }
+});
+
+test("a report is remembered under a lock, one for each collector and survey", async () => {
+  const { storage, client } = await setUp();
+  const locks = [];
+  pretend("navigator", {
+    locks: {
+      async request(name, action) {
+        assert.equal(storage.items.size, 0);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        await action();
+        locks.push([name, storage.items.size]);
+      },
+    },
+  });
+  await client.submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(locks.length, 1);
+  assert.ok(locks[0][0].includes(ADDRESS) && locks[0][0].endsWith("health"));
+  assert.equal(locks[0][1], 1, "the report was written while the lock was held");
+});
+
+test("the browser's storage is used where there is one, and left clean", async () => {
+  const { collector, storage, open } = await setUp();
+  pretend("localStorage", storage);
+  const client = open({ storage: undefined });
+  assert.equal(storage.items.size, 0);
+  await client.submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(storage.items.size, 1);
+  await open({ storage: undefined }).submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(collector.reports.size, 1);
+});
+
+test("where the browser keeps nothing, all clients of the page remember together", async () => {
+  const { collector, storage, open } = await setUp();
+  storage.fails = () => true;
+  pretend("localStorage", storage);
+  const first = await open({ storage: undefined }).submit(new Survey(DOCUMENT), RECORD);
+  const second = await open({ storage: undefined }).submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(second.id, first.id);
+  assert.equal(collector.reports.size, 1);
+});
+
+// The collector is away.
+
+for (const [what, trouble] of [
+  ["cannot be reached", away],
+  ["answers 503", unavailable],
+  ["answers 502", () => problem(502)],
+  ["answers 504 with a page", () => new Response("<html>", { status: 504 })],
+  ["asks to come back later", () => problem(429)],
+  ["breaks off its answer", () => new Response(new ReadableStream({ start: (c) => c.error() }))],
+]) {
+  test(`a report waits while the collector ${what}, and is sent once`, async () => {
+    const { collector, client, open } = await setUp();
+    collector.trouble = [trouble, trouble, trouble];
+    const { id, status } = await client.submit(new Survey(DOCUMENT), RECORD);
+    assert.equal(status, "waiting");
+    assert.match(id, UUID);
+    assert.equal(collector.posted.length, 3, "one attempt and two repetitions");
+    assert.ok(client.isWaiting("health") && client.answered("health"));
+
+    const later = open();
+    assert.deepEqual(await later.flush(), [{ id, status: "accepted" }]);
+    assert.deepEqual(await later.flush(), []);
+    assert.ok(!later.isWaiting("health") && later.answered("health"));
+    assert.equal(collector.posted.length, 4);
+    assert.deepEqual([...collector.reports.keys()], [id]);
+    for (const { reports } of collector.posted) {
+      assert.deepEqual(reports, collector.posted[0].reports);
+    }
+  });
+}
+
+test("a request is repeated until it is answered, no longer", async () => {
+  const { collector, client } = await setUp();
+  collector.trouble = [away, unavailable];
+  assert.equal((await client.submit(new Survey(DOCUMENT), RECORD)).status, "accepted");
+  assert.equal(collector.posted.length, 3);
+});
+
+test("without retries there is one attempt", async () => {
+  const { collector, open } = await setUp();
+  collector.trouble = [away];
+  const { status } = await open({ retries: 0 }).submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(status, "waiting");
+  assert.equal(collector.posted.length, 1);
+});
+
+test("an answer that got lost makes a duplicate, not a second report", async () => {
+  const { collector, client } = await setUp();
+  collector.trouble = [
+    async (url, settings) => {
+      await collector.fetch(url, settings);
+      throw new TypeError("connection reset");
+    },
+  ];
+  const { status } = await client.submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(status, "duplicate");
+  assert.equal(collector.reports.size, 1);
+});
+
+test("a collector that never answers is given up after the timeout", async () => {
+  const { collector, open } = await setUp();
+  // The abort signal alone would not keep the process alive.
+  const alive = setTimeout(() => {}, 10_000);
+  let aborted = false;
+  collector.trouble = [
+    (_, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          aborted = true;
+          reject(signal.reason);
+        });
+      }),
+  ];
+  const client = open({ retries: 0, timeout: 20 });
+  assert.equal((await client.submit(new Survey(DOCUMENT), RECORD)).status, "waiting");
+  assert.ok(aborted);
+  clearTimeout(alive);
+});
+
+test("a survey that cannot be fetched is an error that says so", async () => {
+  const { open } = await setUp();
+  await assert.rejects(open({ fetch: away }).survey("health"), { name: "CollectorUnavailable" });
+});
+
+test("waiting reports of several surveys are all tried, though one is refused", async () => {
+  const { collector, client } = await setUp();
+  collector.trouble = Array(6).fill(away);
+  for (const id of ["one", "two"]) {
+    await client.submit(new Survey({ ...DOCUMENT, id }), RECORD);
+  }
+  collector.trouble = [() => problem(409)];
+  const sent = await client.flush();
+  assert.deepEqual(sent.map(({ status }) => status), ["accepted"]);
+  assert.deepEqual(await client.flush(), [], "a closed survey is not tried again");
+});
+
+test("reports for another port of the same host stay where they are", async () => {
+  const { collector, storage, open } = await setUp();
+  collector.trouble = Array(3).fill(away);
+  const other = new Client(`${ADDRESS}:8443`, {
+    maxGamma: "5",
+    unprotected: Object.keys(RECORD).slice(1),
+    storage,
+    fetch: collector.fetch,
+    retries: 2,
+    backoff: 0,
+  });
+  await other.submit(new Survey(DOCUMENT), RECORD);
+  const posted = collector.posted.length;
+  assert.deepEqual(await open().flush(), []);
+  assert.equal(collector.posted.length, posted);
+  assert.ok(other.isWaiting("health"));
+  assert.equal((await other.flush()).length, 1);
+});
+
+test("slashes at the end of an address do not make it another collector", async () => {
+  const { collector, storage, client } = await setUp();
+  await client.submit(new Survey(DOCUMENT), RECORD);
+  const same = new Client(`${ADDRESS}//`, { maxGamma: "5", storage, fetch: collector.fetch });
+  assert.ok(same.answered("health"));
+});
+
+// The collector will not take it.
+
+for (const status of [409, 422]) {
+  test(`a report refused with ${status} is not repeated`, async () => {
+    const { collector, client, open } = await setUp();
+    collector.trouble = [() => problem(status, "the survey is closed")];
+    await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD), {
+      name: "RequestRefused",
+      status,
+      message: "the survey is closed",
+    });
+    assert.equal(collector.posted.length, 1);
+    assert.deepEqual(await open().flush(), []);
+    assert.equal(collector.posted.length, 1);
+    assert.ok(client.answered("health") && !client.isWaiting("health"));
+  });
+}
+
+for (const [what, trouble] of [
+  ["401", () => problem(401)],
+  ["404, as a misrouted address does", () => problem(404)],
+  ["500 with a page", () => new Response("<html>", { status: 500 })],
+  ["413 with null", () => json(null, 413)],
+  ["200 with a page, as a network does that asks to log in", () => new Response("<html>log in")],
+  ["200 with null", () => json(null)],
+  ["200 with other JSON", () => json({ ok: true })],
+]) {
+  test(`a report is not lost where something answers ${what}`, async () => {
+    const { collector, client, open } = await setUp();
+    collector.trouble = [trouble];
+    await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD), { name: "RequestRefused" });
+    assert.equal(collector.posted.length, 1);
+    assert.ok(client.isWaiting("health"));
+    assert.equal((await open().flush())[0].status, "accepted");
+    assert.deepEqual([...collector.reports.keys()], [collector.posted[0].reports[0].id]);
+  });
+}
+
+// Storage that fails.
+
+test("a report that cannot be remembered is not sent", async () => {
+  for (const failing of ["getItem", "setItem"]) {
+    const { collector, storage, client } = await setUp();
+    storage.fails = (method) => method === failing;
+    await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
+    assert.equal(collector.posted.length, 0);
+  }
+});
+
+test("a report that is sent but cannot be settled is sent again as the same", async () => {
+  const { collector, storage, client, open } = await setUp();
+  storage.fails = (method) => method === "setItem" && storage.items.size > 0;
+  await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
+  storage.fails = () => false;
+  const [sent] = await open().flush();
+  assert.equal(sent.status, "duplicate");
+  assert.equal(collector.reports.size, 1);
+});
+
+// The privacy floor.
+
+const GAMMA = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19" });
+const ANSWERS = { a0: "c0", a1: "c2" };
+
+test("a survey above the floor is refused when it is fetched and when it is answered", async () => {
+  for (const [maxGamma, refused] of [
+    ["18.9999999999999999999999", true],
+    ["19", false],
+    [19, false],
+  ]) {
+    const { collector, storage, client } = await setUp(GAMMA, { maxGamma, unprotected: [] });
+    const error = { name: "SurveyRefused", field: "maxGamma" };
+    const calls = [
+      () => client.survey("health"),
+      () => client.submit(new Survey(GAMMA), ANSWERS),
+      () => client.deliver(new Survey(GAMMA), [0, 0]),
+    ];
+    for (const call of calls) {
+      if (refused) await assert.rejects(call(), error);
+      else await call();
+    }
+    assert.equal(collector.posted.length > 0, !refused);
+    assert.equal(storage.items.size > 0, !refused);
+  }
+});
+
+test("what is sent as it is must be named by the caller, whatever the survey says", async () => {
+  const document = surveyOf([2, 2], {
+    kind: "randomized-response",
+    keep: byName(["1", "3/4"]),
+  });
+  document.attributes[0].sensitive = false;
+  const refusing = await setUp(document, { maxGamma: "1000", unprotected: [] });
+  await assert.rejects(refusing.client.survey("health"), { message: /infinite/ });
+  const taking = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
+  assert.ok(await taking.client.survey("health"));
+});
+
+test("a survey that is not the one of its digest or of its id is refused", async () => {
+  const { collector, client } = await setUp(GAMMA, { maxGamma: "19" });
+  const right = collector.digest;
+  for (const wrong of ["0".repeat(64), right.toUpperCase(), undefined]) {
+    collector.digest = wrong;
+    await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "digest" });
+  }
+  collector.digest = right;
+  await assert.rejects(client.survey("other"), { name: "SurveyRefused" });
+  assert.equal((await client.survey("health")).title, "Health");
+  // Another gamma than the one that was published.
+  const gamma = { kind: "gamma-diagonal", gamma: "3" };
+  collector.document = { ...GAMMA, mechanism: gamma };
+  await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "digest" });
+});
+
+test("an id cannot lead elsewhere", async () => {
+  const { collector, client } = await setUp();
+  await assert.rejects(client.survey("../tokens?x=1#y"));
+  assert.equal(collector.requests[0].url, `${ADDRESS}/v1/surveys/..%2Ftokens%3Fx%3D1%23y`);
+});
+
+test("a client needs an address, an exact floor above 1, and a list of names", () => {
+  const storage = new FakeStorage();
+  const wrong = [
+    ["ftp://collector", { maxGamma: "19" }],
+    ["collector", { maxGamma: "19" }],
+    [ADDRESS, { maxGamma: "1" }],
+    [ADDRESS, { maxGamma: "0.5" }],
+    [ADDRESS, { maxGamma: 9.5 }],
+    [ADDRESS, { maxGamma: "Infinity" }],
+    [ADDRESS, {}],
+    [ADDRESS, { maxGamma: "19", unprotected: "a0" }],
+  ];
+  for (const [url, options] of wrong) {
+    assert.throws(() => new Client(url, { storage, ...options }), { name: "ParameterError" });
+  }
+});
+
+// Nothing of an answer leaves.
+
+/** One question whose report is never the true answer, so that a true code is recognised too. */
+const TURNED = {
+  ...surveyOf([3], {
+    kind: "distortion-matrices",
+    matrices: { a0: [["0", "0", "1"], ["1", "0", "0"], ["0", "1", "0"]] },
+  }),
+  attributes: [{ name: "a0", categories: ["here", SECRET, "there"] }],
+};
+
+test("no answer is in any request, storage, error or output, whatever happens", async () => {
+  const output = [];
+  const methods = ["log", "info", "warn", "error", "debug", "trace", "dir"];
+  const before = methods.map((method) => console[method]);
+  methods.forEach((method) => (console[method] = (...words) => output.push(words)));
+
+  const seen = [];
+  try {
+    for (const trouble of [
+      [],
+      [away, away, away],
+      [unavailable],
+      [() => problem(409)],
+      [() => problem(422)],
+      [() => problem(500)],
+      [() => new Response("<html>")],
+    ]) {
+      const options = { maxGamma: "19", unprotected: ["a0"] };
+      const { collector, storage, client, open } = await setUp(TURNED, options);
+      const errors = [];
+      const note = (error) => errors.push(error);
+      const survey = await client.survey("health");
+      await client.submit(survey, { a0: SECRET, [SECRET]: "here" }).catch(note);
+      await client.submit(survey, { a0: `${SECRET}!` }).catch(note);
+      assert.equal(storage.written.length + collector.posted.length, 0);
+      collector.trouble = trouble;
+      await client.submit(survey, { a0: SECRET }).catch(note);
+      await open().submit(survey, { a0: SECRET }).catch(note);
+      await open().flush().catch(note);
+      await open()
+        .submit(new Survey({ ...TURNED, title: "another" }), { a0: SECRET })
+        .catch(note);
+      storage.fails = () => true;
+      await open().submit(survey, { a0: SECRET }).catch(note);
+      assert.ok(errors.length >= 4);
+
+      // The report is the third category; the answer was the second.
+      for (const { reports } of collector.posted) assert.deepEqual(reports[0].values, [2]);
+      for (const [, text] of storage.written) assert.deepEqual(JSON.parse(text).values, [2]);
+      assert.ok(collector.posted.length > 0 && storage.written.length > 0);
+      seen.push(JSON.stringify(collector.requests), JSON.stringify(storage.written));
+      seen.push(JSON.stringify([...storage.items]));
+      for (const error of errors) {
+        seen.push(String(error), String(error.stack), String(error.cause), JSON.stringify(error));
+      }
+    }
+  } finally {
+    methods.forEach((method, i) => (console[method] = before[i]));
+  }
+  assert.deepEqual(output, []);
+  // Errors may list the possible answers of a survey, never that one was given.
+  const listed = `expected one of: here, ${SECRET}, there`;
+  for (const text of seen) {
+    assert.ok(!text.replaceAll(listed, "").includes(SECRET), text);
+  }
+});

@@ -1,0 +1,218 @@
+// Every outcome of every draw is walked: the probabilities of reports are those of the matrices,
+// as fractions of integers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
+import { byName, cells, surveyOf } from "./helpers.mjs";
+
+// Fractions of the test's own: pairs of integers, equal where their cross products are.
+
+const add = ([a, b], [c, d]) => (b === d ? [a + c, b] : [a * d + c * b, b * d]);
+const multiply = ([a, b], [c, d]) => [a * c, b * d];
+const equal = ([a, b], [c, d]) => a * d === c * b;
+const fraction = (text) => {
+  const [a, b = "1"] = text.split("/");
+  return [BigInt(a), BigInt(b)];
+};
+
+/** Probability of each report of a record, by walking all outcomes of all draws. */
+function distribution(survey, record, first) {
+  const found = new Map();
+  const path = [];
+  for (;;) {
+    let depth = 0;
+    let ways = 1n;
+    const values = survey.perturb(record, (k) => {
+      const fixed = depth === 0 && first !== undefined;
+      path[depth] ??= { k, value: fixed ? first : 0n, last: fixed ? first : k - 1n };
+      assert.equal(path[depth].k, k, "the same draws before lead to the same bound");
+      if (!fixed) ways *= k;
+      return path[depth++].value;
+    });
+    assert.equal(depth, path.length);
+    const key = values.join();
+    found.set(key, add(found.get(key) ?? [0n, ways], [1n, ways]));
+    while (path.length > 0 && path.at(-1).value === path.at(-1).last) path.pop();
+    if (path.length === 0) return found;
+    path.at(-1).value += 1n;
+  }
+}
+
+/** Hold the walk against a matrix: probability of report v for the true record u. */
+function assertChannel(document, probability, first) {
+  const survey = new Survey(document);
+  const shape = document.attributes.map(({ categories }) => categories.length);
+  for (const u of cells(shape)) {
+    const found = distribution(survey, byName(u.map((code) => `c${code}`)), first);
+    let reports = 0;
+    for (const v of cells(shape)) {
+      const expected = probability(v, u);
+      const walked = found.get(v.join()) ?? [0n, 1n];
+      assert.ok(equal(walked, expected), `report ${v} of ${u}: ${walked} for ${expected}`);
+      if (expected[0] > 0n) reports += 1;
+    }
+    assert.equal(found.size, reports, "reports outside the shape");
+  }
+}
+
+const SHAPES = [[2], [3], [2, 2], [3, 2], [2, 2, 3]];
+const same = (v, u) => v.join() === u.join();
+
+/** FRAPP eq. 17: γ/(γ+n−1) for the true record, 1/(γ+n−1) for any other. */
+const diagonal = ([a, b], n) => (v, u) => [same(v, u) ? a : b, a + b * (n - 1n)];
+
+const count = (shape) => BigInt(cells(shape).length);
+
+for (const shape of SHAPES) {
+  for (const gamma of ["3", "19/2", "8/7"]) {
+    test(`gamma-diagonal ${gamma} on ${shape.join("·")} has its matrix`, () => {
+      const document = surveyOf(shape, { kind: "gamma-diagonal", gamma });
+      assertChannel(document, diagonal(fraction(gamma), count(shape)));
+    });
+  }
+}
+
+test("gamma-diagonal has the matrix that is written out here", () => {
+  const P = [
+    ["5/8", "1/8", "1/8", "1/8"],
+    ["1/8", "5/8", "1/8", "1/8"],
+    ["1/8", "1/8", "5/8", "1/8"],
+    ["1/8", "1/8", "1/8", "5/8"],
+  ];
+  const document = surveyOf([2, 2], { kind: "gamma-diagonal", gamma: "5" });
+  assertChannel(document, ([a, b], [c, d]) => fraction(P[2 * a + b][2 * c + d]));
+});
+
+/** γ, α, steps and shape; αγ = n − 1 in the third and fourth, where weights reach 0. */
+const RANDOMIZED = [
+  ["5/2", "1/4", 2, [2, 3]],
+  ["2", "0", 3, [2, 2]],
+  ["11", "1", 1, [2, 2, 3]],
+  ["3", "1", 2, [2, 2]],
+  ["7/3", "2/5", 4, [2, 2, 3]],
+];
+
+for (const [gamma, alpha, steps, shape] of RANDOMIZED) {
+  const document = surveyOf(shape, { kind: "randomized-gamma-diagonal", gamma, alpha, steps });
+  const n = count(shape);
+  const [a, b] = fraction(gamma);
+
+  test(`randomized gamma-diagonal ${gamma}, ${alpha}, ${steps} has the matrix of its mean`, () => {
+    assertChannel(document, diagonal([a, b], n));
+  });
+
+  test(`randomized gamma-diagonal ${gamma}, ${alpha}, ${steps} has every client's matrix`, () => {
+    const [e, f] = fraction(alpha);
+    for (let i = -steps; i <= steps; i += 1) {
+      // FRAPP eq. 25: γx(1 + αi/steps) for the true record; the others share what is left.
+      const share = [BigInt(steps) * f + e * BigInt(i), BigInt(steps) * f];
+      const own = multiply([a, a + b * (n - 1n)], share);
+      const other = [own[1] - own[0], own[1] * (n - 1n)];
+      assertChannel(document, (v, u) => (same(v, u) ? own : other), BigInt(i + steps));
+    }
+  });
+}
+
+/** Product of one entry for each attribute. */
+const kronecker = (matrices) => (v, u) =>
+  matrices.map((P, j) => fraction(P[v[j]][u[j]])).reduce(multiply);
+
+const WARNER = [["3/4", "1/4"], ["1/4", "3/4"]];
+const TENTH = [["9/10", "1/10"], ["1/10", "9/10"]];
+const THIRDS = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]];
+const LONG = [["5/7", "1/7", "1/7"], ["1/7", "5/7", "1/7"], ["1/7", "1/7", "5/7"]];
+const KEPT = [["1", "0"], ["0", "1"]];
+
+const RESPONSES = [
+  [["3/4"], [WARNER]],
+  [["1/2"], [THIRDS]],
+  [["9/10", "3/4"], [TENTH, WARNER]],
+  [["5/7", "9/10"], [LONG, TENTH]],
+  [["3/4", "1", "1/2"], [WARNER, KEPT, THIRDS]],
+  [["1", "1"], [KEPT, KEPT]],
+];
+
+for (const [keep, matrices] of RESPONSES) {
+  test(`randomized response ${keep.join(", ")} has the product of its matrices`, () => {
+    const mechanism = { kind: "randomized-response", keep: byName(keep) };
+    assertChannel(surveyOf(matrices.map((P) => P.length), mechanism), kronecker(matrices));
+  });
+}
+
+const SKEW = [["9/10", "1/3"], ["1/10", "2/3"]];
+const ZEROS = [["1/2", "1/7", "0"], ["1/2", "0", "5/12"], ["0", "6/7", "7/12"]];
+const TURN = [["0", "0", "1"], ["1", "0", "0"], ["0", "1", "0"]];
+
+for (const matrices of [[SKEW], [ZEROS], [TURN, SKEW], [SKEW, WARNER, ZEROS]]) {
+  const shape = matrices.map((P) => P.length);
+  test(`distortion matrices on ${shape.join("·")} are reported as they are written`, () => {
+    const mechanism = { kind: "distortion-matrices", matrices: byName(matrices) };
+    assertChannel(surveyOf(shape, mechanism), kronecker(matrices));
+  });
+}
+
+/** One for all: making an error takes longer than the draw. */
+const REJECTED = new Error("rejected");
+
+/** How often each integer comes from all arrays of so many bytes, and how often none does. */
+function walkBytes(k, size) {
+  const counts = new Map();
+  for (let word = 0; word < 256 ** size; word += 1) {
+    let calls = 0;
+    const draw = randomBelow((bytes) => {
+      if (calls++ > 0) throw REJECTED;
+      assert.equal(bytes.length, size);
+      for (let i = 0; i < size; i += 1) bytes[i] = (word >> (8 * (size - 1 - i))) & 255;
+    });
+    try {
+      const value = draw(k);
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    } catch (error) {
+      if (error !== REJECTED) throw error;
+    }
+  }
+  return counts;
+}
+
+test("every integer below a bound comes from equally many bytes", () => {
+  for (let k = 1n; k < 256n; k += 1n) {
+    const counts = walkBytes(k, 1);
+    const each = 256 / 2 ** k.toString(2).length;
+    assert.deepEqual([...counts.keys()].sort((a, b) => Number(a - b)), range(k));
+    assert.deepEqual(new Set(counts.values()), new Set([each]), `bound ${k}`);
+  }
+});
+
+test("every integer below a bound comes from equally many pairs of bytes", () => {
+  for (const k of [256n, 257n, 1000n, 40000n]) {
+    const counts = walkBytes(k, 2);
+    assert.equal(BigInt(counts.size), k);
+    const each = 65536 / 2 ** k.toString(2).length;
+    assert.deepEqual(new Set(counts.values()), new Set([each]), `bound ${k}`);
+  }
+});
+
+test("a rejected draw is forgotten, not used up in the next one", () => {
+  // 3 bits of each byte: 111 and 101 are not below 5.
+  const bytes = [0b111_00000, 0b101_11111, 0b100_00001];
+  assert.equal(randomBelow((array) => array.set([bytes.shift()]))(5n), 4n);
+  assert.equal(bytes.length, 0);
+});
+
+test("there is no integer below 0 or less: an error and no endless search", () => {
+  for (const k of [0n, -5n]) assert.throws(() => randomBelow()(k), { name: "ParameterError" });
+});
+
+test("bounds may need more bytes than browsers give at once", () => {
+  const k = 1n << 600_000n;
+  const value = randomBelow()(k);
+  assert.ok(value >= 0n && value < k);
+  // Below 2^1000 only once in 2^599000 times.
+  assert.ok(value >> 1000n > 0n);
+});
+
+function range(k) {
+  return Array.from({ length: Number(k) }, (_, i) => BigInt(i));
+}

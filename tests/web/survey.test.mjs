@@ -1,0 +1,291 @@
+// Exact numbers, records as codes, amplification, and the surveys that are refused.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  Rational,
+  RecordError,
+  Schema,
+  Survey,
+  SurveyError,
+  worstCasePosterior,
+} from "../../client/halftruth_client/js/index.js";
+import { byName, surveyOf } from "./helpers.mjs";
+
+const read = (text) => Rational.parse(text, "x");
+
+test("numbers are read exactly and written in lowest terms", () => {
+  const written = {
+    "19": "19",
+    "+19": "19",
+    "-19": "-19",
+    "0.9": "9/10",
+    "0.90": "9/10",
+    "-0.5": "-1/2",
+    "+0.25": "1/4",
+    "-0.0": "0",
+    "0/7": "0",
+    "38/4": "19/2",
+    "-6/4": "-3/2",
+    "007": "7",
+    "0.1000000000000000000000000000001": "1000000000000000000000000000001/1" + "0".repeat(31),
+    [`${2n ** 200n}/${2n ** 199n}`]: "2",
+  };
+  for (const [text, expected] of Object.entries(written)) {
+    assert.equal(read(text).toString(), expected, text);
+  }
+  assert.equal(read(19).toString(), "19");
+  assert.equal(read(-3).toString(), "-3");
+  assert.equal(read("9".repeat(1000)).toString(), "9".repeat(1000));
+});
+
+const BAD = ["", " ", " 1", "1 ", "1\n", "1e3", "1/0", "0/0", "1/-2", "1//2", "1/2/3", "1.5/2"]
+  .concat([".5", "5.", "--1", "+-1", "0x10", "1_000", "1,5", "٣", "１", "½", "NaN", "Infinity"])
+  .concat([0.5, NaN, Infinity, 2 ** 53, null, undefined, true, 5n, [], {}, ["1"]])
+  .concat(["1/2.5", "1n", "9".repeat(1001)]);
+
+test("whatever is no exact number is refused, and the field is named", () => {
+  for (const value of BAD) {
+    assert.throws(() => Rational.parse(value, "keep.age"), (error) => {
+      assert.equal(error.name, "ParameterError", String(value));
+      assert.equal(error.field, "keep.age");
+      return true;
+    });
+  }
+});
+
+test("numbers are compared exactly, where floating point sees no difference", () => {
+  const ascending = ["-3", "-5/2", "-1/3", "0", "1/3", "0.9", "1", "1.00000000000000000001", "19"];
+  ascending.push(`${10n ** 40n}/${10n ** 38n + 1n}`, "100", `${10n ** 40n + 1n}/${10n ** 38n}`);
+  ascending.forEach((a, i) => {
+    ascending.forEach((b, j) => {
+      assert.equal(read(a).compare(read(b)), Math.sign(i - j), `${a} ${b}`);
+    });
+  });
+});
+
+test("sums, differences, products and quotients are exact", () => {
+  assert.equal(read("1/3").plus(read("1/6")).toString(), "1/2");
+  assert.equal(read("0.1").plus(read("0.2")).minus(read("0.3")).sign(), 0);
+  assert.equal(read("-2/3").times(read("9/4")).toString(), "-3/2");
+  assert.equal(read("2/3").over(read("-4/9")).toString(), "-3/2");
+});
+
+test("a number is shown even where its parts are too long for one", () => {
+  assert.equal(new Rational(19n * 10n ** 400n, 2n * 10n ** 400n).toNumber(), 9.5);
+  assert.equal(new Rational(-1n, 4n).toNumber(), -0.25);
+});
+
+const ATTRIBUTES = [
+  { name: "smoker", categories: ["no", "yes"] },
+  { name: "drinks", categories: ["never", "weekly", "daily"] },
+];
+const SECRET = "XyzzyAnswerOfAPerson";
+
+test("a record is encoded in the order of the schema, not its own", () => {
+  const schema = new Schema(ATTRIBUTES);
+  assert.deepEqual(schema.encode({ drinks: "weekly", smoker: "yes" }), [1, 1]);
+  assert.deepEqual(schema.decode([1, 2]), { smoker: "yes", drinks: "daily" });
+});
+
+test("no error about a record holds an answer, wherever it stands", () => {
+  const schema = new Schema(ATTRIBUTES);
+  const records = [
+    { smoker: SECRET, drinks: "daily" },
+    { smoker: "yes", drinks: SECRET },
+    { smoker: "yes", [SECRET]: "daily" },
+    { smoker: "yes", drinks: "daily", [SECRET]: SECRET },
+    { smoker: SECRET },
+    { smoker: [SECRET], drinks: { toString: () => SECRET } },
+    SECRET,
+    [SECRET],
+    new Map([["smoker", SECRET]]),
+    Object.create({ smoker: SECRET, drinks: "daily" }),
+  ];
+  for (const record of records) {
+    assert.throws(() => schema.encode(record), (error) => {
+      assert.ok(error instanceof RecordError);
+      const seen = [error.message, error.stack, error.field, error.cause, JSON.stringify(error)];
+      assert.ok(!seen.some((text) => String(text).includes(SECRET)));
+      assert.ok(!error.message.includes("\n"));
+      return true;
+    });
+  }
+});
+
+test("an error about a record names the attribute", () => {
+  const schema = new Schema(ATTRIBUTES);
+  assert.throws(() => schema.encode({ smoker: "yes" }), { field: "drinks", message: /missing/ });
+  assert.throws(() => schema.encode({ smoker: "Yes", drinks: "daily" }), { field: "smoker" });
+  const inherited = Object.create({ smoker: "yes", drinks: "daily" });
+  assert.throws(() => schema.encode(inherited), { field: "smoker", message: /missing/ });
+});
+
+test("names that every object has are names like any other", () => {
+  const schema = new Schema([{ name: "constructor", categories: ["a", "b"] }]);
+  assert.throws(() => schema.encode({}), { name: "RecordError", field: "constructor" });
+  assert.deepEqual(schema.encode({ constructor: "b" }), [1]);
+  const keep = { kind: "randomized-response", keep: {} };
+  const document = surveyOf([2], keep, { attributes: schema.attributes });
+  assert.throws(() => new Survey(document), SurveyError);
+});
+
+// Amplification.
+
+const ZEROS = [["1/2", "1/7", "0"], ["1/2", "0", "5/12"], ["0", "6/7", "7/12"]];
+const KEEP = { kind: "randomized-response", keep: byName(["9/10", "1/2", "1"]) };
+const MATRICES = {
+  kind: "distortion-matrices",
+  // Rows 9/10 : 1/3 and 1/10 : 2/3, of which the second is the larger quotient.
+  matrices: byName([[["9/10", "1/3"], ["1/10", "2/3"]], ZEROS, [["4/5", "1/5"], ["1/5", "4/5"]]]),
+};
+
+function amplification(shape, mechanism, unprotected) {
+  const survey = new Survey(surveyOf(shape, mechanism));
+  const gamma = survey.mechanism.amplification(new Set(unprotected));
+  return gamma === null ? null : gamma.toString();
+}
+
+test("gamma-diagonal has its gamma until every attribute may be sent as it is", () => {
+  for (const mechanism of [
+    { kind: "gamma-diagonal", gamma: "19/2" },
+    { kind: "randomized-gamma-diagonal", gamma: "19/2", alpha: "1/4", steps: 3 },
+  ]) {
+    assert.equal(amplification([2, 3], mechanism, []), "19/2");
+    assert.equal(amplification([2, 3], mechanism, ["a0", "a9"]), "19/2");
+    assert.equal(amplification([2, 3], mechanism, ["a0", "a1"]), "1");
+  }
+});
+
+test("attributes by themselves multiply, and one that is kept reveals its answer", () => {
+  // 0.9/0.1 = 9 and (1/2)/(1/6) = 3.
+  assert.equal(amplification([2, 4, 2], KEEP, ["a2"]), "27");
+  assert.equal(amplification([2, 4, 2], KEEP, ["a2", "a0"]), "3");
+  assert.equal(amplification([2, 4, 2], KEEP, ["a0", "a1", "a2"]), "1");
+  assert.equal(amplification([2, 4, 2], KEEP, []), null);
+  assert.equal(amplification([2, 4, 2], KEEP, ["a0", "a1"]), null);
+});
+
+test("a matrix has the largest quotient within a row, and a zero reveals answers", () => {
+  assert.equal(amplification([2, 3, 2], MATRICES, ["a1", "a2"]), "20/3");
+  assert.equal(amplification([2, 3, 2], MATRICES, ["a1"]), "80/3");
+  assert.equal(amplification([2, 3, 2], MATRICES, []), null);
+  assert.equal(amplification([2, 3, 2], MATRICES, ["a0", "a2"]), null);
+});
+
+test("the posterior of a prior of 5 % under gamma 19 is 50 %", () => {
+  assert.ok(Math.abs(worstCasePosterior(0.05, read("19")) - 0.5) < 1e-12);
+  assert.ok(Math.abs(worstCasePosterior(0.3, read("1")) - 0.3) < 1e-12);
+  assert.equal(worstCasePosterior(0.05, read("9".repeat(400))), 1);
+});
+
+// Surveys that are no surveys.
+
+const GAMMA = { kind: "gamma-diagonal", gamma: "19" };
+const RANDOM = { kind: "randomized-gamma-diagonal", gamma: "19", alpha: "1/19", steps: 5 };
+const one = (more) => ({ attributes: [{ name: "a0", categories: ["x", "y"], ...more }] });
+const matrix = (rows) => ({ kind: "distortion-matrices", matrices: { a0: rows } });
+const kept = (keep) => ({ kind: "randomized-response", keep });
+
+const NO_SURVEYS = {
+  nothing: null,
+  "a list": [],
+  text: "health",
+  "an unknown member": surveyOf([2], GAMMA, { colour: "red" }),
+  "an id with a slash": surveyOf([2], GAMMA, { id: "../health" }),
+  "an id in capitals": surveyOf([2], GAMMA, { id: "Health" }),
+  "an id with a line feed": surveyOf([2], GAMMA, { id: "health\n" }),
+  "no title": surveyOf([2], GAMMA, { title: undefined }),
+  "a title of another type": surveyOf([2], GAMMA, { title: 5 }),
+  "a description of another type": surveyOf([2], GAMMA, { description: null }),
+  "no attributes": surveyOf([], GAMMA),
+  "attributes of another type": surveyOf([2], GAMMA, { attributes: { a0: ["x", "y"] } }),
+  "an attribute of another type": surveyOf([2], GAMMA, { attributes: [null] }),
+  "an unknown member of an attribute": surveyOf([2], GAMMA, one({ pattern: ".*" })),
+  "a name with a blank": surveyOf([2], GAMMA, one({ name: "a 0" })),
+  "a name that is no own one": surveyOf([2], GAMMA, one({ name: "__proto__" })),
+  "one category": surveyOf([2], GAMMA, one({ categories: ["x"] })),
+  "a category twice": surveyOf([2], GAMMA, one({ categories: ["x", "y", "x"] })),
+  "an empty category": surveyOf([2], GAMMA, one({ categories: ["x", ""] })),
+  "categories of numbers": surveyOf([2], GAMMA, one({ categories: [1, 2] })),
+  "items that are no categories": surveyOf([2], GAMMA, one({ items: ["z"] })),
+  "items of another type": surveyOf([2], GAMMA, one({ items: "x" })),
+  "a label of another type": surveyOf([2], GAMMA, one({ label: { text: "x" } })),
+  "a help of another type": surveyOf([2], GAMMA, one({ help: 5 })),
+  "sensitive as text": surveyOf([2], GAMMA, one({ sensitive: "no" })),
+  "a name twice": surveyOf([2], GAMMA, {
+    attributes: [...one({}).attributes, ...one({}).attributes],
+  }),
+  "no mechanism": surveyOf([2], undefined),
+  "an unknown mechanism": surveyOf([2], { kind: "none" }),
+  "a mechanism as text": surveyOf([2], "gamma-diagonal"),
+  "an unknown member of a mechanism": surveyOf([2], { ...GAMMA, alpha: "1/2" }),
+  "no gamma": surveyOf([2], { kind: "gamma-diagonal" }),
+  "gamma 1": surveyOf([2], { ...GAMMA, gamma: "1" }),
+  "gamma below 1": surveyOf([2], { ...GAMMA, gamma: "1/2" }),
+  "a negative gamma": surveyOf([2], { ...GAMMA, gamma: "-19" }),
+  "gamma in floating point": surveyOf([2], { ...GAMMA, gamma: 9.5 }),
+  "no alpha": surveyOf([20], { ...RANDOM, alpha: undefined }),
+  "a negative alpha": surveyOf([20], { ...RANDOM, alpha: "-1/19" }),
+  "alpha above 1": surveyOf([200], { ...RANDOM, alpha: "20/19" }),
+  // αγ = 20/19 > n − 1 = 1, so that other records would have negative weights.
+  "alpha of negative weights": surveyOf([2], { ...RANDOM, alpha: "20/361" }),
+  "no steps": surveyOf([20], { ...RANDOM, steps: undefined }),
+  "0 steps": surveyOf([20], { ...RANDOM, steps: 0 }),
+  "half a step": surveyOf([20], { ...RANDOM, steps: 0.5 }),
+  "steps as text": surveyOf([20], { ...RANDOM, steps: "5" }),
+  "too many steps": surveyOf([20], { ...RANDOM, steps: 2 ** 20 + 1 }),
+  "no keep": surveyOf([2], { kind: "randomized-response" }),
+  "keep as a list": surveyOf([2], kept(["9/10"])),
+  "a keep that is missing": surveyOf([2, 2], kept({ a0: "9/10" })),
+  "a keep of nothing": surveyOf([2], kept({ a0: "9/10", a1: "9/10" })),
+  "keep 1/d": surveyOf([4], kept({ a0: "1/4" })),
+  "keep above 1": surveyOf([2], kept({ a0: "1.0001" })),
+  "a negative keep": surveyOf([2], kept({ a0: "-9/10" })),
+  "matrices as a list": surveyOf([2], { kind: "distortion-matrices", matrices: [] }),
+  "a matrix of another size": surveyOf([3], matrix([["1/2", "1/2"], ["1/2", "1/2"]])),
+  "a matrix that is not square": surveyOf([2], matrix([["1", "1"]])),
+  "a matrix with a short row": surveyOf([2], matrix([["9/10", "1/10"], ["1/10"]])),
+  "a matrix of text": surveyOf([2], matrix(["11", "00"])),
+  // Its rows sum to 1, which is the other way round.
+  "a matrix whose columns do not sum to 1": surveyOf(
+    [2],
+    matrix([["9/10", "1/10"], ["1/5", "4/5"]]),
+  ),
+  "columns that miss 1 by very little": surveyOf(
+    [2],
+    matrix([["0.9", "1/3"], ["0.1000000000000000000001", "2/3"]]),
+  ),
+  "a matrix with a negative entry": surveyOf([2], matrix([["11/10", "0"], ["-1/10", "1"]])),
+};
+
+for (const [what, document] of Object.entries(NO_SURVEYS)) {
+  test(`a survey is refused for ${what}`, () => {
+    // As it comes over the wire: members without a value are not there.
+    const received = JSON.parse(JSON.stringify(document));
+    assert.throws(() => new Survey(received), (error) => {
+      assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
+      assert.ok(!error.message.includes("\n"));
+      return true;
+    });
+  });
+}
+
+test("the limits themselves are allowed", () => {
+  for (const document of [
+    surveyOf([2], { ...RANDOM, alpha: "1/19" }),
+    surveyOf([20], { ...RANDOM, alpha: "1", steps: 2 ** 20 }),
+    surveyOf([4], kept({ a0: "0.2500000000000000000001" })),
+    surveyOf([2], GAMMA, one({ items: null, label: "", help: "", sensitive: true })),
+    surveyOf([2], GAMMA, { id: "a".repeat(64), title: "é", description: "" }),
+  ]) {
+    assert.ok(new Survey(document));
+  }
+});
+
+test("a randomized survey of the smallest alpha above the limit is refused", () => {
+  const at = (alpha) => new Survey(surveyOf([2], { ...RANDOM, alpha }));
+  assert.ok(at(`${10n ** 30n}/${19n * 10n ** 30n}`));
+  assert.throws(() => at(`${10n ** 30n + 1n}/${19n * 10n ** 30n}`), SurveyError);
+});

@@ -1,0 +1,55 @@
+// The client gives the reports of tests/vectors, which were computed without it.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
+import { knownBytes } from "./helpers.mjs";
+
+const MECHANISMS = [
+  "gamma-diagonal",
+  "randomized-gamma-diagonal",
+  "randomized-response",
+  "distortion-matrices",
+];
+
+function vectors(name) {
+  const file = new URL(`../vectors/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf-8")).vectors;
+}
+
+for (const kind of MECHANISMS) {
+  for (const { survey: document, digest, draws } of vectors(kind)) {
+    test(`known bytes give the known reports: ${kind}, ${document.id}`, () => {
+      const survey = new Survey(document);
+      for (const { record, bytes, consumed, values } of draws) {
+        const source = knownBytes(bytes);
+        assert.deepEqual(survey.perturb(record, randomBelow(source)), values);
+        assert.equal(source.consumed(), consumed);
+        assert.ok(consumed < bytes.length / 2, "bytes are left over that must not be touched");
+      }
+    });
+
+    test(`the survey has its digest: ${kind}, ${document.id}`, async () => {
+      assert.equal(await new Survey(document).digest(), digest);
+    });
+  }
+}
+
+vectors("canonical").forEach(({ received, canonical, digest }, i) => {
+  test(`a survey has the canonical text however it was received: ${i}`, async () => {
+    const survey = new Survey(JSON.parse(received));
+    assert.equal(survey.canonical, canonical);
+    assert.equal(await survey.digest(), digest);
+  });
+});
+
+test("known bytes give the known integers", () => {
+  for (const { below, bytes, consumed, integers } of vectors("integers")) {
+    const source = knownBytes(bytes);
+    const draw = randomBelow(source);
+    assert.deepEqual(integers.map(() => String(draw(BigInt(below)))), integers);
+    assert.equal(source.consumed(), consumed);
+  }
+});
