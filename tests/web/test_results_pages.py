@@ -61,6 +61,11 @@ def test_everyone_can_read_every_view(analyst, filled, view):
     page.screenshot(path=SCREENSHOTS / f"results-{view}.png", full_page=True)
 
 
+def test_everyone_can_read_the_overview(analyst):
+    assert analyst.violations() == []
+    expect(analyst.page.get_by_role("cell", name="3000")).to_be_visible()
+
+
 def test_scripts_cannot_read_the_token(analyst):
     assert analyst.page.evaluate("document.cookie") == ""
 

@@ -77,6 +77,9 @@ export class Client {
         "digest",
       );
     }
+    if (published.status === "closed") {
+      throw new SurveyRefused(`survey '${id}' is closed`, "status");
+    }
     holdAgainst(survey, this.floor, this.unprotected);
     return survey;
   }
@@ -161,6 +164,16 @@ export class Client {
   }
 
   /**
+   * Why the collector refused the report of this survey for good, or null.
+   *
+   * @param {string} survey Its id.
+   * @returns {string | null}
+   */
+  refusal(survey) {
+    return this.memory.get(survey)?.refused ?? null;
+  }
+
+  /**
    * Send the reports that were kept while the collector was away.
    *
    * @returns {Promise<Submission[]>}
@@ -198,8 +211,10 @@ export class Client {
     const report = this.memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
     const { digest, id, values } = report;
+    /** @param {string} [refused] */
+    const settled = (refused) =>
+      this.memory.set(survey, { digest, id, values, sent: true, refused });
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
-    const settled = () => this.memory.set(survey, { ...report, sent: true });
     try {
       const receipt = /** @type {{accepted: number}} */ (
         await this.transport.request(path, { digest, reports: [{ id, values }] })
@@ -208,7 +223,7 @@ export class Client {
       settled();
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {
-      if (error instanceof RequestRefused && FINAL.has(error.status)) settled();
+      if (error instanceof RequestRefused && FINAL.has(error.status)) settled(error.message);
       throw error;
     }
   }

@@ -12,7 +12,8 @@ import { AnsweredBefore } from "./errors.js";
  * @property {string} digest Of the survey that was answered.
  * @property {string} id Of the report.
  * @property {number[]} values
- * @property {boolean} sent Whether the collector acknowledged it.
+ * @property {boolean} sent Whether the collector answered for good.
+ * @property {string} [refused] What it answered, if it will not count the report.
  */
 
 const PREFIX = "halftruth:";

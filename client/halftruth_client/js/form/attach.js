@@ -6,8 +6,9 @@ import { ParameterError } from "../errors.js";
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
  *
- * The form has one control for each attribute, of the attribute's name, with the categories as values. It
- * must have `method="dialog"` and no `action`, so that a browser without this script sends nothing.
+ * The form has one control for each attribute, of the attribute's name, with the categories as
+ * values. It must have `method="dialog"` and no `action`, so that a browser without this script
+ * sends nothing.
  *
  * @param {HTMLFormElement} form
  * @param {object} options
@@ -19,9 +20,7 @@ import { ParameterError } from "../errors.js";
  *   `refused` as `<halftruth-form>` does.
  */
 export async function attach(form, { survey: id, collector, maxGamma, unprotected }) {
-  const posts = form.getAttribute("method")?.toLowerCase() !== "dialog" || form.hasAttribute("action");
-  const away = [...form.elements].some((e) => e.hasAttribute("formaction") || e.hasAttribute("formmethod"));
-  if (posts || away) {
+  if (canSend(form)) {
     throw new ParameterError(
       'form: expected method="dialog" and no action, so that nothing is sent as it is',
       "form",
@@ -42,8 +41,26 @@ export async function attach(form, { survey: id, collector, maxGamma, unprotecte
     }
   });
   const client = new Client(collector, { maxGamma, unprotected });
-  fetched = client.survey(id);
+  fetched = client.flush().then(() => client.survey(id));
   return fetched;
+}
+
+/**
+ * Whether a browser could send what is entered as it is.
+ *
+ * @param {HTMLFormElement} form
+ */
+function canSend(form) {
+  if (form.getAttribute("method")?.toLowerCase() !== "dialog" || form.hasAttribute("action")) {
+    return true;
+  }
+  // A button of pictures is none of the form's elements, and may stand elsewhere in the page.
+  const pictures = [...document.querySelectorAll("input[type=image i]")].filter(
+    (input) => input instanceof HTMLInputElement && input.form === form,
+  );
+  return [...form.elements, ...pictures].some(
+    (control) => control.hasAttribute("formaction") || control.hasAttribute("formmethod"),
+  );
 }
 
 /**

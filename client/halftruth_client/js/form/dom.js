@@ -9,7 +9,7 @@
  *
  * @param {string} tag
  * @param {Record<string, string | boolean | ((event: Event) => void)>} [attributes]
- *   Functions listen to the event of their name; true is an attribute without a value, and false none.
+ *   Functions listen to the event of their name; true is an attribute without a value, false none.
  * @param {...Child} children
  * @returns {HTMLElement}
  */

@@ -46,8 +46,9 @@ export class HalftruthForm extends HTMLElement {
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
-      if (this.client.answered(id)) this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
-      else this.ask(0);
+      if (!this.client.answered(id)) this.ask(0);
+      else if (this.client.refusal(id) !== null) this.refused(this.client.refusal(id));
+      else this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
     } catch (error) {
       this.fail(error, () => void this.start());
     }
@@ -134,7 +135,7 @@ export class HalftruthForm extends HTMLElement {
         answers: this.answers,
         report: survey.schema.decode(values),
         gamma: survey.mechanism.amplification(client.unprotected),
-        asTheyAre: attributes.filter((a) => client.unprotected.has(a.name)).map(labelOf),
+        asTheyAre: this.asTheyAre(),
         back: () => this.ask(this.pages().length - 1),
         send: () => void this.send(values),
       }),
@@ -163,13 +164,34 @@ export class HalftruthForm extends HTMLElement {
     const { survey, client } = this;
     if (!survey || !client) return;
     const again = () => void this.send(client.memory.get(survey.id)?.values ?? []);
-    this.show(outcome(status, status === "accepted" ? null : again));
+    const ofAll = this.asTheyAre().length === 0;
+    this.show(outcome(status, ofAll, status === "accepted" ? null : again));
     clearInterval(this.timer);
     if (status !== "waiting") return;
     this.timer = setInterval(async () => {
       await client.flush();
-      if (!client.isWaiting(survey.id)) this.done("accepted");
+      if (client.isWaiting(survey.id)) return;
+      clearInterval(this.timer);
+      if (client.refusal(survey.id) === null) this.done("accepted");
+      else this.refused(client.refusal(survey.id));
     }, RETRY);
+  }
+
+  /** @param {string | null} message What the collector said. */
+  refused(message) {
+    clearInterval(this.timer);
+    this.show(problem("Your report does not count", `The collector refused it: ${message}.`, null));
+  }
+
+  /** Labels of the attributes that are sent as they are. */
+  asTheyAre() {
+    const known = this.client?.unprotected ?? new Set();
+    const { schema, mechanism } = this.survey ?? {};
+    if (!schema || !mechanism) return [];
+    const others = (/** @type {string} */ name) => schema.names.filter((other) => other !== name);
+    return schema.attributes
+      .filter(({ name }) => known.has(name) && !mechanism.amplification(new Set(others(name))))
+      .map(labelOf);
   }
 
   /**

@@ -1,7 +1,7 @@
 /** What the form shows, one function for each of its states. */
 
 import { element } from "./dom.js";
-import { guarantee, OUTCOMES } from "./words.js";
+import { guarantee, OUTCOMES, promise } from "./words.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -92,7 +92,11 @@ function question(attribute, answers, missing) {
         },
         element("option", { value: "", disabled: true, selected: !answers.has(name) }, "Choose …"),
         ...categories.map((category) =>
-          element("option", { value: category, selected: answers.get(name) === category }, category),
+          element(
+            "option",
+            { value: category, selected: answers.get(name) === category },
+            category,
+          ),
         ),
       ),
     );
@@ -133,6 +137,8 @@ function question(attribute, answers, missing) {
  * @param {() => void} step.send
  */
 export function review({ attributes, answers, report, gamma, asTheyAre, back, send }) {
+  const ofAll = asTheyAre.length === 0;
+  const stay = ofAll ? "Your answers stay here" : "Your answers";
   return element(
     "section",
     { "aria-labelledby": "heading" },
@@ -140,13 +146,13 @@ export function review({ attributes, answers, report, gamma, asTheyAre, back, se
     element(
       "div",
       { class: "beside" },
-      card("Your answers stay here", attributes, (name) => answers.get(name) ?? "", "card"),
+      card(stay, attributes, (name) => answers.get(name) ?? "", "card"),
       card("This is what will be sent", attributes, (name) => report[name], "card sent"),
     ),
-    gamma && element("p", {}, guarantee(gamma)),
-    asTheyAre.length > 0
-      ? element("p", {}, `Sent as you answered, without any change: ${asTheyAre.join(", ")}.`)
-      : null,
+    ofAll
+      ? null
+      : element("p", {}, `Sent as you answered, without any change: ${asTheyAre.join(", ")}.`),
+    gamma && element("p", {}, guarantee(gamma, ofAll)),
     element(
       "div",
       { class: "buttons" },
@@ -182,15 +188,16 @@ function card(heading, attributes, value, style) {
  * What became of the report.
  *
  * @param {import("../client.js").Submission["status"]} status
+ * @param {boolean} ofAll Whether no answer is sent as it is.
  * @param {(() => void) | null} again Sends the same report once more.
  */
-export function outcome(status, again) {
+export function outcome(status, ofAll, again) {
   const { heading, text } = OUTCOMES[status];
   return element(
     "section",
     { "aria-labelledby": "heading" },
     element("h2", { tabindex: "-1", id: "heading" }, heading),
-    element("p", {}, text),
+    element("p", {}, `${text} ${promise(ofAll)}`),
     again &&
       element(
         "div",

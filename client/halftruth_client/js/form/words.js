@@ -18,13 +18,15 @@ export function percent(share) {
  * The guarantee in plain words.
  *
  * @param {import("../rational.js").Rational} gamma
+ * @param {boolean} ofAll Whether no answer is sent as it is.
  */
-export function guarantee(gamma) {
+export function guarantee(gamma, ofAll) {
   const after = percent(worstCasePosterior(PRIOR, gamma));
   return (
-    "A random draw on this device made the report of your answers. It may differ from them or not," +
-    ` and nobody who sees it can tell: whatever someone thought ${percent(PRIOR)} likely of you, the` +
-    ` report can at most make it ${after} likely, whoever they are and whatever else they know.`
+    "A random draw on this device made the report of your answers. It may differ from them or" +
+    ` not, and nobody who sees it can tell: whatever someone thought ${percent(PRIOR)} likely of` +
+    ` ${ofAll ? "you" : "your other answers"}, the report can at most make it ${after} likely,` +
+    " whoever they are and whatever else they know."
   );
 }
 
@@ -36,14 +38,27 @@ export function guarantee(gamma) {
 export const OUTCOMES = {
   accepted: {
     heading: "Thank you",
-    text: "Your report was counted. What you really answered never left this device.",
+    text: "Your report was counted.",
   },
   duplicate: {
     heading: "Thank you",
-    text: "This report had been counted already, and counts once. What you really answered never left this device.",
+    text: "This report had been counted already, and counts once.",
   },
   waiting: {
     heading: "Kept for later",
-    text: "The collector cannot be reached now. Your report is kept in this browser and sent as soon as it can be, at the latest when you open this page again.",
+    text:
+      "The collector cannot be reached now. Your report is kept in this browser and sent as soon" +
+      " as it can be, at the latest when you open this page again.",
   },
 };
+
+/**
+ * What holds whatever became of the report.
+ *
+ * @param {boolean} ofAll Whether no answer was sent as it is.
+ */
+export function promise(ofAll) {
+  return ofAll
+    ? "What you really answered never left this device."
+    : "Your other answers never left this device.";
+}
