@@ -175,7 +175,12 @@ def computed(path, asked, estimator):
             "preserved": preserved,
             "statement": statement,
         }
-    fields = {"rules": "rules", "rule": "rule", "classifier": "model"}
+    fields = {
+        "rules": "rules",
+        "rule": "rule",
+        "classifier": "model",
+        "associations": "associations",
+    }
     return {fields.get(path, "measures"): list(found) if path == "rules" else found}
 
 
@@ -307,6 +312,20 @@ ANALYSES = {
         MEASURE_COLUMNS,
         lambda answer: 2,
         ["kappa", "chi_squared", "Chebyshev interval"],
+    ),
+    "associations": (
+        "associations",
+        {"attributes": ["smoker", "vote", "age"], "confidence": 0.9, "target": "respondents"},
+        ["row", "column", *MEASURE_COLUMNS],
+        lambda answer: 6,
+        ["vote", "90% interval"],
+    ),
+    "associations-of-all": (
+        "associations",
+        {},
+        ["row", "column", *MEASURE_COLUMNS],
+        lambda answer: 12,
+        ["coughs"],
     ),
     "randomized": (
         "randomized",
@@ -497,6 +516,10 @@ def rows_of(path, answer):
     elif path == "measures":
         for measure in answer["measures"]:
             yield [*of_measure(measure), measure["undefined"]]
+    elif path == "associations":
+        for pair in answer["associations"]:
+            measure = pair["estimate"]
+            yield [pair["row"], pair["column"], *of_measure(measure), measure["undefined"]]
     elif path == "randomized":
         for measure in answer["measures"]:
             said = [measure["never_grows"], measure["order_preserved"], measure["statement"]]
@@ -642,6 +665,10 @@ BAD = [
     ("measures", {"attributes": PAIR, "present": {"smoker": "x"}}, "present", "no category 'x'"),
     ("measures", {"attributes": PAIR, "present": {"age": "old"}}, "present", "smoker, coughs"),
     ("measures", {"attributes": PAIR, "confidence": 0}, "confidence", "above 0 and below 1"),
+    ("associations", {"attributes": ["age"]}, "attributes", "two or more"),
+    ("associations", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
+    ("associations", {"attributes": ["age", "age"]}, "attributes", "twice"),
+    ("associations", {"confidence": 1}, "confidence", "above 0 and below 1"),
     ("randomized", {"attributes": ["age"]}, "attributes", "two or more"),
     ("randomized", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
     ("randomized", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from halftruth_collector.api import create_app
 from halftruth_collector.config import Config
-from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from playwright.sync_api import expect
 from werkzeug.serving import make_server
 
@@ -229,3 +229,38 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_sent_as_it_is(live, m
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
     assert page.get_by_text("What you really answered never left this device").count() == 0
+
+
+@pytest.mark.xfail(reason="only answers that are not changed at all are told apart")
+def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, store, visit):
+    schema = Schema(
+        [
+            Attribute("smoker", ["no", "yes"], label="Do you smoke?"),
+            Attribute("town", ["Ash", "Birch"], label="Town", sensitive=False),
+        ]
+    )
+    keep = {"smoker": "0.9", "town": "0.999"}
+    store.surveys.publish(Survey("mixed", "Mixed", schema, RandomizedResponse(keep)))
+    page = visit(f"{live.url}/s/mixed").page
+    page.get_by_label("yes").check()
+    page.get_by_label("Birch").check()
+    page.get_by_role("button", name="Continue").click()
+    expect(heading(page, "Nothing has been sent yet")).to_be_visible()
+    # Of the town, a report makes 5 % as much as 999 · 0.05 / (0.95 + 999 · 0.05) = 98.1 %.
+    assert page.get_by_text("likely of you, the report can at most make it 32.2").count() == 0
+
+
+@pytest.mark.xfail(reason="ids are made of names, which may hold the ends of other ids")
+def test_questions_keep_their_names_whatever_they_are_called(live, store, visit):
+    many = [str(number) for number in range(9)]
+    schema = Schema(
+        [
+            Attribute("a", ["no", "yes"], label="First?", help="Of two."),
+            Attribute("a-help", many, label="Second?", help="Of nine."),
+        ]
+    )
+    store.surveys.publish(Survey("alike", "Alike", schema, GammaDiagonal(19)))
+    page = visit(f"{live.url}/s/alike").page
+    expect(page.get_by_label("yes")).to_be_visible()
+    assert page.get_by_role("combobox", name="Second?").count() == 1
+    assert page.get_by_role("group", name="First?").count() == 1

@@ -311,3 +311,24 @@ def test_a_table_too_large_for_its_covariance_is_refused():
     estimator = Estimator(survey, Counts.from_reports(schema, [[0, 0], [1, 1]]))
     with pytest.raises(DomainTooLarge, match="covariance of 6400 cells"):
         estimator.measures(["a0", "a1"])
+
+
+def test_associations_are_the_concentration_of_every_ordered_pair():
+    survey = survey_of(2, 3, 2)
+    shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
+    estimator = Estimator(survey, counts_of(survey, shares))
+    found = {(a.row, a.column): a.estimate for a in estimator.associations()}
+    assert len(found) == 6
+    for (row, column), estimate in found.items():
+        t = estimator.table([row, column]).support
+        rows, columns = t.sum(axis=1), t.sum(axis=0)
+        expected = ((t**2 / rows[:, None]).sum() - (columns**2).sum()) / (1 - (columns**2).sum())
+        assert estimate.value == pytest.approx(expected)
+
+
+def test_associations_of_too_many_attributes_are_refused():
+    schema = Schema([Attribute(f"a{j}", ["no", "yes"]) for j in range(33)])
+    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9")))
+    estimator = Estimator(survey, Counts.from_cells(schema, [[0] * 33, [1] * 33], [5, 5]))
+    with pytest.raises(DomainTooLarge, match="33 of them; expected at most 32"):
+        estimator.associations()
