@@ -77,9 +77,7 @@ export class Client {
         "digest",
       );
     }
-    if (published.status === "closed") {
-      throw new SurveyRefused(`survey '${id}' is closed`, "status");
-    }
+    survey.isClosed = published.status === "closed";
     holdAgainst(survey, this.floor, this.unprotected);
     return survey;
   }

@@ -32,6 +32,8 @@ export class Survey {
     this.schema = new Schema(members.attributes);
     this.mechanism = readMechanism(members.mechanism, this.schema);
     this.canonical = canonicalJson(written);
+    /** Whether the collector takes no more reports. */
+    this.isClosed = false;
   }
 
   /**

@@ -1,7 +1,7 @@
 /** An existing HTML form whose answers are perturbed before anything is sent. */
 
 import { Client } from "../client.js";
-import { ParameterError } from "../errors.js";
+import { ParameterError, SurveyRefused } from "../errors.js";
 
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
@@ -41,8 +41,18 @@ export async function attach(form, { survey: id, collector, maxGamma, unprotecte
     }
   });
   const client = new Client(collector, { maxGamma, unprotected });
-  fetched = client.flush().then(() => client.survey(id));
+  fetched = client.flush().then(() => openSurvey(client, id));
   return fetched;
+}
+
+/**
+ * @param {Client} client
+ * @param {string} id
+ */
+async function openSurvey(client, id) {
+  const survey = await client.survey(id);
+  if (survey.isClosed) throw new SurveyRefused(`survey '${id}' is closed`, "status");
+  return survey;
 }
 
 /**

@@ -1,7 +1,13 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
 import { Client } from "../client.js";
-import { AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError } from "../errors.js";
+import {
+  AnsweredBefore,
+  CollectorUnavailable,
+  HalftruthError,
+  ParameterError,
+  SurveyRefused,
+} from "../errors.js";
 import { styleSheet } from "./style.js";
 import { labelOf, loading, outcome, problem, questions, review } from "./views.js";
 
@@ -46,6 +52,9 @@ export class HalftruthForm extends HTMLElement {
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
+      if (!this.client.answered(id) && this.survey.isClosed) {
+        throw new SurveyRefused(`survey '${id}' is closed`, "status");
+      }
       if (!this.client.answered(id)) this.ask(0);
       else if (this.client.refusal(id) !== null) this.refused(this.client.refusal(id));
       else this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
@@ -134,7 +143,10 @@ export class HalftruthForm extends HTMLElement {
         attributes,
         answers: this.answers,
         report: survey.schema.decode(values),
-        gamma: survey.mechanism.amplification(client.unprotected),
+        // Where every answer is protected, the promise is about all of them.
+        gamma:
+          survey.mechanism.amplification(new Set()) ??
+          survey.mechanism.amplification(client.unprotected),
         asTheyAre: this.asTheyAre(),
         back: () => this.ask(this.pages().length - 1),
         send: () => void this.send(values),

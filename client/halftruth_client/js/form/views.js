@@ -45,7 +45,9 @@ export function questions({ heading, questions, answers, missing, back, next }) 
       },
     },
     element("h2", { tabindex: "-1" }, heading),
-    ...questions.map((attribute) => question(attribute, answers, missing.has(attribute.name))),
+    ...questions.map((attribute, place) =>
+      question(attribute, `question-${place}`, answers, missing.has(attribute.name)),
+    ),
     element(
       "div",
       { class: "buttons" },
@@ -57,16 +59,17 @@ export function questions({ heading, questions, answers, missing, back, next }) 
 
 /**
  * @param {Attribute} attribute
+ * @param {string} id Of the control; names could hold the ends of other ids.
  * @param {Answers} answers
  * @param {boolean} missing
  */
-function question(attribute, answers, missing) {
+function question(attribute, id, answers, missing) {
   const { name, categories, help } = attribute;
-  const described = [help ? `${name}-help` : "", missing ? `${name}-problem` : ""].join(" ").trim();
+  const described = [help ? `${id}-help` : "", missing ? `${id}-problem` : ""].join(" ").trim();
   const notes = [
-    help ? element("p", { class: "help", id: `${name}-help` }, help) : null,
+    help ? element("p", { class: "help", id: `${id}-help` }, help) : null,
     missing
-      ? element("p", { class: "problem", id: `${name}-problem` }, "Please choose an answer.")
+      ? element("p", { class: "problem", id: `${id}-problem` }, "Please choose an answer.")
       : null,
   ];
   const state = {
@@ -77,12 +80,12 @@ function question(attribute, answers, missing) {
     return element(
       "fieldset",
       {},
-      element("label", { class: "label", for: name }, labelOf(attribute)),
+      element("label", { class: "label", for: id }, labelOf(attribute)),
       ...notes,
       element(
         "select",
         {
-          id: name,
+          id,
           name,
           required: true,
           ...state,
