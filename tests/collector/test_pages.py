@@ -232,7 +232,7 @@ def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
     assert not page.all("input")
     [form] = page.all("halftruth-form")
     assert form == {"survey": "health", "max-gamma": "19"}
-    assert "Scripts are blocked here" in page.text
+    assert "scripts are blocked or could not be loaded" in page.text
 
 
 def test_attributes_that_are_not_sensitive_may_be_sent_as_they_are(http, store):

@@ -153,7 +153,7 @@ def test_an_open_question_is_named_and_has_the_focus(live, visit):
 
 def test_without_scripts_the_page_says_so_and_can_send_nothing(live, visit):
     found = visit(f"{live.url}/s/work", java_script_enabled=False)
-    assert "Scripts are blocked here" in found.page.content()
+    expect(found.page.get_by_text("scripts are blocked or could not")).to_be_visible()
     assert found.page.locator("form, input, button").count() == 0
 
 

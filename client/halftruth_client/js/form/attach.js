@@ -65,7 +65,8 @@ function canSend(form) {
     return true;
   }
   // A button of pictures is none of the form's elements, and may stand elsewhere in the page.
-  const pictures = [...document.querySelectorAll("input[type=image i]")].filter(
+  const around = /** @type {Document | ShadowRoot} */ (form.getRootNode());
+  const pictures = [...around.querySelectorAll("input[type=image i]")].filter(
     (input) => input instanceof HTMLInputElement && input.form === form,
   );
   return [...form.elements, ...pictures].some(

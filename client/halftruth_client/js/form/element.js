@@ -184,8 +184,11 @@ export class HalftruthForm extends HTMLElement {
       await client.flush();
       if (client.isWaiting(survey.id)) return;
       clearInterval(this.timer);
-      if (client.refusal(survey.id) === null) this.done("accepted");
-      else this.refused(client.refusal(survey.id));
+      if (client.refusal(survey.id) !== null) this.refused(client.refusal(survey.id));
+      else {
+        this.done("accepted");
+        this.tell("submitted", { id: client.memory.get(survey.id)?.id, status: "accepted" });
+      }
     }, RETRY);
   }
 
@@ -193,6 +196,7 @@ export class HalftruthForm extends HTMLElement {
   refused(message) {
     clearInterval(this.timer);
     this.show(problem("Your report does not count", `The collector refused it: ${message}.`, null));
+    this.tell("refused", { message });
   }
 
   /** Labels of the attributes that are sent as they are. */

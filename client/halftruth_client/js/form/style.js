@@ -20,10 +20,10 @@ const CSS = `
 }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
-h2 { font-size: 1.35em; line-height: 1.25; margin: 0 0 0.5em; }
+h2 { font-size: 1.35em; line-height: 1.25; margin: 0 0 0.8em; }
 h3 { font-size: 1em; margin: 0 0 0.6em; }
 h2:focus { outline: none; }
-p { margin: 0 0 1em; }
+p { margin: 0 0 1em; max-inline-size: 62ch; text-wrap: pretty; }
 .muted { color: var(--muted); }
 fieldset { border: 0; margin: 0 0 2em; padding: 0; min-inline-size: 0; }
 legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 0; }
@@ -54,7 +54,8 @@ button.main { background: var(--accent); color: var(--on-accent); }
 button[disabled] { opacity: 0.6; cursor: progress; }
 .beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); margin: 0 0 1.25em; }
 .card { border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
-.card.sent { border: 2px solid var(--accent); background: var(--quiet); }
+.card.sent { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--quiet); }
+fieldset[aria-invalid] .option, fieldset [aria-invalid] { border-color: var(--alarm); }
 dl { margin: 0; }
 dt { color: var(--muted); font-size: 0.9em; }
 dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; }

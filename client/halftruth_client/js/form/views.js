@@ -141,6 +141,7 @@ function question(attribute, id, answers, missing) {
  */
 export function review({ attributes, answers, report, gamma, asTheyAre, back, send }) {
   const ofAll = asTheyAre.length === 0;
+  const sent = new Map(Object.entries(report));
   const stay = ofAll ? "Your answers stay here" : "Your answers";
   return element(
     "section",
@@ -149,8 +150,8 @@ export function review({ attributes, answers, report, gamma, asTheyAre, back, se
     element(
       "div",
       { class: "beside" },
-      card(stay, attributes, (name) => answers.get(name) ?? "", "card"),
-      card("This is what will be sent", attributes, (name) => report[name], "card sent"),
+      card(stay, attributes, answers, "card"),
+      card("This is what will be sent", attributes, sent, "card sent", answers),
     ),
     ofAll
       ? null
@@ -168,10 +169,11 @@ export function review({ attributes, answers, report, gamma, asTheyAre, back, se
 /**
  * @param {string} heading
  * @param {readonly Attribute[]} attributes
- * @param {(name: string) => string} value
+ * @param {Answers} values
  * @param {string} style
+ * @param {Answers} [truth] To say where the values differ from it.
  */
-function card(heading, attributes, value, style) {
+function card(heading, attributes, values, style, truth = values) {
   return element(
     "div",
     { class: style },
@@ -180,8 +182,13 @@ function card(heading, attributes, value, style) {
       "dl",
       {},
       ...attributes.flatMap((attribute) => [
-        element("dt", {}, labelOf(attribute)),
-        element("dd", {}, value(attribute.name)),
+        element(
+          "dt",
+          {},
+          labelOf(attribute),
+          values.get(attribute.name) === truth.get(attribute.name) ? "" : " (changed by chance)",
+        ),
+        element("dd", {}, values.get(attribute.name)),
       ]),
     ),
   );
