@@ -7,6 +7,8 @@ HalftruthError
 │   └── DomainTooLarge     too many cells for the mechanism or result asked
 ├── SurveyError            a survey document that cannot be read
 ├── ReportError            a report that does not fit its survey
+├── SignatureError         a survey without the signature of a trusted operator
+├── KeyFileError           a file of private keys that cannot be used
 └── EstimateError          a result that cannot be computed
     └── NoReports          ... because nothing has been counted yet
 
@@ -69,6 +71,14 @@ class ReportError(HalftruthError):
     def __init__(self, message: str, *, field: str | None = None, index: int | None = None) -> None:
         super().__init__(message, field=field)
         self.index = index
+
+
+class SignatureError(HalftruthError):
+    """A survey that no trusted operator signed as it is."""
+
+
+class KeyFileError(HalftruthError):
+    """A file of private keys that cannot be used; the message never holds a key."""
 
 
 class EstimateError(HalftruthError):

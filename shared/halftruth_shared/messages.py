@@ -148,10 +148,11 @@ class PlanRequest(PlanQuery, frozen=True, kw_only=True):
 
 
 class Report(Request, frozen=True, kw_only=True):
-    """One perturbed record."""
+    """One perturbed record, with an invitation (hexadecimal) where the survey asks for one."""
 
     id: UUID
     values: list[int]
+    invitation: str | None = None
 
 
 class ReportBatch(Request, frozen=True, kw_only=True):
@@ -161,6 +162,20 @@ class ReportBatch(Request, frozen=True, kw_only=True):
     reports: list[Report]
 
 
+class SealedReport(Request, frozen=True, kw_only=True):
+    """One perturbed record, with its invitation encrypted to the collector's key (base64)."""
+
+    id: UUID
+    sealed: bytes
+
+
+class SealedBatch(Request, frozen=True, kw_only=True):
+    """Sealed reports that are counted together or not at all."""
+
+    digest: str
+    reports: list[SealedReport]
+
+
 class Receipt(Message, frozen=True, kw_only=True):
     """How many reports of a batch were counted now, and how many had been before."""
 
@@ -168,12 +183,39 @@ class Receipt(Message, frozen=True, kw_only=True):
     duplicates: int
 
 
+class Terms(Request, frozen=True, kw_only=True):
+    """How a collector takes the reports of a survey.
+
+    `invitations` says whether each report needs a single-use token; `sealing_key` is the X25519
+    public key (hexadecimal) that every report is encrypted to, None where none is.
+    """
+
+    invitations: bool = False
+    sealing_key: str | None = None
+
+
+class Signature(Request, frozen=True, kw_only=True):
+    """An operator's Ed25519 signature of a survey's digest and terms, both in hexadecimal."""
+
+    key: str
+    value: str
+
+
+class SignedTerms(Request, frozen=True, kw_only=True):
+    """How reports are to be taken from now on, and the signature of that."""
+
+    terms: Terms
+    signature: Signature | None = None
+
+
 class PublishedSurvey(Message, frozen=True, kw_only=True):
-    """A survey in canonical JSON with its digest."""
+    """A survey in canonical JSON with its digest, its terms and who signed them."""
 
     survey: msgspec.Raw
     digest: str
     status: Literal["open", "closed"] = "open"
+    terms: Terms = Terms()
+    signature: Signature | None = None
 
 
 class SurveySummary(Message, frozen=True, kw_only=True):
@@ -657,6 +699,17 @@ class Problem(Message, frozen=True, kw_only=True):
     report: int | None = None
 
 
+def prepare(kind: type[msgspec.Struct]) -> None:
+    """Let msgspec look at a type, and at all types derived from it.
+
+    It does that when it first decodes one, and two threads that do so at the same moment crash the
+    process. So each is looked at where it is defined, before there are threads.
+    """
+    msgspec.json.Decoder(kind)
+    for derived in kind.__subclasses__():
+        prepare(derived)
+
+
 def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else interval
 
@@ -670,3 +723,7 @@ def _measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
         *_ends(measure.chebyshev_interval),
         measure.undefined,
     )
+
+
+prepare(Message)
+prepare(Request)

@@ -15,6 +15,7 @@ import msgspec
 
 from .errors import HalftruthError, SurveyError, listing
 from .mechanisms import AnyParameters, Mechanism
+from .messages import prepare
 from .schema import Attribute, Schema, is_text
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
@@ -44,6 +45,9 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     attributes: list[AttributeDocument]
     mechanism: AnyParameters
     description: str = ""
+
+
+prepare(SurveyDocument)
 
 
 @dataclass(frozen=True)

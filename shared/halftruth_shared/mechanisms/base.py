@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
@@ -78,6 +79,25 @@ class ReportShape:
                     index=index,
                 )
         return tuple(values)
+
+    @cached_property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        """Narrowest big-endian unsigned integer that holds every value of a report."""
+        largest = max(self.shape) - 1
+        return np.dtype("u1") if largest < 2**8 else np.dtype(">u2" if largest < 2**16 else ">u4")
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes of a packed report, which are as many for every report."""
+        return self.dtype.itemsize * len(self.shape)
+
+    def pack(self, values: Sequence[int]) -> bytes:
+        """The values of a checked report, each in as many bytes."""
+        return np.array(values, dtype=self.dtype).tobytes()
+
+    def unpack(self, packed: bytes) -> tuple[int, ...]:
+        """The values of a packed report, not checked against the columns."""
+        return tuple(np.frombuffer(packed, dtype=self.dtype).tolist())
 
 
 class Mechanism(ABC):
