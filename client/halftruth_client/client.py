@@ -2,19 +2,35 @@
 
 import logging
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from uuid import UUID, uuid4
 
 import numpy as np
 import requests
-from halftruth_shared import ParameterError, RecordError, Survey
-from halftruth_shared.messages import PublishedSurvey, Receipt, Report, ReportBatch
+from halftruth_shared import (
+    HalftruthError,
+    ParameterError,
+    RecordError,
+    ReportShape,
+    SignatureError,
+    Survey,
+)
+from halftruth_shared.messages import (
+    PublishedSurvey,
+    Receipt,
+    Report,
+    ReportBatch,
+    SealedBatch,
+    SealedReport,
+    Terms,
+)
 from halftruth_shared.rational import Rational, parse_rational
 
-from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
+from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused, SurveyRefused
 from .outbox import Outbox, StoredReport
 from .transport import Transport, survey_path
 
@@ -23,6 +39,9 @@ BATCH = 1_000
 
 #: Answers that make sending the same report again pointless: closed or replaced, not a report.
 _FINAL = (409, 422)
+
+_INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_SEALING_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +78,14 @@ class Delivery:
         )
 
 
+@dataclass(frozen=True)
+class _Announced:
+    """What a collector said of a survey: what its reports look like, and how it takes them."""
+
+    shape: ReportShape
+    terms: Terms
+
+
 class Client:
     """Perturbs records on this device and sends the reports to one collector.
 
@@ -74,6 +101,9 @@ class Client:
         Attributes that may be sent as they are. The floor is then about the other ones, given
         these. Whether an attribute is sensitive is for the one who asks the respondent to say;
         what the survey says of it is not trusted.
+    operator_keys : collection of str
+        Public keys of the operators that are trusted, each of 64 hexadecimal digits. With any, a
+        survey that none of them signed as it is, terms included, is refused.
     outbox : str or Path, optional
         File in which reports wait that could not be sent, and in which the reports of known
         respondents are remembered. Without it such a report is lost and an error says so.
@@ -83,7 +113,7 @@ class Client:
     Raises
     ------
     ParameterError
-        If the address or the floor is not one.
+        If the address, the floor or a key is not one.
     """
 
     def __init__(
@@ -92,6 +122,7 @@ class Client:
         *,
         max_gamma: Rational,
         unprotected: Collection[str] = (),
+        operator_keys: Collection[str] = (),
         outbox: str | Path | None = None,
         retries: int = 5,
         backoff: float = 0.5,
@@ -104,23 +135,33 @@ class Client:
         if isinstance(unprotected, str):
             raise ParameterError("unprotected: expected a list of names", field="unprotected")
         self._unprotected = frozenset(unprotected)
+        self._operator_keys = _pins(operator_keys)
         self._transport = Transport(
             url, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
         self._outbox = None if outbox is None else Outbox(outbox)
         self._approved: set[str] = set()
+        self._announced: dict[str, _Announced] = {}
 
     def survey(self, id: str) -> Survey:
-        """Fetch a survey, verify its digest and hold it against the privacy floor.
+        """Fetch a survey, verify digest and signature and hold it against the privacy floor.
 
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey, or the amplification exceeds the floor.
+            If the digest is not that of the survey, no pinned operator signed it, or the
+            amplification exceeds the floor.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
         """
+        survey, announced = self._fetch(id)
+        self._approve(survey)
+        self._announced[survey.digest] = announced
+        return survey
+
+    def _fetch(self, id: str) -> tuple[Survey, _Announced]:
+        """A survey with its terms, both as their operator wants them."""
         published = self._transport.get(survey_path(id), PublishedSurvey)
         survey = Survey.from_json(published.survey)
         if survey.digest != published.digest or survey.id != id:
@@ -128,8 +169,46 @@ class Client:
                 f"survey '{id}': the collector's digest is not that of what it sent",
                 field="digest",
             )
-        self._approve(survey)
-        return survey
+        terms = published.terms
+        if self._operator_keys:
+            # Imported here: most clients pin no key, and the library takes a while.
+            from halftruth_shared.signing import verify
+
+            try:
+                verify(published.signature, survey.digest, terms, self._operator_keys)
+            except SignatureError as error:
+                raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
+        if terms.sealing_key is not None and not _SEALING_KEY.fullmatch(terms.sealing_key):
+            raise SurveyRefused(
+                f"survey '{id}': sealing_key: expected 64 lower-case hexadecimal digits",
+                field="sealing_key",
+            )
+        return survey, _Announced(survey.mechanism.report_shape(survey.schema), terms)
+
+    def _announcement(self, survey: str, digest: str, *, again: bool = False) -> _Announced:
+        """What the collector said of this version of a survey, or says now.
+
+        A survey whose reports were sealed stays sealed until the caller fetches it again: whoever
+        answers in the collector's stead has no way to ask for the reports in the clear.
+        """
+        known = self._announced.get(digest)
+        if known is not None and not again:
+            return known
+        fetched, announced = self._fetch(survey)
+        if fetched.digest != digest:
+            raise RequestRefused(
+                f"survey '{survey}': the collector has another version of it",
+                status=409,
+                field="digest",
+            )
+        if known is not None and known.terms.sealing_key and not announced.terms.sealing_key:
+            raise SurveyRefused(
+                f"survey '{survey}': its reports were to be sealed and now are not; expected a"
+                " sealing key, or a caller who fetches the survey again",
+                field="sealing_key",
+            )
+        self._announced[digest] = announced
+        return announced
 
     def _approve(self, survey: Survey) -> None:
         """Refuse a survey that protects less than the floor."""
@@ -153,7 +232,12 @@ class Client:
         self._approved.add(survey.digest)
 
     def submit(
-        self, survey: Survey, record: Mapping[str, str], *, respondent: str | None = None
+        self,
+        survey: Survey,
+        record: Mapping[str, str],
+        *,
+        respondent: str | None = None,
+        invitation: str | None = None,
     ) -> Submission:
         """Perturb a record and send the report.
 
@@ -166,14 +250,20 @@ class Client:
             A key that stays with this person. If they answer again, the report they gave before
             is sent again, whatever they answer now: two fresh draws of one record tell more than
             one. Needs an outbox, which remembers the report and never the record.
+        invitation : str, optional
+            This person's single-use invitation of 32 hexadecimal digits, where the survey asks
+            for one.
 
         Raises
         ------
         RecordError
             If the record does not fit the survey; the message names the attribute and never the
             answer.
+        ParameterError
+            If the invitation is missing, is none, or is not asked for; nothing was sent.
         SurveyRefused
-            If the survey protects less than the floor.
+            If the survey protects less than the floor, or the collector's terms for it are not
+            signed as asked.
         AnsweredBefore
             If this respondent answered another version of this survey.
         RequestRefused
@@ -187,14 +277,21 @@ class Client:
                 "respondent: expected a client with an outbox, which remembers the report",
                 field="outbox",
             )
-        stored = None if respondent is None else self._remembered(survey, respondent)
-        if stored is None:
-            report = _perturb(survey, record)
-            # From here on no frame of this call holds the record, whatever goes wrong.
-            del record
-            if isinstance(report, RecordError):
-                raise report
-            [stored] = self._keep(survey, [report], respondent)
+        remembered = None if respondent is None else self._remembered(survey, respondent)
+        report = _perturb(survey, record) if remembered is None else remembered.values
+        # From here on no frame of this call holds the record, whatever goes wrong.
+        del record
+        if isinstance(report, RecordError):
+            raise report
+        if invitation is None and remembered is not None:
+            invitation = remembered.invitation
+        reachable = self._check_invitations(survey, [invitation])
+        if remembered is None:
+            [stored] = self._keep(survey, [report], [invitation], respondent)
+        else:
+            stored = self._invite(remembered, invitation)
+        if not reachable:
+            return Submission(stored.id, "waiting")
         try:
             receipt = self._send([stored])
         except CollectorUnavailable:
@@ -209,18 +306,21 @@ class Client:
         survey: Survey,
         records: Iterable[Mapping[str, str]],
         *,
+        invitations: Iterable[str] | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Delivery:
         """Perturb many records, each by itself, and send the reports in batches.
 
         Every record is read and perturbed before anything is sent, so that one that does not fit
-        stops all of them.
+        stops all of them. With an outbox all reports are written down before the first is sent.
 
         Parameters
         ----------
         survey : Survey
         records : iterable of mappings
             Of different respondents.
+        invitations : iterable of str, optional
+            One for each record, in their order, where the survey asks for invitations.
         progress : callable, optional
             Called with the number of reports of each batch once it is settled.
 
@@ -228,31 +328,45 @@ class Client:
         ------
         RecordError
             Naming the first record that does not fit, counted from 0, and its attribute.
-        SurveyRefused, RequestRefused
+        ParameterError
+            If invitations are missing, are none, or are not asked for; nothing was sent.
+        SurveyRefused
+        RequestRefused
+            If the collector refuses a batch; ``accepted`` says how many reports were counted
+            before, and ``report`` which one it was, if it was one. With an outbox the others wait
+            there.
         CollectorUnavailable
             If a batch could not be sent and there is no outbox to keep it; its ``accepted`` says
             how many reports were counted before. With an outbox all others wait there.
         """
         self._approve(survey)
-        reports = _perturb_many(survey, records)
+        given = None if invitations is None else list(invitations)
+        reports = _perturb_many(survey, records, given)
         del records
-        if isinstance(reports, RecordError):
+        if isinstance(reports, HalftruthError):
             raise reports
-        delivery, reachable = Delivery(), True
-        for start in range(0, len(reports), BATCH):
-            stored = self._keep(survey, reports[start : start + BATCH], None)
+        invited: Sequence[str | None] = [None] * len(reports) if given is None else given
+        if not reports:
+            return Delivery()
+        reachable = self._check_invitations(survey, invited)
+        stored = self._keep(survey, reports, invited, None)
+        delivery = Delivery()
+        for start in range(0, len(stored), BATCH):
+            batch = stored[start : start + BATCH]
             if reachable:
                 try:
-                    receipt = self._send(stored)
+                    receipt = self._send(batch)
                     delivery += Delivery(receipt.accepted, receipt.duplicates)
+                except RequestRefused as error:
+                    raise _refusal(error, start, len(batch), delivery.accepted) from None
                 except CollectorUnavailable as error:
                     if self._outbox is None:
                         raise CollectorUnavailable(str(error), accepted=delivery.accepted) from None
                     reachable = False
             if not reachable:
-                delivery += Delivery(waiting=len(stored))
+                delivery += Delivery(waiting=len(batch))
             if progress is not None:
-                progress(len(stored))
+                progress(len(batch))
         return delivery
 
     def flush(self) -> Delivery:
@@ -261,8 +375,10 @@ class Client:
         Raises
         ------
         RequestRefused
-            If the collector refuses some of them. Those of a closed or replaced survey are given
-            up, all others keep waiting.
+            If the collector refuses some of them. Those of a closed or replaced survey and those
+            without a valid invitation are given up, all others keep waiting.
+        SurveyRefused
+            If its terms for their survey are not signed as asked; the reports keep waiting.
         CollectorUnavailable
             If it still cannot be reached; the reports keep waiting.
         """
@@ -288,7 +404,7 @@ class Client:
         """
         try:
             self._flush_batch()
-        except ClientError as error:
+        except HalftruthError as error:
             _log.warning("reports in the outbox could not be sent: %s", error)
 
     def _remembered(self, survey: Survey, respondent: str) -> StoredReport | None:
@@ -304,31 +420,195 @@ class Client:
             )
         return stored
 
+    def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> bool:
+        """Refuse invitations that the survey does not ask for, before any report is kept.
+
+        Returns
+        -------
+        bool
+            False where the collector cannot be reached, and reports have to wait for its terms.
+        """
+        _require(invitations, _is_invitation_or_none, "32 lower-case hexadecimal digits")
+        try:
+            terms = self._announcement(survey.id, survey.digest).terms
+            if any(_is_given(invitation) != terms.invitations for invitation in invitations):
+                # Before the caller is blamed: the terms may have changed.
+                terms = self._announcement(survey.id, survey.digest, again=True).terms
+        except CollectorUnavailable:
+            if self._outbox is None:
+                raise
+            return False
+        except RequestRefused as error:
+            if error.status in _FINAL:
+                raise
+            # Sending will be refused too, but the report may be wanted later.
+            return True
+        if terms.invitations:
+            expected = f"32 hexadecimal digits, since survey '{survey.id}' asks for an invitation"
+            _require(invitations, _is_given, expected)
+        else:
+            expected = f"none, since survey '{survey.id}' asks for no invitation"
+            _require(invitations, _is_not_given, expected)
+        return True
+
     def _keep(
-        self, survey: Survey, reports: Sequence[tuple[int, ...]], respondent: str | None
+        self,
+        survey: Survey,
+        reports: Sequence[tuple[int, ...]],
+        invitations: Sequence[str | None],
+        respondent: str | None,
     ) -> list[StoredReport]:
         """Give each report an id, and write it down where there is an outbox."""
+        stored = [
+            StoredReport(uuid4(), survey.id, survey.digest, report, invitation)
+            for report, invitation in zip(reports, invitations, strict=True)
+        ]
         if self._outbox is None:
-            return [StoredReport(uuid4(), survey.id, survey.digest, report) for report in reports]
-        url = self._transport.url
-        return self._outbox.add(url, survey.id, survey.digest, reports, respondent)
+            return stored
+        return self._outbox.add(self._transport.url, stored, respondent)
+
+    def _invite(self, remembered: StoredReport, invitation: str | None) -> StoredReport:
+        """A remembered report with the invitation that was given now."""
+        if self._outbox is None or invitation is None or invitation == remembered.invitation:
+            return remembered
+        return self._outbox.invite(remembered, invitation)
 
     def _send(self, reports: Sequence[StoredReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them with the outbox."""
-        batch = ReportBatch(
-            digest=reports[0].digest,
-            reports=[Report(id=report.id, values=list(report.values)) for report in reports],
-        )
         try:
-            path = survey_path(reports[0].survey, "reports")
-            receipt = self._transport.post(path, Receipt, batch)
+            receipt = self._post_as_announced(reports)
         except RequestRefused as error:
-            if self._outbox is not None and error.status in _FINAL:
-                self._outbox.settle(reports)
+            self._settle(_given_up(error, reports))
             raise
+        self._settle(reports)
+        return receipt
+
+    def _settle(self, reports: Sequence[StoredReport]) -> None:
         if self._outbox is not None:
             self._outbox.settle(reports)
-        return receipt
+
+    def _post_as_announced(self, reports: Sequence[StoredReport]) -> Receipt:
+        """Send reports on the collector's terms, and once more where these have changed."""
+        survey, digest = reports[0].survey, reports[0].digest
+        announced = self._announcement(survey, digest)
+        try:
+            return self._post(reports, announced)
+        except RequestRefused as error:
+            if error.status != 422:
+                raise
+            changed = self._announcement(survey, digest, again=True)
+            if changed.terms == announced.terms:
+                raise
+        return self._post(reports, changed)
+
+    def _post(self, reports: Sequence[StoredReport], announced: _Announced) -> Receipt:
+        survey, terms = reports[0].survey, announced.terms
+        if not terms.invitations:
+            reports = [replace(report, invitation=None) for report in reports]
+        for i, report in enumerate(reports):
+            if terms.invitations and report.invitation is None:
+                # As the collector would answer, who cannot look into what is sealed.
+                raise RequestRefused(
+                    f"report {i}: survey '{survey}' asks for invitations; expected one",
+                    status=403,
+                    field="invitation",
+                    report=i,
+                )
+        batch = (
+            _plain_batch(reports)
+            if terms.sealing_key is None
+            else _sealed_batch(reports, announced.shape, terms.sealing_key)
+        )
+        return self._transport.post(survey_path(survey, "reports"), Receipt, batch)
+
+
+def _pins(operator_keys: Collection[str]) -> frozenset[str]:
+    """The keys that a caller pins; a text is none of the lists, even if it is empty."""
+    if not isinstance(operator_keys, str):
+        operator_keys = tuple(operator_keys)
+        if not operator_keys:
+            return frozenset()
+    # Imported here: most clients pin no key, and the library takes a while.
+    from halftruth_shared.signing import check_operator_keys
+
+    return check_operator_keys(operator_keys)
+
+
+def _is_given(invitation: str | None) -> bool:
+    return invitation is not None
+
+
+def _is_not_given(invitation: str | None) -> bool:
+    return invitation is None
+
+
+def _is_invitation_or_none(invitation: str | None) -> bool:
+    return invitation is None or (
+        isinstance(invitation, str) and _INVITATION.fullmatch(invitation) is not None
+    )
+
+
+def _require(
+    invitations: Sequence[str | None], fits: Callable[[str | None], bool], expected: str
+) -> None:
+    """Refuse the first invitation that does not fit, without quoting it."""
+    for i, invitation in enumerate(invitations):
+        if not fits(invitation):
+            name = "invitation" if len(invitations) == 1 else f"invitation {i}"
+            raise ParameterError(f"{name}: expected {expected}", field="invitation")
+
+
+def _plain_batch(reports: Sequence[StoredReport]) -> ReportBatch:
+    return ReportBatch(
+        digest=reports[0].digest,
+        reports=[
+            Report(id=report.id, values=list(report.values), invitation=report.invitation)
+            for report in reports
+        ],
+    )
+
+
+def _sealed_batch(
+    reports: Sequence[StoredReport], shape: ReportShape, sealing_key: str
+) -> SealedBatch:
+    # Imported here: most surveys are not sealed, and the library takes a while.
+    from halftruth_shared.sealing import seal
+
+    digest = reports[0].digest
+    try:
+        sealed = [
+            seal(sealing_key, digest, report.id, shape.pack(report.values), report.invitation)
+            for report in reports
+        ]
+    except ParameterError as error:
+        raise SurveyRefused(f"survey '{reports[0].survey}': {error}", field="sealing_key") from None
+    return SealedBatch(
+        digest=digest,
+        reports=[
+            SealedReport(id=report.id, sealed=content)
+            for report, content in zip(reports, sealed, strict=True)
+        ],
+    )
+
+
+def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
+    """The reports that it is pointless to send again after this answer."""
+    if error.status not in _FINAL and (error.status, error.field) != (403, "invitation"):
+        return []
+    if error.report is None or not 0 <= error.report < len(reports):
+        return reports
+    return [reports[error.report]]
+
+
+def _refusal(error: RequestRefused, start: int, size: int, accepted: int) -> RequestRefused:
+    """The refusal of one batch as one of all records."""
+    return RequestRefused(
+        f"records {start} to {start + size - 1}: {error}",
+        status=error.status,
+        field=error.field,
+        report=None if error.report is None else start + error.report,
+        accepted=accepted,
+    )
 
 
 def _perturb(survey: Survey, record: Mapping[str, str]) -> tuple[int, ...] | RecordError:
@@ -346,13 +626,21 @@ def _perturb(survey: Survey, record: Mapping[str, str]) -> tuple[int, ...] | Rec
 
 
 def _perturb_many(
-    survey: Survey, records: Iterable[Mapping[str, str]]
-) -> list[tuple[int, ...]] | RecordError:
-    """Reports of many records, or what is wrong with the first that does not fit."""
+    survey: Survey, records: Iterable[Mapping[str, str]], invitations: Sequence[str] | None
+) -> list[tuple[int, ...]] | HalftruthError:
+    """Reports of many records, or what is wrong with the first that does not fit.
+
+    Where there are invitations, there has to be one for each record.
+    """
     codes: list[tuple[int, ...]] = []
     try:
         for record in records:
             codes.append(survey.schema.encode(record))
+        if invitations is not None and len(invitations) != len(codes):
+            return ParameterError(
+                f"invitations: expected one for each of the {len(codes)} records",
+                field="invitations",
+            )
         array = np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))
         reports = survey.mechanism.perturb_many(survey.schema, array)
         return list(map(tuple, reports.tolist()))

@@ -2,12 +2,12 @@
 
 HalftruthError
 └── ClientError
-    ├── SurveyRefused          the survey is not what it claims, or protects too little
+    ├── SurveyRefused          not what it claims, not signed as asked, or protects too little
     ├── AnsweredBefore         this respondent answered another version of the survey
     ├── RequestRefused         the collector answered that it will not
     └── CollectorUnavailable   no answer, or one that says to come back later
 
-A message never holds an answer of a record.
+A message never holds an answer of a record, nor an invitation.
 """
 
 from halftruth_shared import HalftruthError
@@ -18,7 +18,7 @@ class ClientError(HalftruthError):
 
 
 class SurveyRefused(ClientError):
-    """The survey is not what it claims to be, or protects too little."""
+    """The survey is not what it claims to be, is not signed, or protects too little."""
 
 
 class AnsweredBefore(ClientError):
@@ -32,11 +32,25 @@ class RequestRefused(ClientError):
     ----------
     status : int
         HTTP status.
+    report : int, optional
+        Position among the reports of the call of the one that was refused, from 0.
+    accepted : int
+        Reports of the call that had been counted before.
     """
 
-    def __init__(self, message: str, *, status: int, field: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        field: str | None = None,
+        report: int | None = None,
+        accepted: int = 0,
+    ) -> None:
         super().__init__(message, field=field)
         self.status = status
+        self.report = report
+        self.accepted = accepted
 
 
 class CollectorUnavailable(ClientError):

@@ -122,7 +122,12 @@ class Transport:
             )
         if not response.ok or response.is_redirect:
             problem = _detail(response)
-            raise RequestRefused(problem.detail, status=response.status_code, field=problem.field)
+            raise RequestRefused(
+                problem.detail,
+                status=response.status_code,
+                field=problem.field,
+                report=problem.report,
+            )
         try:
             return msgspec.json.decode(response.content, type=answer)
         except msgspec.DecodeError:

@@ -4,7 +4,7 @@
  *   HalftruthError
  *   ├── ParameterError         a setting of the caller
  *   ├── SurveyError            what was sent is not a survey
- *   ├── SurveyRefused          a survey that protects less than the floor, or is not itself
+ *   ├── SurveyRefused          a survey that protects too little, is not itself or not signed as asked
  *   ├── RecordError            a record that does not fit; the message never holds an answer
  *   ├── AnsweredBefore         another version of the survey was answered here
  *   ├── RequestRefused         the collector will not take it

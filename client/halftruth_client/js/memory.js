@@ -14,9 +14,19 @@ import { AnsweredBefore } from "./errors.js";
  * @property {number[]} values
  * @property {boolean} sent Whether the collector answered for good.
  * @property {string} [refused] What it answered, if it will not count the report.
+ * @property {string} [invitation] What lets the report in, until the collector answered for good.
  */
 
 const PREFIX = "halftruth:";
+
+/**
+ * Whether the collector said that it counted a report.
+ *
+ * @param {Remembered} report
+ */
+export function isCounted({ sent, refused }) {
+  return sent && refused === undefined;
+}
 
 export class Memory {
   /**

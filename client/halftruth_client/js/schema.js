@@ -1,6 +1,6 @@
 /** Attributes, schemas, and records as category codes. */
 
-import { RecordError, SurveyError } from "./errors.js";
+import { ParameterError, RecordError, SurveyError } from "./errors.js";
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help", "page"]);
@@ -61,6 +61,25 @@ export class Schema {
       }
       return code;
     });
+  }
+
+  /**
+   * Make sure that a report has one value for each column, inside it.
+   *
+   * @param {readonly unknown[]} values
+   * @throws {ParameterError} That names the attribute and never a value.
+   */
+  checkReport(values) {
+    const within = (/** @type {unknown} */ value, /** @type {bigint} */ size) =>
+      Number.isInteger(value) && Number(value) >= 0 && Number(value) < size;
+    const wrong = this.names.find((_, j) => !within(values[j], this.shape[j]));
+    if (wrong !== undefined || values.length !== this.names.length) {
+      const about = wrong === undefined ? "" : `'${wrong}': `;
+      throw new ParameterError(
+        `values: ${about}expected the code of a category for each attribute`,
+        "values",
+      );
+    }
   }
 
   /**

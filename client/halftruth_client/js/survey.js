@@ -1,9 +1,11 @@
 /** Surveys as collectors publish them, named by their digest. */
 
+import { toHex, utf8 } from "./bytes.js";
 import { SurveyError } from "./errors.js";
 import { readMechanism } from "./mechanisms/index.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
+import { readTerms } from "./terms.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const MEMBERS = new Set(["id", "title", "description", "attributes", "mechanism"]);
@@ -34,6 +36,8 @@ export class Survey {
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */
     this.isClosed = false;
+    /** How the collector takes reports, as far as it said. */
+    this.terms = readTerms();
   }
 
   /**
@@ -42,8 +46,7 @@ export class Survey {
    * @returns {Promise<string>}
    */
   async digest() {
-    const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.canonical));
-    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.canonical))));
   }
 
   /**

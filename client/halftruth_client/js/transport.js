@@ -5,12 +5,19 @@ import { CollectorUnavailable, RequestRefused } from "./errors.js";
 const AWAY = new Set([429, 502, 503, 504]);
 const LONGEST_PAUSE = 30_000;
 
+/** Answers whose `Retry-After` counts, and the most of it, in milliseconds. */
+const ASKING = new Set([429, 503]);
+const LONGEST_WAIT = 60_000;
+
 /**
  * @typedef {object} Settings
  * @property {typeof globalThis.fetch} [fetch]
  * @property {number} [retries] How often a request is repeated.
  * @property {number} [backoff] Milliseconds before the first repetition, doubled for each other.
  * @property {number} [timeout] Milliseconds for one request.
+ * @property {number} [patience]
+ *   Milliseconds up to which a request is held back because the collector asked to come later;
+ *   beyond, it counts as one that could not be sent.
  */
 
 export class Transport {
@@ -18,12 +25,17 @@ export class Transport {
    * @param {string} url
    * @param {Settings} settings
    */
-  constructor(url, { fetch = globalThis.fetch, retries = 4, backoff = 500, timeout = 10_000 }) {
+  constructor(url, settings) {
+    const { fetch = globalThis.fetch, retries = 4, backoff = 500 } = settings;
+    const { timeout = 10_000, patience = LONGEST_WAIT } = settings;
     this.url = url.replace(/\/+$/, "");
     this.fetch = fetch.bind(globalThis);
     this.retries = retries;
     this.backoff = backoff;
     this.timeout = timeout;
+    this.patience = patience;
+    /** The moment before which the collector wants no request, as `performance.now` has it. */
+    this.notBefore = 0;
   }
 
   /**
@@ -33,16 +45,34 @@ export class Transport {
    * @throws {CollectorUnavailable | RequestRefused}
    */
   async request(path, message) {
+    let pause = 0;
     for (let attempt = 0; ; attempt += 1) {
+      await this.wait(pause);
       try {
         return await this.once(path, message);
       } catch (error) {
         if (!(error instanceof CollectorUnavailable) || attempt >= this.retries) throw error;
       }
       // Jitter, so that many browsers do not come back at one moment.
-      const pause = Math.min(this.backoff * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random());
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      pause = Math.min(this.backoff * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random());
     }
+  }
+
+  /**
+   * Wait as long as the collector asked for, and a pause.
+   *
+   * @param {number} pause Milliseconds.
+   * @throws {CollectorUnavailable} If that is longer than the caller's patience.
+   */
+  async wait(pause) {
+    const asked = Math.max(this.notBefore - performance.now(), 0);
+    if (asked > this.patience) throw this.unavailable();
+    const whole = asked + pause;
+    if (whole > 0) await new Promise((resolve) => setTimeout(resolve, whole));
+  }
+
+  unavailable() {
+    return new CollectorUnavailable(`collector ${this.url} is not available`);
   }
 
   /**
@@ -68,7 +98,10 @@ export class Transport {
       throw new CollectorUnavailable(`collector ${this.url} cannot be reached`);
     }
     if (AWAY.has(response.status)) {
-      throw new CollectorUnavailable(`collector ${this.url} is not available`);
+      if (ASKING.has(response.status)) {
+        this.notBefore = Math.max(this.notBefore, performance.now() + retryAfter(response));
+      }
+      throw this.unavailable();
     }
     const answer = readObject(text);
     if (!response.ok) {
@@ -79,6 +112,16 @@ export class Transport {
     if (answer === null) throw notACollector(this.url, response.status);
     return answer;
   }
+}
+
+/**
+ * How long a collector asks to wait, in milliseconds; 0 where it does not say so in seconds.
+ *
+ * @param {Response} response
+ */
+function retryAfter({ headers }) {
+  const text = headers.get("Retry-After") ?? "";
+  return /^\d+$/.test(text) ? Math.min(1000 * Number(text), LONGEST_WAIT) : 0;
 }
 
 /**

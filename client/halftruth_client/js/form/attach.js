@@ -2,6 +2,7 @@
 
 import { Client } from "../client.js";
 import { ParameterError, SurveyRefused } from "../errors.js";
+import { checkInvitation } from "../terms.js";
 
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
@@ -16,10 +17,14 @@ import { ParameterError, SurveyRefused } from "../errors.js";
  * @param {string} options.collector Address of the collector.
  * @param {string | number} options.maxGamma Largest amplification to accept.
  * @param {readonly string[]} [options.unprotected] Attributes that may be sent as they are.
+ * @param {readonly string[]} [options.operatorKeys]
+ *   Public keys of operators: a survey that none of them signed is refused.
+ * @param {string} [options.invitation] What lets the report in where the survey asks for one.
  * @returns {Promise<import("../survey.js").Survey>} The survey; the form dispatches `submitted` and
  *   `refused` as `<halftruth-form>` does.
  */
-export async function attach(form, { survey: id, collector, maxGamma, unprotected }) {
+export async function attach(form, options) {
+  const { survey: id, collector, maxGamma, unprotected, operatorKeys, invitation } = options;
   if (canSend(form)) {
     throw new ParameterError(
       'form: expected method="dialog" and no action, so that nothing is sent as it is',
@@ -34,24 +39,28 @@ export async function attach(form, { survey: id, collector, maxGamma, unprotecte
     try {
       const survey = await fetched;
       if (survey === undefined) return;
-      const submission = await client.submit(survey, entries(form, survey.schema.names));
+      const submission = await client.submit(survey, entries(form, survey.schema.names), {
+        invitation,
+      });
       tell(form, "submitted", submission);
     } catch (error) {
       tell(form, "refused", { message: error instanceof Error ? error.message : String(error) });
     }
   });
-  const client = new Client(collector, { maxGamma, unprotected });
-  fetched = client.flush().then(() => openSurvey(client, id));
+  const client = new Client(collector, { maxGamma, unprotected, operatorKeys });
+  fetched = client.flush().then(() => openSurvey(client, id, invitation));
   return fetched;
 }
 
 /**
  * @param {Client} client
  * @param {string} id
+ * @param {string} [invitation]
  */
-async function openSurvey(client, id) {
+async function openSurvey(client, id, invitation) {
   const survey = await client.survey(id);
   if (survey.isClosed) throw new SurveyRefused(`survey '${id}' is closed`, "status");
+  if (!client.answered(id)) checkInvitation(survey, invitation);
   return survey;
 }
 

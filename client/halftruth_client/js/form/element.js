@@ -8,11 +8,16 @@ import {
   ParameterError,
   SurveyRefused,
 } from "../errors.js";
+import { checkInvitation } from "../terms.js";
 import { styleSheet } from "./style.js";
 import { labelOf, loading, outcome, problem, questions, review } from "./views.js";
+import { INVITATIONS } from "./words.js";
 
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
+
+/** Milliseconds that a person may wait for a busy collector before they are told. */
+const PATIENCE = 2_000;
 
 const sheet = styleSheet();
 
@@ -21,8 +26,10 @@ const sheet = styleSheet();
  *
  * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
- * are, with blanks between them. Events: `submitted` with `{id, status}` and `refused` with
- * `{message}` as detail; neither ever holds an answer.
+ * are, and `operator-keys`, public keys of which one must have signed the survey, both with blanks
+ * between them; `invitation`, what lets the report in where the survey asks for one. Events:
+ * `submitted` with `{id, status}` and `refused` with `{message}` as detail; neither ever holds an
+ * answer.
  */
 export class HalftruthForm extends HTMLElement {
   constructor() {
@@ -52,15 +59,39 @@ export class HalftruthForm extends HTMLElement {
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
-      if (!this.client.answered(id) && this.survey.isClosed) {
-        throw new SurveyRefused(`survey '${id}' is closed`, "status");
-      }
-      if (!this.client.answered(id)) this.ask(0);
-      else if (this.client.refusal(id) !== null) this.refused(this.client.refusal(id));
+      const refusal = this.client.refusal(id);
+      if (!this.client.answered(id)) this.begin(this.survey);
+      else if (refusal !== null) this.refused(refusal, this.invitedAgain(this.survey));
       else this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
     } catch (error) {
       this.fail(error, () => void this.start());
     }
+  }
+
+  /**
+   * Ask the first questions, if a report would be taken.
+   *
+   * @param {import("../survey.js").Survey} survey
+   */
+  begin(survey) {
+    if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
+    checkInvitation(survey, this.invitation);
+    this.ask(0);
+  }
+
+  /**
+   * Sends a report that was refused once more, where the page has an invitation for it.
+   *
+   * @param {import("../survey.js").Survey} survey
+   */
+  invitedAgain({ id, terms, isClosed }) {
+    if (isClosed || !terms.invitations || this.invitation === undefined) return null;
+    return () => void this.send(this.client?.memory.get(id)?.values ?? []);
+  }
+
+  /** What lets the report in, if the page has it. */
+  get invitation() {
+    return this.getAttribute("invitation") || undefined;
   }
 
   makeClient() {
@@ -73,9 +104,20 @@ export class HalftruthForm extends HTMLElement {
     }
     return new Client(this.getAttribute("collector") || location.origin, {
       maxGamma,
-      unprotected: (this.getAttribute("unprotected") ?? "").split(/\s+/).filter(Boolean),
+      unprotected: this.list("unprotected") ?? [],
+      operatorKeys: this.list("operator-keys"),
       retries: 2,
+      patience: PATIENCE,
     });
+  }
+
+  /**
+   * What an attribute lists with blanks between, if the element has it.
+   *
+   * @param {string} name
+   */
+  list(name) {
+    return this.getAttribute(name)?.split(/\s+/).filter(Boolean);
   }
 
   /** Attributes in the groups that are asked together. */
@@ -160,15 +202,26 @@ export class HalftruthForm extends HTMLElement {
     if (!survey || !client) return;
     for (const button of this.root.querySelectorAll("button")) button.disabled = true;
     try {
-      const submission = await client.deliver(survey, values);
-      // Nothing of the answers is needed any more.
-      this.answers.clear();
-      this.drawn.clear();
+      const { invitation } = this;
+      const submission = await client.deliver(survey, values, { invitation });
+      this.forget();
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
-      this.fail(error, null);
+      const refusal = client.refusal(survey.id);
+      if (refusal === null) {
+        this.fail(error, null);
+      } else {
+        this.forget();
+        this.refused(refusal);
+      }
     }
+  }
+
+  /** Let go of the answers, once the report was drawn and remembered for good. */
+  forget() {
+    this.answers.clear();
+    this.drawn.clear();
   }
 
   /** @param {import("../client.js").Submission["status"]} status */
@@ -192,10 +245,14 @@ export class HalftruthForm extends HTMLElement {
     }, RETRY);
   }
 
-  /** @param {string | null} message What the collector said. */
-  refused(message) {
+  /**
+   * @param {string | null} message What the collector said.
+   * @param {(() => void) | null} [retry]
+   */
+  refused(message, retry = null) {
     clearInterval(this.timer);
-    this.show(problem("Your report does not count", `The collector refused it: ${message}.`, null));
+    const text = `The collector refused it: ${message}.`;
+    this.show(problem("Your report does not count", text, retry));
     this.tell("refused", { message });
   }
 
@@ -221,10 +278,24 @@ export class HalftruthForm extends HTMLElement {
     }
     const message =
       error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
+    this.show(this.explain(error, message));
+    this.tell("refused", { message });
+  }
+
+  /**
+   * What is told of an error after which nothing was sent.
+   *
+   * @param {unknown} error
+   * @param {string} message
+   */
+  explain(error, message) {
+    if (error instanceof ParameterError && error.field === "invitation") {
+      const { heading, text } = INVITATIONS[this.invitation ? "unreadable" : "missing"];
+      return problem(heading, text, null);
+    }
     const heading =
       error instanceof AnsweredBefore ? "Answered before" : "This survey is not asked";
-    this.show(problem(heading, `Nothing was sent: ${message}.`, null));
-    this.tell("refused", { message });
+    return problem(heading, `Nothing was sent: ${message}.`, null);
   }
 
   /**

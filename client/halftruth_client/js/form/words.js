@@ -52,6 +52,18 @@ export const OUTCOMES = {
   },
 };
 
+/** Why a survey that needs an invitation is not asked. */
+export const INVITATIONS = {
+  missing: {
+    heading: "An invitation is needed",
+    text: "This survey is by invitation only. Please open the link that you were sent.",
+  },
+  unreadable: {
+    heading: "This invitation cannot be read",
+    text: "Part of it may be missing. Please open the whole link that you were sent.",
+  },
+};
+
 /**
  * What holds whatever became of the report.
  *

@@ -1,0 +1,70 @@
+/**
+ * Surveys that an operator signed, so that nobody in between can weaken one.
+ *
+ * A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms.
+ */
+
+import { fromHex, utf8 } from "./bytes.js";
+import { SurveyRefused } from "./errors.js";
+import { canonicalJson } from "./survey.js";
+
+/** First bytes of what is signed, so that a signature of anything else is none of a survey. */
+const PURPOSE = "halftruth survey 1\n";
+
+const VALUE = /^[0-9a-f]{128}$/;
+
+/**
+ * Make sure that one of these operators signed a survey's digest and terms.
+ *
+ * @param {{terms: import("./terms.js").Terms, signature?: unknown}} published
+ * @param {string} digest Of the survey, computed and not taken from who sent it.
+ * @param {readonly string[]} pins Public keys in hexadecimal.
+ * @returns {Promise<void>}
+ * @throws {SurveyRefused}
+ */
+export async function verify({ terms, signature }, digest, pins) {
+  if (signature === undefined || signature === null) {
+    throw refused("there is no signature; expected one by a pinned key");
+  }
+  const { key, value } = /** @type {Record<string, unknown>} */ (signature);
+  const pinned = pins.find((pin) => pin === key);
+  if (pinned === undefined) {
+    throw refused("the signature is by another key; expected one by a pinned key");
+  }
+  const matches =
+    typeof value === "string" &&
+    VALUE.test(value) &&
+    (await crypto.subtle.verify(
+      "Ed25519",
+      await publicKey(pinned),
+      fromHex(value),
+      statement(digest, terms),
+    ));
+  if (!matches) {
+    throw refused("the signature does not match; expected one of this survey and these terms");
+  }
+}
+
+/**
+ * What an operator signs: the purpose, then digest and terms in canonical JSON.
+ *
+ * @param {string} digest
+ * @param {import("./terms.js").Terms} terms
+ */
+export function statement(digest, { invitations, sealingKey }) {
+  return utf8(PURPOSE + canonicalJson({ digest, invitations, sealing_key: sealingKey }));
+}
+
+/** @param {string} pin */
+async function publicKey(pin) {
+  try {
+    return await crypto.subtle.importKey("raw", fromHex(pin), "Ed25519", false, ["verify"]);
+  } catch {
+    throw refused("this browser cannot verify signatures by it; expected one with Ed25519");
+  }
+}
+
+/** @param {string} why */
+function refused(why) {
+  return new SurveyRefused(`operatorKeys: ${why}`, "operatorKeys");
+}
