@@ -12,6 +12,11 @@ HalftruthError
     ├── MalformedRequest    not the JSON asked for
     ├── TooLarge            more bytes or reports than one request may hold
     ├── UnknownToken        no token of that id
+    ├── InvitationRefused   no invitation, or one that is not known here or was used
+    ├── TooManyReports      more reports from one address than the limit
+    ├── SignatureRefused    a signature that does not hold, or of a revoked key
+    ├── SchemaOutdated      tables of another version than this program's
+    ├── StoreRefused        the database will not take what it was told
     └── StoreUnavailable    the database does not answer
 """
 
@@ -60,6 +65,38 @@ class ReportIdReused(CollectorError):
         self.index = index
 
 
+class InvitationRefused(CollectorError):
+    """A report without an invitation, or with one that is not known here or was used before.
+
+    Parameters
+    ----------
+    index : int
+        Position of the report in its batch, from 0.
+    """
+
+    def __init__(self, message: str, *, index: int) -> None:
+        super().__init__(message, field="invitation")
+        self.index = index
+
+
+class TooManyReports(CollectorError):
+    """More reports from one address than the limit.
+
+    Parameters
+    ----------
+    retry_after : int
+        Seconds after which some will be taken again.
+    """
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message, field="reports")
+        self.retry_after = retry_after
+
+
+class SignatureRefused(CollectorError):
+    """A signature that does not hold, or one by a key that was revoked."""
+
+
 class MalformedRequest(CollectorError):
     """Not the JSON that was asked for."""
 
@@ -72,5 +109,19 @@ class UnknownToken(CollectorError):
     """There is no token of that id."""
 
 
+class SchemaOutdated(CollectorError):
+    """The database has tables of another version than this program's."""
+
+
+class StoreRefused(CollectorError):
+    """The database will not take what it was told: a fault of this program."""
+
+
 class StoreUnavailable(CollectorError):
     """The database does not answer."""
+
+
+def slug(error: HalftruthError) -> str:
+    """``SurveyClosed`` is called ``survey-closed``."""
+    name = type(error).__name__
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")

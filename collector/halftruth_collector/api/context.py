@@ -1,15 +1,24 @@
 """What every request needs: the collector it is for, who asks, and how to answer."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 from flask import Response, current_app, request
-from halftruth_shared.messages import Message
+from halftruth_shared.messages import Message, PublishedSurvey
 
 from ..config import Config
 from ..errors import Forbidden, Unauthorized
 from ..store import Store
-from ..store.tokens import Role
+from ..store.surveys import StoredSurvey
+from ..store.tokens import Role, StoredToken
+from .limits import ReportLimit
+
+if TYPE_CHECKING:
+    # Only a collector with sealed surveys needs the cryptography.
+    from halftruth_shared.sealing import SealingKeys
 
 EXTENSION = "halftruth"
 
@@ -17,15 +26,25 @@ EXTENSION = "halftruth"
 _SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "analyst": ("analyst", "operator"),
     "operator": ("operator",),
+    "monitor": ("monitor", "operator"),
 }
+
+#: Roles with their article.
+_AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "monitor": "a monitor"}
 
 
 @dataclass(frozen=True)
 class Collector:
-    """Settings and store of this application."""
+    """Settings, store, and what else is made once for an application.
+
+    `limit` is that of reports from one address, and `sealing_keys` open sealed reports; each is
+    None where there is none.
+    """
 
     config: Config
     store: Store
+    limit: ReportLimit | None = None
+    sealing_keys: SealingKeys | None = None
 
 
 def collector() -> Collector:
@@ -34,8 +53,8 @@ def collector() -> Collector:
     return found
 
 
-def require(role: Role) -> None:
-    """Let only the bearer of a sufficient token pass.
+def require(role: Role) -> StoredToken:
+    """Let only the bearer of a sufficient token pass, and say whose it is.
 
     Raises
     ------
@@ -44,20 +63,25 @@ def require(role: Role) -> None:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized(
-            f"token: expected 'Authorization: Bearer' with the token of an {role}", field="token"
+            f"token: expected 'Authorization: Bearer' with the token of {_AN[role]}", field="token"
         )
-    allow(role, token.strip())
+    return allow(role, token.strip())
 
 
-def allow(role: Role, token: str) -> None:
-    """Let only a sufficient token pass.
+def allow(role: Role, token: str) -> StoredToken:
+    """Let only a sufficient token pass, one for the survey that the request is about.
 
     Raises
     ------
     Unauthorized, Forbidden
     """
-    if collector().store.tokens.role(token) not in _SUFFICIENT[role]:
-        raise Forbidden(f"token: expected the token of an {role}", field="token")
+    bearer = collector().store.tokens.bearer(token)
+    if bearer.role not in _SUFFICIENT[role]:
+        raise Forbidden(f"token: expected the token of {_AN[role]}", field="token")
+    asked = (request.view_args or {}).get("survey_id")
+    if None not in (bearer.survey, asked) and bearer.survey != asked:
+        raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
+    return bearer
 
 
 def answer(message: Message, status: int = 200) -> Response:
@@ -65,3 +89,14 @@ def answer(message: Message, status: int = 200) -> Response:
     response = Response(msgspec.json.encode(message), status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def published(stored: StoredSurvey) -> PublishedSurvey:
+    """A survey as everybody may see it."""
+    return PublishedSurvey(
+        survey=msgspec.Raw(stored.document.encode()),
+        digest=stored.digest,
+        status=stored.status,
+        terms=stored.terms,
+        signature=stored.signature,
+    )

@@ -1,13 +1,12 @@
-"""What operators may do over HTTP: publish and close surveys."""
+"""What operators may do over HTTP: publish and close surveys, and say how reports are taken."""
 
 import msgspec
-from flask import Blueprint, Response
-from halftruth_shared import Survey
-from halftruth_shared.messages import PublishedSurvey
+from flask import Blueprint, Response, g
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.messages import SignedTerms
 
-from ..store.surveys import StoredSurvey
 from . import parameters
-from .context import answer, collector, require
+from .context import answer, collector, published, require
 
 blueprint = Blueprint("operators", __name__, url_prefix="/v1/surveys")
 
@@ -15,7 +14,7 @@ blueprint = Blueprint("operators", __name__, url_prefix="/v1/surveys")
 @blueprint.before_request
 def only_operators() -> None:
     """Every call needs an operator's token."""
-    require("operator")
+    g.actor = f"token {require('operator').id}"
 
 
 @blueprint.post("")
@@ -24,8 +23,8 @@ def publish_survey() -> Response:
     parameters.none()
     survey = Survey.from_json(parameters.body(msgspec.Raw))
     surveys = collector().store.surveys
-    surveys.publish(survey)
-    return answer(_published(surveys.get(survey.id)), 201)
+    surveys.publish(survey, actor=g.actor)
+    return answer(published(surveys.get(survey.id)), 201)
 
 
 @blueprint.post("/<survey_id>/close")
@@ -33,11 +32,22 @@ def close_survey(survey_id: str) -> Response:
     """Take no more reports."""
     parameters.none()
     surveys = collector().store.surveys
-    surveys.close(survey_id)
-    return answer(_published(surveys.get(survey_id)))
+    surveys.close(survey_id, actor=g.actor)
+    return answer(published(surveys.get(survey_id)))
 
 
-def _published(stored: StoredSurvey) -> PublishedSurvey:
-    return PublishedSurvey(
-        survey=msgspec.Raw(stored.document.encode()), digest=stored.digest, status=stored.status
-    )
+@blueprint.put("/<survey_id>/terms")
+def set_terms(survey_id: str) -> Response:
+    """Say how reports are taken from now on: invited, sealed, and signed by whom."""
+    parameters.none()
+    new = parameters.body(SignedTerms)
+    keys = collector().sealing_keys
+    key = new.terms.sealing_key
+    if key is not None and (keys is None or key not in keys.public):
+        raise ParameterError(
+            "sealing_key: expected a public key of this collector's sealing keys, or null",
+            field="sealing_key",
+        )
+    surveys = collector().store.surveys
+    surveys.set_terms(survey_id, new.terms, new.signature, actor=g.actor)
+    return answer(published(surveys.get(survey_id)))

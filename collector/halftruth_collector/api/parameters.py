@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar, get_args
 
 import msgspec
 from flask import request
 from halftruth_shared import ParameterError, ReportError
-from halftruth_shared.messages import ReportBatch, Request
+from halftruth_shared.messages import ReportBatch, Request, SealedBatch
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import MalformedRequest, TooLarge
+from ..store.surveys import StoredSurvey
 
 _REPORT_PATH = re.compile(r"`\$\.reports\[(\d+)\](\.values\[(\d+)\]|\.\w+)?")
 
@@ -46,7 +48,8 @@ def none() -> None:
     ------
     ParameterError
     """
-    query(Request)
+    if request.query_string:
+        query(Request)
 
 
 def query(kind: type[Q], *, blanks: bool = False) -> Q:
@@ -63,7 +66,7 @@ def query(kind: type[Q], *, blanks: bool = False) -> Q:
     ParameterError
         If one is unknown, missing, given twice or not of its kind.
     """
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     given: dict[str, object] = {}
     for name, texts in request.args.lists():
         if blanks:
@@ -92,6 +95,11 @@ def query(kind: type[Q], *, blanks: bool = False) -> Q:
         raise ParameterError(f"{name}: expected {_kind(fields[name].type)}", field=name) from None
 
 
+@cache
+def _fields(kind: type[Request]) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(kind)}
+
+
 def _names(text: str) -> list[str]:
     return [part for part in text.split(",") if part]
 
@@ -116,6 +124,25 @@ def _kind(annotation: object) -> str:
     return _KINDS.get(annotation, "another value")
 
 
+def data() -> bytes:
+    """The request's body.
+
+    Raises
+    ------
+    TooLarge
+        If it has more bytes than the collector takes.
+    """
+    most = request.max_content_length
+    try:
+        read = request.get_data(cache=False)
+    except RequestEntityTooLarge:
+        read = None
+    # A body of undeclared length is cut off at the limit without a word.
+    if read is None or (most is not None and len(read) >= most):
+        raise TooLarge(f"body: expected fewer than {most} bytes", field="body")
+    return read
+
+
 def body(kind: type[T]) -> T:
     """The request's JSON as a message.
 
@@ -128,60 +155,63 @@ def body(kind: type[T]) -> T:
     ParameterError
         If it is JSON of another shape.
     """
-    most = request.max_content_length
+    return _decode(data(), kind)
+
+
+def _decode(read: bytes, kind: type[T]) -> T:
     try:
-        data = request.get_data(cache=False)
-    except RequestEntityTooLarge:
-        data = None
-    # A body of undeclared length is cut off at the limit without a word.
-    if data is None or (most is not None and len(data) >= most):
-        raise TooLarge(f"body: expected fewer than {most} bytes", field="body")
-    try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(read, type=kind)
     except msgspec.ValidationError as error:
         raise ParameterError(f"body: {error}", field="body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedRequest(f"body: expected JSON: {error}", field="body") from None
+    except RecursionError:
+        raise MalformedRequest(
+            "body: expected JSON with fewer arrays and objects inside of each other", field="body"
+        ) from None
 
 
-def report_batch(schema_names: tuple[str, ...], most: int) -> ReportBatch:
-    """A batch of reports.
+def report_batch(read: bytes, stored: StoredSurvey) -> ReportBatch | SealedBatch:
+    """A batch of reports as a survey takes them.
 
     Parameters
     ----------
-    schema_names : tuple of str
-        Names of the report's columns, to say which value is wrong.
-    most : int
-        Largest number of reports.
+    read : bytes
+    stored : StoredSurvey
 
     Raises
     ------
     MalformedRequest
         If it is not JSON.
     ReportError
-        If a report or one of its values is of a wrong type.
+        If a report or one of its values is of a wrong type, or is sealed where it should not be
+        or the other way round.
     ParameterError
         If anything else is.
-    TooLarge
     """
+    sealed = stored.terms.sealing_key is not None
     try:
-        batch = body(ReportBatch)
+        if sealed:
+            return _decode(read, SealedBatch)
+        return _decode(read, ReportBatch)
     except ParameterError as error:
-        raise _report_error(str(error), schema_names) or error from None
-    if len(batch.reports) > most:
-        raise TooLarge(
-            f"reports: expected at most {most} in one request, got {len(batch.reports)}",
-            field="reports",
-        )
-    return batch
+        raise _report_error(str(error), stored, sealed) or error from None
 
 
-def _report_error(message: str, names: tuple[str, ...]) -> ReportError | None:
+def _report_error(message: str, stored: StoredSurvey, sealed: bool) -> ReportError | None:
     """The same complaint in terms of report and column, if it is about a report."""
     place = _REPORT_PATH.search(message)
     if place is None:
         return None
     index = int(place[1])
+    if sealed and "unknown field `values`" in message:
+        said = "expected 'sealed', and no 'values': this survey takes sealed reports only"
+        return ReportError(f"report {index}: {said}", field="sealed", index=index)
+    if not sealed and "unknown field `sealed`" in message:
+        said = "expected 'values': this survey takes no sealed reports"
+        return ReportError(f"report {index}: {said}", field="values", index=index)
+    survey = stored.survey()
+    names = survey.mechanism.report_shape(survey.schema).names
     what = message.removeprefix("body: ").split(" - at")[0]
     what = what[0].lower() + what[1:]
     if place[3] is not None and int(place[3]) < len(names):

@@ -23,17 +23,23 @@ from werkzeug.exceptions import HTTPException
 
 from ..errors import (
     Forbidden,
+    InvitationRefused,
     MalformedRequest,
     ReportIdReused,
+    SchemaOutdated,
+    SignatureRefused,
     StaleDigest,
     StoreUnavailable,
     SurveyClosed,
     SurveyExists,
     TooLarge,
+    TooManyReports,
     Unauthorized,
     UnknownSurvey,
     UnknownToken,
+    slug,
 )
+from ..logs import place
 from ..pages.policy import harden
 
 _log = logging.getLogger(__name__)
@@ -49,6 +55,9 @@ _STATUS: tuple[tuple[type[HalftruthError], int], ...] = (
     (StaleDigest, 409),
     (SurveyExists, 409),
     (ReportIdReused, 409),
+    (InvitationRefused, 403),
+    (TooManyReports, 429),
+    (SignatureRefused, 422),
     (EstimateError, 409),
     (TooLarge, 413),
     (ReportError, 422),
@@ -57,6 +66,7 @@ _STATUS: tuple[tuple[type[HalftruthError], int], ...] = (
     (SurveyError, 422),
     (DomainTooLarge, 422),
     (ParameterError, 422),
+    (SchemaOutdated, 503),
     (StoreUnavailable, 503),
 )
 
@@ -87,8 +97,9 @@ def _ours(error: HalftruthError) -> Response:
     )
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
-    if status == 503:
-        response.headers["Retry-After"] = str(_RETRY_AFTER)
+    if status in (429, 503):
+        pause = getattr(error, "retry_after", _RETRY_AFTER)
+        response.headers["Retry-After"] = str(pause)
     return response
 
 
@@ -107,15 +118,8 @@ def _of_http(error: HTTPException) -> Response:
 
 def _unforeseen(error: Exception) -> Response:
     # Neither the answer nor the log quotes the error: it may hold values of a request.
-    _log.error("unforeseen %s at %s", type(error).__name__, _place(error))
+    _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
     return _respond(500, "internal", "the collector failed; nothing of this request was counted")
-
-
-def _place(error: Exception) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "?" if trace is None else f"{trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
 
 
 def _respond(
@@ -135,9 +139,3 @@ def _respond(
         mimetype="application/problem+json",
         headers={"Cache-Control": "no-store"},
     )
-
-
-def slug(error: HalftruthError) -> str:
-    """``SurveyClosed`` is called ``survey-closed``."""
-    name = type(error).__name__
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")

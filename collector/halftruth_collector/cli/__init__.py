@@ -8,7 +8,10 @@ from halftruth_shared import HalftruthError
 
 from .classifier import classifier
 from .demo import demo
+from .invite import invite
 from .itemsets import itemsets, rule, rules
+from .keys import key, sealing_key
+from .maintenance import audit, backup, export_reports, import_reports, migrate, restore
 from .perturb import perturb
 from .plan import plan
 from .randomized import loglinear, randomized
@@ -52,6 +55,15 @@ for command in (
     serve,
     survey,
     token,
+    key,
+    sealing_key,
+    invite,
+    migrate,
+    backup,
+    restore,
+    export_reports,
+    import_reports,
+    audit,
     perturb,
     plan,
     itemsets,

@@ -20,9 +20,10 @@ from . import options
     "--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes."
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 64), default=8, show_default=True, help="In each process."
+    "--threads", type=click.IntRange(1, 64), default=16, show_default=True, help="In each process."
 )
-def serve(database: str, host: str, port: int, workers: int, threads: int) -> None:
+@click.option("--quiet", is_flag=True, help="Log problems only, no line for each request.")
+def serve(database: str, host: str, port: int, workers: int, threads: int, quiet: bool) -> None:
     """Run the collector until it is interrupted."""
     # Imported here: no other command needs the server, and it takes a while.
     from dataclasses import replace
@@ -33,4 +34,6 @@ def serve(database: str, host: str, port: int, workers: int, threads: int) -> No
         click.echo(f"halftruth collector on {address}")
 
     config = replace(Config.from_environment(), database=database)
-    Server(config, host=host, port=port, workers=workers, threads=threads, ready=ready).run()
+    Server(
+        config, host=host, port=port, workers=workers, threads=threads, ready=ready, quiet=quiet
+    ).run()

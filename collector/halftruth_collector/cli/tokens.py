@@ -17,11 +17,15 @@ def token() -> None:
 
 @token.command()
 @click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What it is for.")
+@click.option("--survey", metavar="ID", help="The only survey that an analyst's token is for.")
 @options.database
-def create(role: Role, database: str) -> None:
-    """Print a new token. It is not stored and cannot be shown again."""
+def create(role: Role, survey: str | None, database: str) -> None:
+    """Print a new token. It is not stored and cannot be shown again.
+
+    An operator may do everything, an analyst reads results, a monitor reads metrics.
+    """
     with Store(database) as store:
-        click.echo(store.tokens.create(role))
+        click.echo(store.tokens.create(role, survey))
 
 
 @token.command("list")
@@ -31,11 +35,12 @@ def list_tokens(database: str) -> None:
     with Store(database) as store:
         tokens = store.tokens.all()
     print_table(
-        ["id", "role", "created", "revoked"],
+        ["id", "role", "survey", "created", "revoked"],
         [
             [
                 known.id,
                 known.role,
+                known.survey or ("all" if known.role == "analyst" else ""),
                 f"{known.created_at:%Y-%m-%d %H:%M}",
                 f"{known.revoked_at:%Y-%m-%d %H:%M}" if known.revoked_at else "no",
             ]

@@ -65,7 +65,7 @@ def run_demo(keep: str | None = None) -> None:
             for survey in surveys:
                 store.surveys.publish(survey)
             token = store.tokens.create("analyst")
-        with collector_process(database) as url:
+        with collector_process(database, "--quiet") as url:
             for survey in surveys:
                 _send(url, survey)
                 _report(Analyst(url, token), survey, truth_counts, truth)

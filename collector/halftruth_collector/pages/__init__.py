@@ -1,7 +1,7 @@
 """Pages for people: what a collector asks, its forms, and what came of them."""
 
-from . import analysts, respondents
+from . import analysts, reference, respondents
 
-blueprints = (respondents.blueprint, analysts.blueprint)
+blueprints = (respondents.blueprint, analysts.blueprint, reference.blueprint)
 
 __all__ = ["blueprints"]

@@ -28,6 +28,7 @@ from halftruth_shared.messages import (
     TableQuery,
     TableResult,
     Tabular,
+    prepare,
 )
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
@@ -80,6 +81,9 @@ class MeasuresView(MeasuresQuery, frozen=True, kw_only=True):
     """Measures; of the first attributes where none are named."""
 
     attributes: list[str] = msgspec.field(default_factory=list)
+
+
+prepare(Request)
 
 
 @dataclass(frozen=True)
@@ -346,7 +350,11 @@ def _safe(address: str) -> str:
 def ask_for_token(error: HalftruthError) -> tuple[str, int]:
     """Whoever may not see a page is asked for a token."""
     tried = request.method == "POST" or COOKIE in request.cookies
-    address = request.form.get("next", "") if request.method == "POST" else request.full_path
+    # The form was read, and with it whatever is wrong with it, only where somebody signs in.
+    if request.endpoint == "results.signed_in":
+        address = request.form.get("next", "")
+    else:
+        address = request.full_path if request.method == "GET" else ""
     page = render_template(
         "sign_in.html", next=_safe(address), detail=str(error) if tried else None
     )

@@ -62,7 +62,7 @@ def script(name: str) -> Response:
 
 @blueprint.get("/assets/<path:name>")
 def asset(name: str) -> Response:
-    """A style sheet of these pages."""
+    """What these pages load: styles and scripts."""
     return send_from_directory(_STYLES, name)
 
 

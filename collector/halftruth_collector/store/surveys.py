@@ -3,27 +3,32 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from halftruth_shared import Survey
+from halftruth_shared.messages import Signature, Terms
 from sqlalchemy import Connection, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import SurveyExists, UnknownSurvey
+from ..errors import SignatureRefused, SurveyExists, UnknownSurvey
+from .audit import AuditLog
 from .database import Database
-from .tables import cells, surveys
+from .tables import cells, revoked_keys, surveys
 
 Status = Literal["open", "closed"]
 
 
 @dataclass(frozen=True)
 class StoredSurvey:
-    """A survey with its status; `document` is the canonical JSON that is published."""
+    """A survey with its status and terms; `document` is the canonical JSON that is published."""
 
+    number: int
     id: str
     digest: str
     document: str
     status: Status
+    terms: Terms
+    signature: Signature | None
 
     def survey(self) -> Survey:
         """The survey itself."""
@@ -33,18 +38,40 @@ class StoredSurvey:
 class SurveyStore:
     """Publishes, lists and closes surveys."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database = database
+        self._audit = audit
+        self._seen: dict[str, StoredSurvey] = {}
 
-    def publish(self, survey: Survey) -> None:
+    def publish(
+        self,
+        survey: Survey,
+        terms: Terms | None = None,
+        signature: Signature | None = None,
+        *,
+        actor: str | None = None,
+    ) -> None:
         """Publish a survey, or replace one of the same id that has no report yet.
 
-        Publishing the very same survey again changes nothing.
+        Publishing the very same survey again changes nothing but terms and signature, and these
+        only where they are given.
+
+        Parameters
+        ----------
+        survey : Survey
+        terms : Terms, optional
+            Neither invitations nor sealed reports by default.
+        signature : Signature, optional
+            Of the survey and these terms.
+        actor : str, optional
 
         Raises
         ------
         SurveyExists
             If another survey of that id has reports.
+        SignatureRefused
+            If the signature does not hold, or is by a key that was revoked.
+        StoreUnavailable
         """
         row = {
             "digest": survey.digest,
@@ -52,23 +79,67 @@ class SurveyStore:
             "status": "open",
             "published_at": datetime.now(UTC),
             "closed_at": None,
+            **_terms_row(terms or Terms(), signature),
         }
         with self._database.writing() as connection:
-            statement = select(surveys.c.digest).where(surveys.c.id == survey.id).with_for_update()
-            digest = connection.execute(statement).scalar()
-            if digest is None:
-                connection.execute(self._database.insert(surveys).values(id=survey.id, **row))
-            elif digest != survey.digest:
-                counted = select(exists().where(cells.c.survey_id == survey.id))
-                if connection.execute(counted).scalar():
-                    raise SurveyExists(
-                        f"id: survey '{survey.id}' has reports already and cannot be replaced;"
-                        " publish this one under another id",
-                        field="id",
-                    )
-                connection.execute(update(surveys).where(surveys.c.id == survey.id).values(row))
+            if signature is not None:
+                # Nobody revokes its key meanwhile.
+                self._database.exclude_others(connection)
+            _check_signature(connection, survey.digest, terms or Terms(), signature)
+            added = connection.execute(
+                self._database.insert(surveys)
+                .values(id=survey.id, invited=0, withdrawn=0, **row)
+                .on_conflict_do_nothing(index_elements=[surveys.c.id])
+                .returning(surveys.c.number)
+            ).scalar()
+            if added is None:
+                statement = select(surveys).where(surveys.c.id == survey.id).with_for_update()
+                known = connection.execute(statement).one()
+                if known.digest != survey.digest:
+                    _check_replaceable(connection, known)
+                elif terms is None and signature is None:
+                    return
+                else:
+                    row = _terms_row(terms or Terms(), signature)
+                connection.execute(
+                    update(surveys).where(surveys.c.number == known.number).values(row)
+                )
+            said = _said(terms or Terms(), signature)
+            self._audit.record(
+                connection, "survey publish", survey.id, f"{survey.digest}; {said}", actor=actor
+            )
 
-    def close(self, id: str) -> None:
+    def set_terms(
+        self,
+        id: str,
+        terms: Terms,
+        signature: Signature | None = None,
+        *,
+        actor: str | None = None,
+    ) -> None:
+        """Change how the reports of a survey are taken from now on, and who signed that.
+
+        Raises
+        ------
+        UnknownSurvey
+        SignatureRefused
+            If the signature does not hold, or is by a key that was revoked.
+        StoreUnavailable
+        """
+        with self._database.writing() as connection:
+            if signature is not None:
+                # Nobody revokes its key meanwhile.
+                self._database.exclude_others(connection)
+            stored = find(connection, id, lock=True)
+            _check_signature(connection, stored.digest, terms, signature)
+            connection.execute(
+                update(surveys)
+                .where(surveys.c.number == stored.number)
+                .values(_terms_row(terms, signature))
+            )
+            self._audit.record(connection, "survey terms", id, _said(terms, signature), actor=actor)
+
+    def close(self, id: str, *, actor: str | None = None) -> None:
         """Take no more reports. Closing a closed survey changes nothing.
 
         Raises
@@ -76,12 +147,13 @@ class SurveyStore:
         UnknownSurvey
         """
         with self._database.writing() as connection:
-            if find(connection, id).status == "open":
+            if find(connection, id, lock=True).status == "open":
                 connection.execute(
                     update(surveys)
                     .where(surveys.c.id == id)
                     .values(status="closed", closed_at=datetime.now(UTC))
                 )
+                self._audit.record(connection, "survey close", id, actor=actor)
 
     def get(self, id: str) -> StoredSurvey:
         """One survey.
@@ -91,7 +163,18 @@ class SurveyStore:
         UnknownSurvey
         """
         with self._database.reading() as connection:
-            return find(connection, id)
+            found = find(connection, id)
+        self._seen[id] = found
+        return found
+
+    def recent(self, id: str) -> StoredSurvey:
+        """One survey as it was when it was last read, to spare a look at the database.
+
+        Raises
+        ------
+        UnknownSurvey
+        """
+        return self._seen.get(id) or self.get(id)
 
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
@@ -106,28 +189,92 @@ def _read(document: str) -> Survey:
     return Survey.from_json(document)
 
 
-def find(connection: Connection, id: str, *, keep_open: bool = False) -> StoredSurvey:
+def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey:
     """One survey inside a transaction.
 
     Parameters
     ----------
     connection : Connection
     id : str
-    keep_open : bool
-        Whether nobody else may close or replace it before this transaction ends.
+    lock : bool
+        Whether nobody else may count its reports or change it until the transaction ends. Whoever
+        changes more than one row begins with that, so that no two wait for each other.
 
     Raises
     ------
     UnknownSurvey
     """
     statement = select(surveys).where(surveys.c.id == id)
-    if keep_open:
-        statement = statement.with_for_update(read=True)
-    row = connection.execute(statement).first()
+    # PostgreSQL refuses to look for a text with this character, which no id has.
+    row = None
+    if "\0" not in id:
+        row = connection.execute(statement.with_for_update() if lock else statement).first()
     if row is None:
         raise UnknownSurvey(f"there is no survey '{id}'", field="survey")
     return _stored(row)
 
 
-def _stored(row: Row[tuple[object, ...]]) -> StoredSurvey:
-    return StoredSurvey(row.id, row.digest, row.document, cast(Status, row.status))
+def _stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
+    return StoredSurvey(
+        row.number,
+        row.id,
+        row.digest,
+        row.document,
+        cast(Status, row.status),
+        Terms(invitations=row.invitations, sealing_key=row.sealing_key),
+        None
+        if row.signature_key is None
+        else Signature(key=row.signature_key, value=row.signature),
+    )
+
+
+def _terms_row(terms: Terms, signature: Signature | None) -> dict[str, object]:
+    return {
+        "invitations": terms.invitations,
+        "sealing_key": terms.sealing_key,
+        "signature_key": None if signature is None else signature.key,
+        "signature": None if signature is None else signature.value,
+    }
+
+
+def _said(terms: Terms, signature: Signature | None) -> str:
+    """Terms in words, for the audit log."""
+    return "; ".join(
+        [
+            "with invitations" if terms.invitations else "without invitations",
+            f"sealed to {terms.sealing_key}" if terms.sealing_key else "not sealed",
+            f"signed by {signature.key}" if signature else "not signed",
+        ]
+    )
+
+
+def _check_replaceable(connection: Connection, known: Row[*tuple[Any, ...]]) -> None:
+    counted = select(exists().where(cells.c.survey == known.number))
+    if connection.execute(counted).scalar():
+        raise SurveyExists(
+            f"id: survey '{known.id}' has reports already and cannot be replaced;"
+            " publish this one under another id",
+            field="id",
+        )
+
+
+def _check_signature(
+    connection: Connection, digest: str, terms: Terms, signature: Signature | None
+) -> None:
+    if signature is None:
+        return
+    # Imported here: most collectors have no signed survey.
+    from halftruth_shared import SignatureError
+    from halftruth_shared.signing import check_hexadecimal, verify
+
+    check_hexadecimal("signature.key", signature.key)
+
+    statement = select(revoked_keys.c.key).where(revoked_keys.c.key == signature.key)
+    if connection.execute(statement).first() is not None:
+        raise SignatureRefused(
+            "signature: its key was revoked; expected one by another key", field="signature"
+        )
+    try:
+        verify(signature, digest, terms, {signature.key})
+    except SignatureError as error:
+        raise SignatureRefused(str(error), field="signature") from None

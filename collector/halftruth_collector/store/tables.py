@@ -1,44 +1,84 @@
 """The tables, and how each report walks through them.
 
 A report is one new row in `report_ids` and one more in the `count` of its cell, in the same
-transaction; a repeated id changes neither. Nothing else of a report is kept: no address, no time,
-no order (the rows of `report_ids` are stored by id). Of all reports of a day together, `arrivals`
-keeps how many were counted, repeated or refused.
+transaction; a repeated id changes neither. Where its survey asks for invitations, that transaction
+also deletes one row of `invitations`, and nothing says which report it let in. Nothing else of a
+report is kept: no address, no time, no order (the rows of `report_ids` are stored by id). Of all
+reports of a day together, `arrivals` keeps how many were counted, repeated or refused.
+
+Every count is the sum of its shards: transactions that run at the same time take different ones,
+so that none waits for another's commit to count the same cell.
+
+The migrations in `migrations/versions` lead here; a test holds these tables against them.
 """
+
+from datetime import UTC, datetime
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Date,
     DateTime,
+    Dialect,
     ForeignKey,
+    Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     String,
     Table,
     Text,
+    TypeDecorator,
 )
 
 metadata = MetaData()
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets the time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Say the time zone that the moment was written in."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
 
 #: Published surveys; `document` is the canonical JSON of which `digest` is the SHA-256.
 surveys = Table(
     "surveys",
     metadata,
-    Column("id", String(64), primary_key=True),
+    # Names a survey in the rows of its reports, of which there are many.
+    Column("number", Integer, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
     Column("digest", String(64), nullable=False),
     Column("document", Text, nullable=False),
     Column("status", String(8), nullable=False),
-    Column("published_at", DateTime(timezone=True), nullable=False),
-    Column("closed_at", DateTime(timezone=True)),
+    Column("published_at", UtcDateTime, nullable=False),
+    Column("closed_at", UtcDateTime),
+    Column("invitations", Boolean, nullable=False),
+    Column("sealing_key", String(64)),
+    Column("signature_key", String(64)),
+    Column("signature", String(128)),
+    # How many invitations were issued, and how many of them withdrawn.
+    Column("invited", BigInteger, nullable=False),
+    Column("withdrawn", BigInteger, nullable=False),
 )
+
+# The next tables grow with every report, and nothing ever deletes a survey. Whoever writes to them
+# holds its row, so they do without foreign keys that would be looked up once for each report.
 
 #: How often each perturbed record was reported; `cell` packs its values.
 cells = Table(
     "cells",
     metadata,
-    Column("survey_id", ForeignKey("surveys.id"), primary_key=True),
+    Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("cell", LargeBinary, primary_key=True),
+    Column("shard", SmallInteger, primary_key=True),
     Column("count", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -47,7 +87,7 @@ cells = Table(
 report_ids = Table(
     "report_ids",
     metadata,
-    Column("survey_id", ForeignKey("surveys.id"), primary_key=True),
+    Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("report_id", LargeBinary(16), primary_key=True),
     Column("cell", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
@@ -57,19 +97,50 @@ report_ids = Table(
 arrivals = Table(
     "arrivals",
     metadata,
-    Column("survey_id", ForeignKey("surveys.id"), primary_key=True),
+    Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("day", Date, primary_key=True),
     Column("outcome", String(32), primary_key=True),
+    Column("shard", SmallInteger, primary_key=True),
     Column("count", BigInteger, nullable=False),
 )
 
-#: Bearer tokens, of which only the SHA-256 is kept.
+#: Invitations that nobody used yet, of which only the SHA-256 is kept.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: Bearer tokens, of which only the SHA-256 is kept; one without a survey is for all of them.
 tokens = Table(
     "tokens",
     metadata,
     Column("id", String(16), primary_key=True),
     Column("hash", LargeBinary(32), nullable=False, unique=True),
     Column("role", String(16), nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("revoked_at", DateTime(timezone=True)),
+    Column("survey", ForeignKey("surveys.number")),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("revoked_at", UtcDateTime),
+)
+
+#: Public keys of operators whose signatures are served no more.
+revoked_keys = Table(
+    "revoked_keys",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("revoked_at", UtcDateTime, nullable=False),
+)
+
+#: What operators did, and by which token or from which command line.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("action", String(32), nullable=False),
+    Column("subject", String(128), nullable=False),
+    Column("detail", Text, nullable=False),
 )

@@ -1,42 +1,73 @@
-"""Bearer tokens for analysts and operators.
+"""Bearer tokens for operators, analysts and monitors.
 
 A token is 256 random bits, shown once when it is created. Only its SHA-256 is stored, which is
 enough since nobody can search 2²⁵⁶ tokens for one with a given hash.
 """
 
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from sqlalchemy import select, update
+from halftruth_shared import ParameterError
+from sqlalchemy import Row, select, update
 
 from ..errors import Unauthorized, UnknownToken
+from .audit import AuditLog
 from .database import Database
-from .tables import tokens
+from .surveys import find
+from .tables import surveys, tokens
 
-Role = Literal["analyst", "operator"]
+Role = Literal["analyst", "operator", "monitor"]
 
 
 @dataclass(frozen=True)
 class StoredToken:
-    """What is known of a token."""
+    """What is known of a token; `survey` is the only one it is for, None for all of them."""
 
     id: str
     role: Role
+    survey: str | None
     created_at: datetime
     revoked_at: datetime | None
+
+
+_SELECT = select(
+    tokens.c.id,
+    tokens.c.hash,
+    tokens.c.role,
+    tokens.c.created_at,
+    tokens.c.revoked_at,
+    surveys.c.id.label("survey"),
+).select_from(tokens.outerjoin(surveys, surveys.c.number == tokens.c.survey))
 
 
 class TokenStore:
     """Creates, checks, lists and revokes tokens."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database = database
+        self._audit = audit
 
-    def create(self, role: Role) -> str:
-        """A new token, which is not stored and cannot be shown again."""
+    def create(self, role: Role, survey: str | None = None) -> str:
+        """A new token, which is not stored and cannot be shown again.
+
+        Parameters
+        ----------
+        role : {"analyst", "operator", "monitor"}
+        survey : str, optional
+            Of an analyst: the id of the only survey that the token is for.
+
+        Raises
+        ------
+        ParameterError
+            If a token of another role is to be for one survey.
+        UnknownSurvey, StoreUnavailable
+        """
+        if survey is not None and role != "analyst":
+            raise ParameterError("survey: expected none, but for an analyst", field="survey")
         token = f"ht_{secrets.token_urlsafe(32)}"
         row = {
             "id": secrets.token_hex(4),
@@ -45,34 +76,34 @@ class TokenStore:
             "created_at": datetime.now(UTC),
         }
         with self._database.writing() as connection:
-            connection.execute(self._database.insert(tokens).values(row))
+            number = None if survey is None else find(connection, survey).number
+            connection.execute(self._database.insert(tokens).values(survey=number, **row))
+            detail = role if survey is None else f"{role} of {survey}"
+            self._audit.record(connection, "token create", str(row["id"]), detail)
         return token
 
-    def role(self, token: str) -> Role:
-        """The role of a token.
+    def bearer(self, token: str) -> StoredToken:
+        """What is known of a token that somebody shows.
 
         Raises
         ------
         Unauthorized
-            If it is not known or has been revoked.
+            If it is not known, or has been revoked.
+        StoreUnavailable
         """
-        statement = select(tokens.c.role).where(
-            tokens.c.hash == _hash(token), tokens.c.revoked_at.is_(None)
-        )
+        # The index is searched by hash: how long that takes tells nothing of any token.
+        hash_ = _hash(token)
         with self._database.reading() as connection:
-            role = connection.execute(statement).scalar()
-        if role is None:
+            row = connection.execute(_SELECT.where(tokens.c.hash == hash_)).first()
+        if row is None or row.revoked_at or not hmac.compare_digest(row.hash, hash_):
             raise Unauthorized("token: it is not known here, or has been revoked", field="token")
-        return cast(Role, role)
+        return _stored(row)
 
     def all(self) -> list[StoredToken]:
         """Every token, oldest first."""
-        statement = select(tokens).order_by(tokens.c.created_at, tokens.c.id)
+        statement = _SELECT.order_by(tokens.c.created_at, tokens.c.id)
         with self._database.reading() as connection:
-            return [
-                StoredToken(row.id, row.role, row.created_at, row.revoked_at)
-                for row in connection.execute(statement)
-            ]
+            return [_stored(row) for row in connection.execute(statement)]
 
     def revoke(self, id: str) -> None:
         """Make a token useless. Revoking it twice changes nothing.
@@ -92,6 +123,11 @@ class TokenStore:
                 .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
                 .values(revoked_at=datetime.now(UTC))
             )
+            self._audit.record(connection, "token revoke", id)
+
+
+def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
+    return StoredToken(row.id, cast(Role, row.role), row.survey, row.created_at, row.revoked_at)
 
 
 def _hash(token: str) -> bytes:

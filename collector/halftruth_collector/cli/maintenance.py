@@ -1,0 +1,111 @@
+"""Commands that keep a collector's database: migrate, audit, back-ups, and counts of others."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+from tqdm import tqdm
+
+from ..store import Store
+from ..store.database import Database
+from ..store.schema import migrate as migrate_database
+from ..store.transfer import Progress
+from . import options
+from .output import print_table
+
+
+@click.command()
+@options.database
+def migrate(database: str) -> None:
+    """Bring the tables of a database to the version of this program.
+
+    Stop every collector of this database and back it up before.
+    """
+    opened = Database(database)
+    try:
+        before, now = migrate_database(opened)
+    finally:
+        opened.close()
+    if before == now:
+        click.echo(f"the tables are of version {now} already")
+    else:
+        click.echo(f"migrated the tables from version {before or 'none'} to {now}")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@options.database
+def audit(as_json: bool, database: str) -> None:
+    """Print what operators did, the first thing first."""
+    with Store(database) as store:
+        entries = store.audit.all()
+    if as_json:
+        for entry in entries:
+            click.echo(msgspec.json.encode(entry).decode())
+        return
+    print_table(
+        ["when (UTC)", "who", "what", "to", "detail"],
+        [
+            [
+                f"{entry.at:%Y-%m-%d %H:%M:%S}",
+                entry.actor,
+                entry.action,
+                entry.subject,
+                entry.detail,
+            ]
+            for entry in entries
+        ],
+    )
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@options.database
+def backup(file: Path, database: str) -> None:
+    """Write everything into a new FILE, as it is at one moment, while the collector runs."""
+    with Store(database) as store, _bar("rows") as progress:
+        rows = store.back_up(file, progress)
+    click.echo(f"{rows} rows in {file}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@options.database
+def restore(file: Path, database: str) -> None:
+    """Read a back-up FILE into an empty database, of either kind."""
+    with Store(database) as store, _bar("rows") as progress:
+        rows = store.restore(file, progress)
+    click.echo(f"{rows} rows from {file}")
+
+
+@click.command("export")
+@click.argument("survey")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@options.database
+def export_reports(survey: str, file: Path, database: str) -> None:
+    """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
+    with Store(database) as store, _bar("reports") as progress:
+        reports = store.export_reports(survey, file, progress)
+    click.echo(f"{reports} reports in {file}")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@options.database
+def import_reports(file: Path, database: str) -> None:
+    """Count the reports of a FILE that another collector exported, each once.
+
+    Reports that were counted here before are left out, so that importing a file again does no harm.
+    """
+    with Store(database) as store, _bar("reports") as progress:
+        done = store.import_reports(file, progress)
+    click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")
+
+
+@contextmanager
+def _bar(unit: str) -> Iterator[Progress]:
+    """A progress bar on a terminal."""
+    with tqdm(unit=f" {unit}", disable=None) as bar:
+        yield bar.update

@@ -1,0 +1,141 @@
+"""What a collector counts of itself, for Prometheus.
+
+With several processes, each writes its numbers into files of one folder, which whoever is asked
+adds up. prometheus_client decides between the two ways when it is imported, by the variable
+PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before it imports what imports this module.
+"""
+
+import os
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+from prometheus_client.multiprocess import MultiProcessCollector
+
+__all__ = ["CONTENT_TYPE", "FOLDER_VARIABLE", "Metrics", "StoreMetrics"]
+
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+
+_COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+class StoreMetrics:
+    """What the store tells of its commits.
+
+    Parameters
+    ----------
+    registry : CollectorRegistry
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        reports = Counter(
+            "halftruth_reports_total",
+            "Reports that were acknowledged, by whether they were counted or had been before.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._counted = reports.labels("counted")
+        self._repeated = reports.labels("repeated")
+        self._refused = Counter(
+            "halftruth_requests_refused_total",
+            "Requests of which nothing was counted, by reason.",
+            ["reason"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "halftruth_commit_seconds",
+            "Seconds that a commit of reports took.",
+            buckets=_COMMIT_SECONDS,
+            registry=registry,
+        )
+        self._requests = Histogram(
+            "halftruth_commit_requests",
+            "Requests that shared one commit.",
+            buckets=_GROUP_SIZES,
+            registry=registry,
+        )
+        self._queue = Gauge(
+            "halftruth_commit_queue",
+            "Requests that wait for a commit now.",
+            multiprocess_mode="livesum",
+            registry=registry,
+        )
+
+    def waiting(self, requests: int) -> None:
+        """Say how many requests wait for a commit now."""
+        self._queue.set(requests)
+
+    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
+        """Say what one commit took and held.
+
+        Parameters
+        ----------
+        seconds : float
+        requests : int
+            Requests that shared it.
+        counted, repeated : int
+            Reports that it counted, and reports that had been counted before.
+        """
+        self._seconds.observe(seconds)
+        self._requests.observe(requests)
+        self._counted.inc(counted)
+        self._repeated.inc(repeated)
+
+    def refused(self, reason: str) -> None:
+        """Say that nothing of a request was counted, and why."""
+        self._refused.labels(reason).inc()
+
+
+class Metrics:
+    """All numbers of one application.
+
+    Attributes
+    ----------
+    store : StoreMetrics
+    """
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.store = StoreMetrics(self._registry)
+        self._requests = Histogram(
+            "halftruth_http_request_seconds",
+            "Seconds between a whole request and its answer.",
+            ["route", "method", "status"],
+            registry=self._registry,
+        )
+        #: Found anew for every answer, its labels would take longer than counting it.
+        self._answers: dict[tuple[str, str, str], Histogram] = {}
+        build = Gauge(
+            "halftruth_build_info",
+            "1, with the version that runs.",
+            ["version"],
+            multiprocess_mode="livemax",
+            registry=self._registry,
+        )
+        build.labels(version("halftruth-collector")).set(1)
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Say how long an answer took.
+
+        Parameters
+        ----------
+        route : str
+            The template of the path, never the path itself.
+        method : str
+        status : int
+        seconds : float
+        """
+        key = (route, method, f"{status // 100}xx")
+        child = self._answers.get(key)
+        if child is None:
+            child = self._answers[key] = self._requests.labels(*key)
+        child.observe(seconds)
+
+    def exposition(self) -> bytes:
+        """Everything as text, of all processes that share a folder."""
+        if FOLDER_VARIABLE not in os.environ:
+            return generate_latest(self._registry)
+        whole = CollectorRegistry()
+        MultiProcessCollector(whole)  # type: ignore[no-untyped-call]
+        return generate_latest(whole)

@@ -1,0 +1,21 @@
+/**
+ * Takes an invitation out of the address, where everyone sees it, and gives it to the form.
+ *
+ * It comes behind the #, which browsers send to nobody, and stays with this entry of the history,
+ * so that the page can be loaded again before the report is sent.
+ */
+
+const name = "invitation";
+const brought = new URLSearchParams(location.hash.slice(1)).get(name);
+const invitation = brought ?? history.state?.[name];
+
+if (brought !== null) {
+  history.replaceState({ [name]: brought }, "", location.pathname + location.search);
+}
+if (invitation) document.querySelector("halftruth-form")?.setAttribute(name, invitation);
+
+// Kept with the report from here on, as long as it is needed.
+addEventListener("submitted", () => history.replaceState(null, ""));
+
+// Another invitation was opened in this place.
+addEventListener("hashchange", () => location.reload());

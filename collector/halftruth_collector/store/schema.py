@@ -1,0 +1,88 @@
+"""Versions of the tables: a fresh database gets them, an older one is migrated when asked to."""
+
+from pathlib import Path
+
+from halftruth_shared import HalftruthError
+from sqlalchemy import Connection, inspect
+
+from ..errors import SchemaOutdated
+from .database import Database
+
+#: The version that this program works with, the last one of `migrations/versions`.
+HEAD = "0002"
+
+#: Databases of the time before there were migrations have the tables of this version.
+_FIRST = "0001"
+
+_SCRIPTS = Path(__file__).parent / "migrations"
+
+
+def version(connection: Connection) -> str | None:
+    """Version of the tables; None where there are none."""
+    names = inspect(connection).get_table_names()
+    if "alembic_version" in names:
+        found: str | None = connection.exec_driver_sql(
+            "SELECT version_num FROM alembic_version"
+        ).scalar()
+        return found
+    return _FIRST if "surveys" in names else None
+
+
+def check(found: str | None) -> None:
+    """Make sure that the tables are of the version that this program works with.
+
+    Raises
+    ------
+    SchemaOutdated
+        If they are older, or of a version that it does not know.
+    """
+    if found == HEAD:
+        return
+    if found is None or found < HEAD:
+        raise SchemaOutdated(
+            f"database: its tables are of version {found or 'none'}, expected {HEAD}; back it up,"
+            " then run 'halftruth migrate'",
+            field="database",
+        )
+    raise SchemaOutdated(
+        f"database: its tables are of version {found}, which is newer than {HEAD}; expected a"
+        " newer halftruth",
+        field="database",
+    )
+
+
+def migrate(database: Database) -> tuple[str | None, str]:
+    """Bring the tables to the version of this program, all of the way or not at all.
+
+    Returns
+    -------
+    tuple of str
+        The version before, None for a database without tables, and the version now.
+
+    Raises
+    ------
+    SchemaOutdated
+        If they are of a version that this program does not know.
+    StoreUnavailable
+    """
+    # Imported here: a database that is up to date needs none of it.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    with database.writing() as connection:
+        database.exclude_others(connection)
+        before = version(connection)
+        if before == HEAD:
+            return before, HEAD
+        config = Config()
+        config.set_main_option("script_location", str(_SCRIPTS))
+        config.attributes["connection"] = connection
+        try:
+            if before == _FIRST:
+                command.stamp(config, _FIRST)
+            command.upgrade(config, HEAD)
+        except CommandError:
+            check(before)
+            raise HalftruthError(f"database: cannot be migrated from {before}") from None
+    return before, HEAD

@@ -1,0 +1,394 @@
+"""A worker of gunicorn that reads requests before it gives them to threads.
+
+gunicorn's own worker reads head and body in the thread that answers, so that a handful of clients
+that send one byte a second hold every thread. Here a connection waits in the worker's main loop,
+with as many others as there are, until a whole request has arrived; one that has not arrived in
+time is answered 408. No thread waits for a client, except for one that does not take its answer.
+"""
+
+import errno
+import logging
+import select
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
+from selectors import EVENT_READ
+from typing import Any
+
+import msgspec
+from gunicorn.http.body import ChunkedReader
+from gunicorn.http.errors import (
+    ExpectationFailed,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    NoMoreData,
+    ParseException,
+    UnsupportedTransferCoding,
+)
+from gunicorn.http.parser import RequestParser
+from gunicorn.http.unreader import Unreader
+from gunicorn.workers.gthread import TConn, ThreadWorker
+from halftruth_shared.messages import Problem
+
+from .arrival import Arrival, Limits, Refusal
+from .headers import API_HEADERS
+from .logs import place
+
+_log = logging.getLogger(__name__)
+
+#: Bytes taken from a socket at once.
+_PIECE = 65_536
+
+#: Bytes that unfinished requests may take in one worker, beyond which the largest one is ended.
+_MOST_UNFINISHED = 128_000_000
+
+#: Seconds, and bytes, for which a closed connection is read on, so that its peer gets the answer.
+_LINGER, _MOST_LINGERING = 2.0, 16_000_000
+
+#: What a parser's complaint is answered with, where it is not 400.
+_STATUS: dict[type[Exception], int] = {
+    ExpectationFailed: 417,
+    LimitRequestHeaders: 431,
+    LimitRequestLine: 414,
+    UnsupportedTransferCoding: 501,
+}
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+#: What handling a connection came to.
+_MORE, _KEEP, _END = object(), object(), object()
+
+
+class _Received(Unreader):
+    """What has arrived; a parser that wants more finds the end."""
+
+    def chunk(self, size_hint: int | None = None) -> bytes:
+        raise NoMoreData
+
+
+class Connection(TConn):
+    """A connection and what has arrived on it.
+
+    Parameters
+    ----------
+    limits : Limits
+    cfg, sock, client, server
+        As gunicorn's own connection takes them.
+    """
+
+    def __init__(self, limits: Limits, cfg: Any, sock: Any, client: Any, server: Any) -> None:
+        super().__init__(cfg, sock, client, server)
+        self._limits = limits
+        self.parser = RequestParser(cfg, iter(()), client)
+        self.parser.unreader = _Received()
+        # What must not wait says so by itself; a change back and forth would cost every request.
+        sock.setblocking(True)
+        self.unfinished = 0
+        self.expect()
+        self.begin()
+
+    def expect(self) -> None:
+        """Expect another request, which may have arrived together with the one before."""
+        self.arrival = Arrival(self._limits, self.parser.unreader.take_buffered())
+
+    def begin(self) -> None:
+        """Give a request that begins to arrive its time."""
+        self.deadline = time.monotonic() + self._limits.seconds
+
+    def receive(self, pieces: int) -> bool:
+        """Take what is there; whether that is a whole request.
+
+        Parameters
+        ----------
+        pieces : int
+            Most pieces to take.
+
+        Raises
+        ------
+        Refusal
+        EOFError
+            If the peer is gone.
+        """
+        for _ in range(pieces):
+            if self.arrival.is_whole():
+                break
+            try:
+                data = self.sock.recv(_PIECE, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return False
+            except OSError:
+                raise EOFError from None
+            if not data:
+                raise EOFError
+            self.arrival.add(data)
+        return self.arrival.is_whole()
+
+
+class Worker(ThreadWorker):
+    """Threads that answer, behind a main loop that receives.
+
+    Of its server it needs ``limits``, and that it takes ``refused(status)`` and ``stopping()``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limits: Limits = self.app.limits
+        #: Connections with a part of a request, and closed ones; the first to end first.
+        self._arriving: dict[Connection, None] = {}
+        self._lingering: dict[Connection, None] = {}
+        self._unfinished = 0
+
+    # In the main loop.
+
+    def accept(self, listener: Any) -> None:
+        """Take a new connection, which is idle until its first byte."""
+        try:
+            sock, client = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.ECONNABORTED):
+                return
+            raise
+        self.nr_conns += 1
+        self._idle(Connection(self._limits, self.cfg, sock, client, listener.getsockname()))
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        """Take new connections or not; at the end, take those in the queue and refuse others."""
+        super().set_accept_enabled(enabled)
+        if enabled or self.alive:
+            return
+        for listener in self.sockets:
+            while self._take(listener):
+                pass
+            listener.close()
+
+    def _take(self, listener: Any) -> bool:
+        before = self.nr_conns
+        self.accept(listener)
+        return bool(self.nr_conns > before)
+
+    def is_parent_alive(self) -> bool:
+        """Stop in order where the arbiter is gone."""
+        if not super().is_parent_alive():
+            self.alive = False
+        return bool(self.alive)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Begin to stop."""
+        self.app.stopping()
+        super().handle_exit(sig, frame)
+
+    def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
+        """Give a connection that was idle to a thread."""
+        conn.begin()
+        super().on_client_socket_readable(conn, client)
+
+    def finish_request(self, conn: Connection, future: Any) -> None:
+        """Put a connection where it belongs after a thread had it."""
+        outcome = _END if future.cancelled() or future.exception() else future.result()
+        try:
+            if outcome is _MORE:
+                self._arrive(conn)
+            elif outcome is _END:
+                self._linger(conn)
+            else:
+                conn.expect()
+                if len(conn.arrival):
+                    conn.begin()
+                    self.enqueue_req(conn)
+                else:
+                    self._idle(conn)
+        except OSError:
+            self._close(conn)
+
+    def murder_pending(self) -> None:
+        """End what takes too long; called in every turn of the main loop."""
+        now = time.monotonic()
+        for conn in _overdue(self._arriving, now):
+            self._leave(conn)
+            self._refuse(conn, 408)
+            self._linger(conn)
+        for conn in _overdue(self._lingering, now):
+            self._forget(conn)
+
+    def _idle(self, conn: Connection) -> None:
+        conn.set_timeout()
+        if not self.alive:
+            conn.timeout = min(conn.timeout, time.monotonic() + _LINGER)
+        self.keepalived_conns.append(conn)
+        self._watch(conn, self.on_client_socket_readable)
+
+    def _arrive(self, conn: Connection) -> None:
+        """Collect the rest of a request here."""
+        if conn.arrival.waits:
+            conn.arrival.waits = False
+            conn.sock.send(_CONTINUE, socket.MSG_DONTWAIT)
+        self._arriving[conn] = None
+        self._watch(conn, self._on_more)
+        self._weigh(conn)
+
+    def _on_more(self, conn: Connection, _: Any) -> None:
+        try:
+            whole = conn.receive(1)
+        except Refusal as refusal:
+            self._leave(conn)
+            self._refuse(conn, refusal.status)
+            self._linger(conn)
+        except EOFError:
+            self._leave(conn)
+            self._close(conn)
+        else:
+            if whole:
+                self._leave(conn)
+                self.enqueue_req(conn)
+            else:
+                self._weigh(conn)
+
+    def _weigh(self, conn: Connection) -> None:
+        """Keep what unfinished requests take below what this worker may use."""
+        self._unfinished += len(conn.arrival) - conn.unfinished
+        conn.unfinished = len(conn.arrival)
+        if self._unfinished > _MOST_UNFINISHED:
+            largest = max(self._arriving, key=lambda other: other.unfinished)
+            self._leave(largest)
+            self._refuse(largest, 503)
+            self._linger(largest)
+
+    def _leave(self, conn: Connection) -> None:
+        """Collect no more of a request here."""
+        del self._arriving[conn]
+        self._unfinished -= conn.unfinished
+        conn.unfinished = 0
+        self.poller.unregister(conn.sock)
+
+    def _linger(self, conn: Connection) -> None:
+        """Close once the peer has closed, so that it gets the answer, but not in a thread."""
+        try:
+            conn.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close(conn)
+            return
+        conn.unfinished = 0
+        conn.deadline = time.monotonic() + _LINGER
+        self._lingering[conn] = None
+        self._watch(conn, self._on_rest)
+
+    def _on_rest(self, conn: Connection, _: Any) -> None:
+        try:
+            rest = conn.sock.recv(_PIECE, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            rest = b""
+        conn.unfinished += len(rest)
+        if not rest or conn.unfinished > _MOST_LINGERING:
+            self._forget(conn)
+
+    def _forget(self, conn: Connection) -> None:
+        del self._lingering[conn]
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _close(self, conn: Connection) -> None:
+        self.nr_conns -= 1
+        conn.close()
+
+    def _watch(self, conn: Connection, readable: Callable[[Connection, Any], None]) -> None:
+        self.poller.register(conn.sock, EVENT_READ, partial(readable, conn))
+
+    # In a thread.
+
+    def handle(self, conn: Connection) -> object:
+        """Answer a request that has arrived; called by gunicorn."""
+        try:
+            # As many as its declared length may take, so that one connection ends at last.
+            if not conn.receive(1 + self._limits.body // _PIECE):
+                return _MORE
+        except Refusal as refusal:
+            self._refuse(conn, refusal.status)
+            return _END
+        except EOFError:
+            return _END
+        if not _has_room(conn.sock):
+            # It sends on and takes no answers; the next one would hold this thread.
+            return _END
+        conn.parser.unreader.unread(conn.arrival.take())
+        request = None
+        try:
+            request = next(conn.parser)
+            if isinstance(request.body.reader, ChunkedReader):
+                # Malformed chunks are found now, and not by the application.
+                decoded = request.body.read()
+                request.body.buf.write(decoded)
+            keep = self._keepalive_after(conn, self.handle_request(request, conn))
+        except (OSError, StopIteration):
+            # The peer is gone, or did not take its answer in time.
+            return _END
+        except Exception as error:
+            self.handle_error(request, conn.sock, conn.client, error)
+            return _END
+        return _KEEP if keep else _END
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:
+        """Refuse what the parser did not take, without quoting it."""
+        status = _STATUS.get(type(exc), 400 if isinstance(exc, ParseException) else 500)
+        if status == 500:
+            _log.error("unforeseen %s at %s", type(exc).__name__, place(exc.__traceback__))
+        self.app.refused(status)
+        _send_problem(client, status)
+
+    def _refuse(self, conn: Connection, status: int) -> None:
+        self.app.refused(status)
+        _send_problem(conn.sock, status)
+
+
+def _overdue(connections: dict[Connection, None], now: float) -> list[Connection]:
+    """The first ones whose time is over; they stand in the order of their deadlines."""
+    overdue = []
+    for conn in connections:
+        if conn.deadline > now:
+            break
+        overdue.append(conn)
+    return overdue
+
+
+def _has_room(sock: socket.socket) -> bool:
+    """Whether the system takes an answer without waiting for the peer."""
+    poll = select.poll()
+    poll.register(sock, select.POLLOUT)
+    return bool(poll.poll(0))
+
+
+def _send_problem(sock: socket.socket, status: int) -> None:
+    """Answer without the application, as far as the peer takes it."""
+    phrase = HTTPStatus(status).phrase
+    body = msgspec.json.encode(
+        Problem(
+            type="urn:halftruth:problem:http", title=phrase, status=status, detail=_DETAIL[status]
+        )
+    )
+    headers = {
+        "Connection": "close",
+        "Content-Type": "application/problem+json",
+        "Content-Length": str(len(body)),
+        **API_HEADERS,
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    with suppress(OSError):
+        answer = f"HTTP/1.1 {status} {phrase}\r\n{head}\r\n".encode() + body
+        sock.send(answer, socket.MSG_DONTWAIT)
+
+
+_DETAIL = {
+    400: "request: expected HTTP/1.1",
+    408: "request: expected all of it sooner",
+    413: "body: expected fewer bytes",
+    414: "request: expected a shorter address",
+    417: "expect: expected 100-continue or none",
+    431: "request: expected fewer and shorter headers",
+    500: "the collector failed; nothing of this request was counted",
+    501: "transfer-encoding: expected chunked or none",
+    503: "the collector has too many unfinished requests; try again later",
+}
