@@ -3,15 +3,22 @@
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfile
+from uuid import uuid4
 
 import pytest
 from flask import Flask
 from halftruth_collector.api import create_app
 from halftruth_collector.config import Config
 from halftruth_collector.store import Store
+from halftruth_collector.store.tables import metadata
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
 from werkzeug.serving import make_server
 
 SCHEMA = Schema(
@@ -42,9 +49,85 @@ def record() -> dict[str, str]:
     return dict(RECORD)
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the tables, to copy: making them takes most of a small test's time."""
+    file = tmp_path_factory.mktemp("template") / "template.db"
+    Store(f"sqlite:///{file}").close()
+    return file
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Engine]:
+    """A PostgreSQL server on which databases may be created.
+
+    It is that of HALFTRUTH_TEST_POSTGRES or the one of this machine. Without one its tests are
+    skipped, and fail in CI.
+    """
+    url = os.environ.get("HALFTRUTH_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
+    engine = create_engine(
+        make_url(url).set(drivername="postgresql+psycopg"),
+        isolation_level="AUTOCOMMIT",
+        connect_args={"connect_timeout": 5},
+    )
+    try:
+        with engine.connect():
+            pass
+    except OperationalError:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip("there is no PostgreSQL at HALFTRUTH_TEST_POSTGRES or 127.0.0.1:5432")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgresql_tables(postgresql: Engine) -> Iterator[str]:
+    """URL of a database with the tables, which the tests of a process use one after the other."""
+    with postgresql_database(postgresql) as url:
+        Store(url).close()
+        yield url
+
+
+@contextmanager
+def postgresql_database(engine: Engine) -> Iterator[str]:
+    """A database of its own on a server; the value is its URL."""
+    name = f"halftruth_test_{uuid4().hex}"
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    try:
+        url = engine.url.set(drivername="postgresql", database=name)
+        yield url.render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
-def database(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'test.db'}"
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of a database with its tables: SQLite, unless a test asks for PostgreSQL."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        file = tmp_path / "test.db"
+        copyfile(request.getfixturevalue("sqlite_template"), file)
+        yield f"sqlite:///{file}"
+        return
+    url = request.getfixturevalue("postgresql_tables")
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        names = ", ".join(metadata.tables)
+        connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY CASCADE")
+    engine.dispose()
+    yield url
+
+
+@pytest.fixture
+def fresh_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """URL of a database without tables: SQLite, unless a test asks for PostgreSQL."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield f"sqlite:///{tmp_path / 'fresh.db'}"
+        return
+    with postgresql_database(request.getfixturevalue("postgresql")) as url:
+        yield url
 
 
 @pytest.fixture
@@ -56,7 +139,7 @@ def store(database: str) -> Iterator[Store]:
 
 @pytest.fixture
 def app(database: str, store: Store) -> Iterator[Flask]:
-    made = create_app(Config(database=database))
+    made = create_app(Config(database=database, rate_limit=None))
     yield made
     made.extensions["halftruth"].store.close()
 

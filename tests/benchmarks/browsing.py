@@ -12,6 +12,7 @@ from halftruth_collector.demo.process import collector_process
 from halftruth_collector.store import Store
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.messages import Report
+from measure import Figure
 from playwright.sync_api import sync_playwright
 
 #: Milliseconds within which one record is to be perturbed, and a page to be painted.
@@ -42,8 +43,8 @@ FIRST_PAINT = """
 """
 
 
-def figures() -> Iterator[tuple[str, float, float]]:
-    """Name, milliseconds and target of each; none without a browser."""
+def figures() -> Iterator[Figure]:
+    """Medians; none without a browser."""
     path = shutil.which("chromium")
     if path is None:
         return
@@ -66,7 +67,7 @@ def figures() -> Iterator[tuple[str, float, float]]:
             page.goto(url)
             record = SCHEMA.decode(census_codes()[0].tolist())
             times = page.evaluate(PERTURB, [url, record])
-            yield "perturb one CENSUS record in the browser", median(times), RECORD
+            yield Figure("perturb one CENSUS record in the browser", median(times), RECORD)
             page.goto(f"{url}/results/census/itemsets")
             page.get_by_label("Token").fill(token)
             page.get_by_role("button", name="Sign in").click()
@@ -75,5 +76,5 @@ def figures() -> Iterator[tuple[str, float, float]]:
                 for _ in range(VISITS):
                     page.goto(f"{url}/results/census/{name}")
                     paints.append(page.evaluate(FIRST_PAINT))
-                yield f"first paint of /results/census/{name}", median(paints), PAINT
+                yield Figure(f"first paint of /results/census/{name}", median(paints), PAINT)
             browser.close()

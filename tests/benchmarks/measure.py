@@ -1,10 +1,12 @@
-"""Two programs timed by turns, and the ratio of their times."""
+"""Two programs timed by turns, and the ratio of their times; and how results are printed."""
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+from halftruth_collector.cli.output import print_table
 
 #: Pairs of one run of ours and one of the peer's.
 REPETITIONS = 21
@@ -50,16 +52,47 @@ class Comparison:
         return [self.name, *times, " / ".join(f"{ratio:.2f}" for ratio in ratios), *verdict]
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A number of milliseconds without a peer, and the most that it may be."""
+
+    name: str
+    milliseconds: float
+    target: float
+
+    @property
+    def missed(self) -> bool:
+        return self.milliseconds > self.target
+
+    def row(self) -> list[str]:
+        """The figure in words, as a row of the table."""
+        verdict = "NO" if self.missed else "yes"
+        return [self.name, f"{self.milliseconds:.3g}", f"≤ {self.target:g}", verdict]
+
+
+def print_comparisons(comparisons: Sequence[Comparison], notes: Sequence[str]) -> None:
+    """Print a table of comparisons, and what there is to say of them."""
+    header = ["ours : peer", "ours", "peer", "ratio (min / median / max)", "target", "met"]
+    print_table(header, [comparison.row() for comparison in comparisons])
+    print("", *notes, "", sep="\n")
+
+
+def print_figures(title: str, figures: Sequence[Figure]) -> None:
+    """Print a table of figures."""
+    print_table([title, "ms", "target", "met"], [figure.row() for figure in figures])
+
+
 def by_turns(ours: Run, peer: Run) -> tuple[list[float], list[float]]:
     """Seconds of each, run by turns so that a busy machine slows both; the first pair warms up."""
     gc.collect()
     gc.disable()
-    pairs = [(_seconds(ours), _seconds(peer)) for _ in range(1 + REPETITIONS)][1:]
+    pairs = [(seconds_of(ours), seconds_of(peer)) for _ in range(1 + REPETITIONS)][1:]
     gc.enable()
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _seconds(run: Run) -> float:
+def seconds_of(run: Run) -> float:
+    """How long one run takes."""
     started = time.perf_counter()
     run()
     return time.perf_counter() - started

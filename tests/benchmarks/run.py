@@ -5,20 +5,26 @@ import sys
 try:
     import accuracy
     import browsing
+    import collecting
     import concluding
     import importing
     import mining
     import perturbing
     from halftruth_collector.cli.output import print_table
+    from measure import Figure, print_comparisons, print_figures
 except ImportError as error:
     if (error.name or "").startswith("halftruth"):
         raise
     print(f"{error}: 'make bench' installs what the benchmarks need", file=sys.stderr)
     sys.exit(2)
 
-HEADER = ["ours : peer", "ours", "peer", "ratio (min / median / max)", "target", "met"]
+lacking = collecting.missing()
+if lacking:
+    print(lacking, file=sys.stderr)
+    sys.exit(2)
 
 notes = ["Ratios with a target ≥ are of speed, those with ≤ of time."]
+figures: list[Figure] = []
 comparisons = [
     *perturbing.many_records(),
     *perturbing.one_record(),
@@ -26,16 +32,13 @@ comparisons = [
     *concluding.rules(notes),
     *concluding.likelihood(),
     *importing.fresh_interpreter(),
+    *collecting.collecting(notes, figures),
 ]
-print_table(HEADER, [comparison.row() for comparison in comparisons])
-print("", *notes, sep="\n")
-print("\nRoot-mean-square error of supports on CENSUS at 19, percentage points, by length:")
+figures += browsing.figures()
+print_comparisons(comparisons, notes)
+print("Root-mean-square error of supports on CENSUS at 19, percentage points, by length:")
 print_table(*accuracy.errors_by_length())
 print()
-pages = list(browsing.figures())
-print_table(
-    ["in the browser, medians", "ms", "target", "met"],
-    [[name, f"{ms:.3g}", f"≤ {most:g}", "yes" if ms <= most else "NO"] for name, ms, most in pages],
-)
-missed = any(ms > most for _, ms, most in pages)
+print_figures("one report, and in the browser; medians", figures)
+missed = any(figure.missed for figure in figures)
 sys.exit(missed or any(comparison.missed for comparison in comparisons))

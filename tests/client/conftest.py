@@ -29,12 +29,22 @@ class Scripted(BaseAdapter):
 
 
 @pytest.fixture
-def scripted() -> Callable[..., tuple[requests.Session, Scripted]]:
-    def make(status: int, body: Any) -> tuple[requests.Session, Scripted]:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        adapter = Scripted(lambda _: (status, content))
+def answering() -> Callable[..., tuple[requests.Session, Scripted]]:
+    def make(
+        answer: Callable[[requests.PreparedRequest], tuple[int, bytes]],
+    ) -> tuple[requests.Session, Scripted]:
+        adapter = Scripted(answer)
         session = requests.Session()
         session.mount("http://", adapter)
         return session, adapter
+
+    return make
+
+
+@pytest.fixture
+def scripted(answering) -> Callable[..., tuple[requests.Session, Scripted]]:
+    def make(status: int, body: Any) -> tuple[requests.Session, Scripted]:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return answering(lambda _: (status, content))
 
     return make

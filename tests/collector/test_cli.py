@@ -8,7 +8,6 @@ import sys
 from uuid import uuid4
 
 import pytest
-from halftruth_collector.cli import main
 from halftruth_shared import Survey
 from halftruth_shared.messages import Report
 
@@ -39,22 +38,6 @@ def survey_file(tmp_path):
 
 
 @pytest.fixture
-def halftruth(database, capsys, monkeypatch):
-    """Run a command in this process; gives status, standard output and standard error."""
-    monkeypatch.setenv("HALFTRUTH_DATABASE", database)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        try:
-            main(list(words))
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        return (status, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
 def filled(halftruth, survey_file, store):
     halftruth("survey", "publish", survey_file)
     digest = store.surveys.get("health").digest
@@ -76,7 +59,7 @@ def test_a_new_token_stands_alone_on_standard_output(halftruth, store):
     status, said, complaint = halftruth("token", "create", "--role", "analyst")
     assert (status, complaint) == (0, "")
     assert said.count("\n") == 1
-    assert store.tokens.role(said.strip()) == "analyst"
+    assert store.tokens.bearer(said.strip()).role == "analyst"
 
 
 def test_a_token_is_listed_by_id_and_revoked(halftruth, store):

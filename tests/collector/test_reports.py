@@ -2,6 +2,7 @@
 
 import json
 import threading
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
@@ -11,6 +12,9 @@ from halftruth_collector.errors import ReportIdReused, SurveyClosed
 from halftruth_collector.store import Store
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.messages import Report
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 URL = "/v1/surveys/health/reports"
 
@@ -203,24 +207,19 @@ def test_too_many_reports_are_refused(database, store, survey, batch, counted):
 def test_a_store_that_is_away_is_said_to_be(http, batch, store, monkeypatch, app):
     engine = app.extensions["halftruth"].store.database.engine
     engine.dispose()
-    monkeypatch.setattr(engine.dialect, "connect", _fail)
+    away = engine.dialect.loaded_dbapi.OperationalError("gone")
+    monkeypatch.setattr(engine.dialect, "connect", Mock(side_effect=away))
     response = http.post(URL, json=batch([0, 0]))
     document = problem(response, 503)
     assert document["detail"] == "the database does not answer (OperationalError)"
     assert response.headers["Retry-After"] == "5"
 
 
-def _fail(*_: object, **__: object) -> None:
-    import sqlite3
-
-    raise sqlite3.OperationalError("unable to open database file")
-
-
 def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, caplog, counted):
     def fail(*_: object) -> None:
         raise RuntimeError("secret value 4711")
 
-    monkeypatch.setattr(app.extensions["halftruth"].store.reports, "_count", fail)
+    monkeypatch.setattr(app.extensions["halftruth"].store.reports, "count", fail)
     app.config["PROPAGATE_EXCEPTIONS"] = False
     document = problem(http.post(URL, json=batch([0, 0])), 500)
     assert "nothing of this request was counted" in document["detail"]

@@ -54,7 +54,7 @@ def test_a_token_is_stored_only_as_its_hash(store, database):
     store.close()
     content = Path(database.removeprefix("sqlite:///")).read_bytes()
     assert token.encode() not in content
-    assert store.tokens.role(token) == "analyst"
+    assert store.tokens.bearer(token).role == "analyst"
 
 
 def test_itemsets_are_those_computed_offline(http, filled, analyst, survey):

@@ -6,6 +6,9 @@ import pytest
 from halftruth_collector.errors import SurveyExists
 from halftruth_shared import GammaDiagonal, Survey
 
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
 DOCUMENT = {
     "id": "new",
     "title": "New",
@@ -109,15 +112,20 @@ def test_unknown_paths_and_methods_are_problems_too(http):
 
 def test_the_collector_says_that_it_is_well(http):
     assert http.get("/healthz").get_json() == {"status": "ok"}
+    assert http.get("/readyz").get_json() == {"status": "ready"}
 
 
 def test_a_collector_without_its_database_says_so(http, app, monkeypatch):
-    import sqlite3
+    engine = app.extensions["halftruth"].store.database.engine
 
     def fail(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("gone")
+        raise engine.dialect.loaded_dbapi.OperationalError("gone")
 
-    engine = app.extensions["halftruth"].store.database.engine
     engine.dispose()
     monkeypatch.setattr(engine.dialect, "connect", fail)
-    assert http.get("/healthz").status_code == 503
+    response = http.get("/readyz")
+    assert response.status_code == 503
+    assert response.mimetype == "application/problem+json"
+    assert int(response.headers["Retry-After"]) > 0
+    # The process is well, and starting it again would help nobody.
+    assert http.get("/healthz").status_code == 200

@@ -122,7 +122,7 @@ def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line():
     assert done.returncode == 2
     assert done.stderr == (
         "halftruth: database sqlite:////nowhere/at/all.db cannot be used:"
-        " the database does not answer (OperationalError)\n"
+        " the database does not answer (SQLITE_CANTOPEN)\n"
     )
 
 

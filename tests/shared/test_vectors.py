@@ -3,12 +3,20 @@
 Whoever writes another client holds it against the same files.
 """
 
+import base64
 import importlib.util
 import json
 from pathlib import Path
+from uuid import UUID
 
+import msgspec
 import pytest
-from halftruth_shared import Survey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from halftruth_shared import ReportError, ReportShape, SignatureError, Survey
+from halftruth_shared.messages import Signature, Terms
+from halftruth_shared.sealing import SealingKeys, open_sealed, seal
+from halftruth_shared.signing import OperatorKey, sign, statement, verify
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 MECHANISMS = [
@@ -19,8 +27,8 @@ MECHANISMS = [
 ]
 
 
-def vectors(name):
-    return json.loads((VECTORS / f"{name}.json").read_text(encoding="ascii"))["vectors"]
+def vectors(name, member="vectors"):
+    return json.loads((VECTORS / f"{name}.json").read_text(encoding="ascii"))[member]
 
 
 class KnownBytes:
@@ -78,6 +86,65 @@ def test_known_bytes_give_the_known_integers(vector):
     assert source.consumed == vector["consumed"]
 
 
+@pytest.mark.parametrize("vector", vectors("signed"))
+def test_known_keys_make_the_known_signatures(vector):
+    key = OperatorKey(Ed25519PrivateKey.from_private_bytes(bytes.fromhex(vector["seed"])))
+    terms = msgspec.convert(vector["terms"], Terms)
+    assert statement(vector["digest"], terms).decode() == vector["statement"]
+    made = sign(key, vector["digest"], terms)
+    assert made == Signature(key=vector["public"], value=vector["value"])
+    verify(made, vector["digest"], terms, {vector["public"]})
+
+
+@pytest.mark.parametrize("vector", vectors("signed", "refused"), ids=lambda v: v["why"])
+def test_what_only_looks_like_a_signature_is_refused(vector):
+    signature = msgspec.convert(vector["signature"], Signature | None)
+    terms = msgspec.convert(vector["terms"], Terms)
+    with pytest.raises(SignatureError):
+        verify(signature, vector["digest"], terms, vector["pins"])
+
+
+def sealing_keys(vector):
+    private = X25519PrivateKey.from_private_bytes(bytes.fromhex(vector["recipient_private"]))
+    return SealingKeys((private,))
+
+
+def report_shape(vector):
+    return ReportShape(tuple(f"a{j}" for j in range(len(vector["shape"]))), tuple(vector["shape"]))
+
+
+@pytest.mark.parametrize("vector", vectors("sealed"))
+def test_known_sealed_reports_are_opened(vector):
+    keys, shape = sealing_keys(vector), report_shape(vector)
+    assert keys.public == (vector["recipient_public"],)
+    bound = vector["digest"], UUID(vector["id"])
+    packed = shape.pack(vector["values"])
+    assert packed.hex() + (vector["invitation"] or "") == vector["plaintext"]
+    invited = vector["invitation"] is not None
+    for sealed in (
+        base64.b64decode(vector["sealed"], validate=True),
+        seal(vector["recipient_public"], *bound, packed, vector["invitation"]),
+    ):
+        opened = open_sealed(keys, *bound, sealed, shape.packed_size, invited)
+        assert opened == (packed, vector["invitation"])
+        assert shape.check(shape.unpack(opened[0])) == tuple(vector["values"])
+
+
+@pytest.mark.parametrize("vector", vectors("sealed", "refused"), ids=lambda v: v["why"])
+def test_what_only_looks_like_a_sealed_report_is_not_opened(vector):
+    keys, shape = sealing_keys(vector), report_shape(vector)
+    sealed = base64.b64decode(vector["sealed"], validate=True)
+    with pytest.raises(ReportError, match="cannot be opened"):
+        open_sealed(
+            keys,
+            vector["digest"],
+            UUID(vector["id"]),
+            sealed,
+            shape.packed_size,
+            vector["invitations"],
+        )
+
+
 def test_the_vectors_have_what_they_are_for():
     # Rejected draws, kept and changed values, and numbers of more than 64 bits.
     draws = [draw for kind in MECHANISMS for _, draw in (d.values for d in all_draws(kind))]
@@ -93,11 +160,14 @@ def test_the_vectors_have_what_they_are_for():
             # Of a survey whose answers are sent as they are, none is changed.
             assert any(changed) or vector["survey"]["id"] in {"all-kept"}, vector["survey"]["id"]
     assert max(draw["consumed"] for draw in draws if draw["bytes"][:4] != "ffff") > 16
+    # Every width of a value and its limits, each with and without an invitation.
+    sealed = {(max(v["shape"]), v["invitation"] is not None) for v in vectors("sealed")}
+    assert {(size, invited) for size in (256, 257, 65536, 65537) for invited in (0, 1)} <= sealed
 
 
 def test_the_generator_gives_the_committed_files():
     path = VECTORS / "generate.py"
-    assert "halftruth" not in path.read_text(encoding="utf-8")
+    assert "halftruth_" not in path.read_text(encoding="utf-8")
     spec = importlib.util.spec_from_file_location("generate_vectors", path)
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)

@@ -3,11 +3,18 @@
 Run it to write the JSON files beside it again; their contents are a function of this file.
 """
 
+import base64
 import hashlib
+import hmac
 import json
 import math
+import uuid
 from fractions import Fraction
 from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 HERE = Path(__file__).parent
 
@@ -147,6 +154,8 @@ def canonical(value):
         return f"[{','.join(map(canonical, value))}]"
     if isinstance(value, str):
         return canonical_text(value)
+    if value is None:
+        return "null"
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -401,10 +410,250 @@ def canonical_vectors():
     }
 
 
+# Signatures.
+
+#: Order of the group that an Ed25519 signature is made in.
+ORDER = 2**252 + 27742317777372353535851937790883648493
+
+
+def signer(name):
+    return Ed25519PrivateKey.from_private_bytes(known_bytes(f"signer/{name}", 32))
+
+
+def public_hex(private):
+    return private.public_key().public_bytes_raw().hex()
+
+
+def statement(digest, terms):
+    """What an operator signs."""
+    signed = canonical(
+        {
+            "digest": digest,
+            "invitations": terms["invitations"],
+            "sealing_key": terms["sealing_key"],
+        }
+    )
+    return b"halftruth survey 1\n" + signed.encode()
+
+
+def signed_vectors():
+    """Every kind of terms by two operators, and what a client must not take for signed."""
+    first, second = signer("first"), signer("second")
+    sealing_key = public_hex(recipient("signed"))
+    vectors = [
+        {
+            "seed": key.private_bytes_raw().hex(),
+            "public": public_hex(key),
+            "digest": (digest := hashlib.sha256(f"{invitations}/{sealed}".encode()).hexdigest()),
+            "terms": (terms := {"invitations": invitations, "sealing_key": sealed}),
+            "statement": statement(digest, terms).decode(),
+            "value": key.sign(statement(digest, terms)).hex(),
+        }
+        for key in (first, second)
+        for invitations in (False, True)
+        for sealed in (None, sealing_key)
+    ]
+    digest = hashlib.sha256(b"a survey").hexdigest()
+    other_digest = hashlib.sha256(b"another survey").hexdigest()
+    terms = {"invitations": True, "sealing_key": sealing_key}
+    made = first.sign(statement(digest, terms))
+    pins, ours, theirs = [public_hex(first)], public_hex(first), public_hex(second)
+    same_point = int.from_bytes(made[32:], "little") + ORDER
+    longer = made[:32] + same_point.to_bytes(32, "little")
+    prefix = len("halftruth survey 1\n")
+    unmarked = first.sign(statement(digest, terms)[prefix:])
+
+    def refused(why, value=made, key=ours, digest=digest, pins=pins, **changed):
+        return {
+            "why": why,
+            "pins": pins,
+            "digest": digest,
+            "terms": terms | changed,
+            "signature": value if value is None else {"key": key, "value": value.hex()},
+        }
+
+    flipped = bytes([made[0] ^ 1]) + made[1:]
+    by_other = second.sign(statement(digest, terms))
+    return {
+        "about": "Signatures of surveys, and some that are refused by a client with these pins;"
+        " see Signature in docs/protocol.md.",
+        "vectors": vectors,
+        "refused": [
+            refused("there is no signature", value=None),
+            refused("the signer is not pinned", value=by_other, key=theirs),
+            refused("the signer is another one than it says", value=by_other),
+            refused("its key is another pinned one", key=theirs, pins=[ours, theirs]),
+            refused("another digest was signed", digest=other_digest),
+            refused("the invitations were dropped", invitations=False),
+            refused("the sealing key was dropped", sealing_key=None),
+            refused("the sealing key was exchanged", sealing_key=public_hex(recipient("other"))),
+            refused("one bit is wrong", value=flipped),
+            refused("a byte is missing", value=made[:-1]),
+            refused("there is a byte too many", value=made + b"\0"),
+            refused("it is empty", value=b""),
+            refused("its second half is not below the order of the group", value=longer),
+            refused("the statement lacks its first line", value=unmarked),
+        ],
+    }
+
+
+# Sealed reports.
+
+
+def recipient(name):
+    return X25519PrivateKey.from_private_bytes(known_bytes(f"recipient/{name}", 32))
+
+
+def extract(salt, key):
+    return hmac.digest(salt, key, "sha256")
+
+
+def expand(key, info, length):
+    """One block of HKDF, which is enough for all that is asked here."""
+    assert length <= 32
+    return hmac.digest(key, info + b"\x01", "sha256")[:length]
+
+
+def labelled_extract(suite, salt, label, key):
+    return extract(salt, b"HPKE-v1" + suite + label + key)
+
+
+def labelled_expand(suite, key, label, info, length):
+    labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
+    return expand(key, labelled, length)
+
+
+KEM = b"KEM" + bytes.fromhex("0020")
+SUITE = b"HPKE" + bytes.fromhex("0020 0001 0001")
+
+
+def sealed_by(ephemeral, recipient_public, info, plaintext):
+    """HPKE (RFC 9180), base mode, one message, without associated data."""
+    point = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient_public))
+    enc = ephemeral.public_key().public_bytes_raw()
+    eae = labelled_extract(KEM, b"", b"eae_prk", point)
+    secret = labelled_expand(KEM, eae, b"shared_secret", enc + recipient_public, 32)
+    context = b"\x00" + labelled_extract(SUITE, b"", b"psk_id_hash", b"")
+    context += labelled_extract(SUITE, b"", b"info_hash", info)
+    schedule = labelled_extract(SUITE, secret, b"secret", b"")
+    key = labelled_expand(SUITE, schedule, b"key", context, 16)
+    nonce = labelled_expand(SUITE, schedule, b"base_nonce", context, 12)
+    return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
+
+
+def packed(sizes, values):
+    """Every value in as many bytes, enough for the column with the most values."""
+    width = 1 if max(sizes) <= 2**8 else 2 if max(sizes) <= 2**16 else 4
+    return b"".join(value.to_bytes(width, "big") for value in values)
+
+
+#: Sizes of the columns of a report with its values: one, two and four bytes, with their limits.
+REPORTS = [
+    ([2], [1]),
+    ([2, 3], [0, 2]),
+    ([3, 2, 4, 5, 7] * 8, [2, 1, 3, 4, 6] * 8),
+    ([256, 2, 16], [255, 0, 15]),
+    ([257, 2], [256, 1]),
+    ([65536, 300], [65535, 299]),
+    ([65537, 2], [65536, 0]),
+    ([16777216], [11259375]),
+]
+
+
+def sealed_vectors():
+    """Every width with and without an invitation, and what a collector must not open."""
+    vectors = []
+    for i, (sizes, values) in enumerate(REPORTS):
+        for invitation in (None, known_bytes(f"invitation/{i}", 16)):
+            name = f"{i}/{invitation is not None}"
+            ours = recipient(name)
+            ephemeral = X25519PrivateKey.from_private_bytes(known_bytes(f"ephemeral/{name}", 32))
+            digest = hashlib.sha256(f"digest/{name}".encode()).digest()
+            report = uuid.UUID(bytes=known_bytes(f"id/{name}", 16), version=4)
+            recipient_public = ours.public_key().public_bytes_raw()
+            plaintext = packed(sizes, values) + (invitation or b"")
+            info = b"halftruth sealed report 1\n" + digest + report.bytes
+            sealed = sealed_by(ephemeral, recipient_public, info, plaintext)
+            vectors.append(
+                {
+                    "recipient_private": ours.private_bytes_raw().hex(),
+                    "recipient_public": recipient_public.hex(),
+                    "ephemeral_private": ephemeral.private_bytes_raw().hex(),
+                    "digest": digest.hex(),
+                    "id": str(report),
+                    "shape": sizes,
+                    "values": values,
+                    "invitation": invitation and invitation.hex(),
+                    "plaintext": plaintext.hex(),
+                    "sealed": base64.b64encode(sealed).decode(),
+                }
+            )
+    return {
+        "about": "Reports sealed with a known ephemeral key, and some that no collector opens;"
+        " see Sealed report in docs/protocol.md.",
+        "vectors": vectors,
+        "refused": list(sealed_but_refused()),
+    }
+
+
+def sealed_but_refused():
+    """What a collector must not open, though it has the private key."""
+    ours, sizes, values = recipient("refused"), [2, 3], [1, 2]
+    recipient_public = ours.public_key().public_bytes_raw()
+    ephemeral = X25519PrivateKey.from_private_bytes(known_bytes("ephemeral/refused", 32))
+    digest = hashlib.sha256(b"digest/refused").digest()
+    report = uuid.UUID(bytes=known_bytes("id/refused", 16), version=4)
+    invitation = known_bytes("invitation/refused", 16)
+    whole = packed(sizes, values) + invitation
+
+    def made(
+        first_line=b"halftruth sealed report 1\n",
+        to=recipient_public,
+        digest=digest,
+        report=report,
+        plaintext=whole,
+    ):
+        return sealed_by(ephemeral, to, first_line + digest + report.bytes, plaintext)
+
+    good, swapped = made(), recipient("other").public_key().public_bytes_raw()
+    flipped = {i: good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :] for i in (0, 32, len(good) - 1)}
+    for why, sealed in [
+        ("it is sealed to another key", made(to=swapped)),
+        ("it is of another survey", made(digest=hashlib.sha256(b"digest/other").digest())),
+        ("it has another id", made(report=uuid.UUID(bytes=known_bytes("id/o", 16), version=4))),
+        ("its purpose is another one", made(first_line=b"")),
+        ("it has no invitation", made(plaintext=packed(sizes, values))),
+        (
+            "it has an invitation and more",
+            made(plaintext=b"\0" + whole),
+        ),
+        ("a bit of the ephemeral key is wrong", flipped[0]),
+        ("a bit of the report is wrong", flipped[32]),
+        ("a bit of the tag is wrong", flipped[len(good) - 1]),
+        ("its end is missing", good[:-1]),
+        ("it is nothing but a key", good[:32]),
+        ("it is shorter than a key", good[:31]),
+        ("it is empty", b""),
+        ("there is a byte too many", good + b"\0"),
+        ("its ephemeral key is of small order", bytes(32) + good[32:]),
+        ("its ephemeral key is another one", swapped + good[32:]),
+    ]:
+        yield {
+            "why": why,
+            "recipient_private": ours.private_bytes_raw().hex(),
+            "digest": digest.hex(),
+            "id": str(report),
+            "shape": sizes,
+            "invitations": True,
+            "sealed": base64.b64encode(sealed).decode(),
+        }
+
+
 def files():
     """Text of every file by its name."""
     made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
+    made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
     return {f"{name}.json": json.dumps(vectors, indent=1) + "\n" for name, vectors in made.items()}
 
 

@@ -241,6 +241,79 @@ for (const [what, trouble] of [
   });
 }
 
+const later = (status, seconds) => () =>
+  new Response("{}", { status, headers: { "Retry-After": seconds } });
+
+/** Run while every pause is over at once; the value lists them, in milliseconds. */
+async function pausesOf(action) {
+  const { setTimeout, performance } = globalThis;
+  const pauses = [];
+  let now = 0;
+  pretend("performance", { now: () => now });
+  pretend("setTimeout", (wake, pause) => {
+    pauses.push(pause);
+    now += pause;
+    queueMicrotask(wake);
+  });
+  try {
+    await action();
+  } finally {
+    pretend("setTimeout", setTimeout);
+    pretend("performance", performance);
+  }
+  return pauses;
+}
+
+for (const [status, seconds, expected] of [
+  [503, "5", 5_000],
+  [429, "42", 42_000],
+  [429, "3600", 60_000],
+  [503, "9".repeat(400), 60_000],
+  [503, "0", 0],
+  [503, "-5", 0],
+  [503, "1.5", 0],
+  [503, "1e1", 0],
+  [503, "Wed, 21 Oct 2065 07:28:00 GMT", 0],
+  [502, "5", 0],
+]) {
+  test(`${status} with Retry-After: ${seconds} waits ${expected} ms at least`, async () => {
+    const { collector, open } = await setUp();
+    collector.trouble = [later(status, seconds)];
+    const client = open({ backoff: 100 });
+    const pauses = await pausesOf(() => client.submit(new Survey(DOCUMENT), RECORD));
+    assert.equal(collector.posted.length, 2);
+    assert.equal(pauses.length, 1);
+    // Half to three halves of the backoff beyond, so that not all come back at one moment.
+    assert.ok(pauses[0] >= expected + 50 && pauses[0] <= expected + 150, String(pauses));
+  });
+}
+
+test("the next request of the page waits as well", async () => {
+  const { collector, open } = await setUp();
+  collector.trouble = [later(503, "30")];
+  const client = open({ retries: 0 });
+  const pauses = await pausesOf(async () => {
+    assert.equal((await client.submit(new Survey(DOCUMENT), RECORD)).status, "waiting");
+    assert.equal((await client.flush())[0].status, "accepted");
+    await client.survey("health");
+  });
+  assert.deepEqual(pauses, [30_000]);
+});
+
+test("whoever has less patience is told at once, and nothing is sent before its time", async () => {
+  const { collector, open } = await setUp();
+  collector.trouble = [later(429, "30")];
+  const client = open({ patience: 2_000 });
+  const pauses = await pausesOf(async () => {
+    assert.equal((await client.submit(new Survey(DOCUMENT), RECORD)).status, "waiting");
+    assert.deepEqual(await client.flush(), []);
+    assert.equal(collector.posted.length, 1);
+    globalThis.performance = { now: () => 29_000 };
+    assert.equal((await client.flush())[0].status, "accepted");
+  });
+  assert.deepEqual(pauses, [1_000]);
+});
+
 test("a request is repeated until it is answered, no longer", async () => {
   const { collector, client } = await setUp();
   collector.trouble = [away, unavailable];

@@ -1,5 +1,7 @@
 // What tests share: small surveys, known randomness, a collector and a storage that note all.
 
+import { readFileSync } from "node:fs";
+
 /** Fill arrays from bytes in hexadecimal; fails where none are left. */
 export function knownBytes(text) {
   const all = Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
@@ -41,8 +43,8 @@ export function json(content, status = 200) {
   return new Response(JSON.stringify(content), { status, headers: { "Content-Type": type } });
 }
 
-export function problem(status, detail = "no") {
-  return json({ type: "about:blank", title: "", status, detail }, status);
+export function problem(status, detail = "no", field = undefined) {
+  return json({ type: "about:blank", title: "", status, detail, field }, status);
 }
 
 /**
@@ -51,9 +53,11 @@ export function problem(status, detail = "no") {
  * Put functions into `trouble`: each answers one request for reports in the collector's place.
  */
 export class Collector {
-  constructor(document, digest) {
+  constructor(document, digest, published = {}) {
     this.document = document;
     this.digest = digest;
+    /** Terms and signature, where there are any. */
+    this.published = published;
     this.requests = [];
     this.reports = new Map();
     this.trouble = [];
@@ -63,13 +67,14 @@ export class Collector {
   async fetch(url, settings = {}) {
     this.requests.push({ url, ...settings, signal: undefined });
     if (settings.method !== "POST") {
-      return json({ survey: this.document, digest: this.digest, status: "open" });
+      const { document: survey, digest, published } = this;
+      return json({ survey, digest, status: "open", ...published });
     }
     const trouble = this.trouble.shift();
     if (trouble !== undefined) return trouble(url, settings);
-    const [{ id, values }] = JSON.parse(settings.body).reports;
+    const [{ id, values, sealed }] = JSON.parse(settings.body).reports;
     const duplicate = this.reports.has(id);
-    this.reports.set(id, values);
+    this.reports.set(id, values ?? sealed);
     return json({ accepted: duplicate ? 0 : 1, duplicates: duplicate ? 1 : 0 }, 202);
   }
 
@@ -78,6 +83,30 @@ export class Collector {
     const posts = this.requests.filter(({ method }) => method === "POST");
     return posts.map(({ body }) => JSON.parse(body));
   }
+}
+
+/**
+ * Let `crypto.subtle` fail where an algorithm is named, as browsers do that do not know it.
+ *
+ * The value restores it.
+ */
+export function withoutAlgorithm(missing) {
+  const { subtle } = crypto;
+  const names = (argument) => argument === missing || argument?.name === missing;
+  const lacking = new Proxy(subtle, {
+    get: (_, method) => async (...args) => {
+      if (args.some(names)) throw new DOMException("Unrecognized name.", "NotSupportedError");
+      return subtle[method](...args);
+    },
+  });
+  Object.defineProperty(crypto, "subtle", { value: lacking, configurable: true });
+  return () => delete crypto.subtle;
+}
+
+/** The vectors of a file of tests/vectors, and those that must be refused. */
+export function readVectors(name) {
+  const file = new URL(`../vectors/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf-8"));
 }
 
 /** A browser's storage that notes what is written, and throws once it is told to. */

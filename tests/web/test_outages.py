@@ -166,6 +166,26 @@ def test_two_tabs_of_one_person_make_one_report(live, visit):
     assert counted(live) == [report]
 
 
+def test_a_busy_collector_is_not_asked_before_its_time_and_the_person_is_told(live, visit):
+    found = visit()
+    page = found.page
+    page.clock.install()
+    page.goto(f"{live.url}/s/work")
+    answer(page)
+    busy = {"status": 429, "headers": {"Retry-After": "30"}, "body": "{}"}
+    page.route("**/reports", lambda route: route.fulfill(**busy))
+    send(page)
+    # At once, and not after the half minute that the collector asks for.
+    expect(heading(page, "Kept for later")).to_be_visible()
+    page.unroute("**/reports")
+    page.clock.run_for(25_000)
+    assert len(posted(found)) == 1
+    with page.expect_request("**/reports"):
+        let_time_pass(page, heading(page, "Thank you"))
+    assert len(posted(found)) == 2
+    assert len(counted(live)) == 1
+
+
 def test_a_tab_that_waits_notices_that_another_one_sent_the_report(live, visit):
     page = visit().page
     page.clock.install()

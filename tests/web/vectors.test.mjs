@@ -1,11 +1,10 @@
 // The client gives the reports of tests/vectors, which were computed without it.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
-import { knownBytes } from "./helpers.mjs";
+import { knownBytes, readVectors } from "./helpers.mjs";
 
 const MECHANISMS = [
   "gamma-diagonal",
@@ -14,10 +13,7 @@ const MECHANISMS = [
   "distortion-matrices",
 ];
 
-function vectors(name) {
-  const file = new URL(`../vectors/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(file, "utf-8")).vectors;
-}
+const vectors = (name) => readVectors(name).vectors;
 
 for (const kind of MECHANISMS) {
   for (const { survey: document, digest, draws } of vectors(kind)) {

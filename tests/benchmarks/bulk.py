@@ -1,0 +1,156 @@
+"""The fastest way that each database has to write ids and counts in bulk, without HTTP.
+
+Both write into the collector's own tables. What they write is sorted and put into the driver's
+form beforehand, so that the time is the database's alone.
+"""
+
+import sqlite3
+import struct
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from halftruth_collector.store.tables import cells, report_ids
+from sqlalchemy import Table, make_url
+
+Row = tuple[int | bytes, ...]
+
+_SHARD = 0
+
+#: What a binary COPY starts and ends with.
+_HEADER, _TRAILER = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+
+#: How COPY packs an integer, by the type of its column.
+_INTEGERS = {"INTEGER": ">i", "SMALLINT": ">h", "BIGINT": ">q"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that one batch of reports comes to."""
+
+    ids: list[Row]
+    counts: list[Row]
+
+
+def rows(survey: int, batch: Sequence[tuple[bytes, bytes]]) -> Rows:
+    """The rows of a batch of ids with packed reports, in order of their keys."""
+    counted = Counter(cell for _, cell in batch)
+    return Rows(
+        [
+            _row(report_ids, {"survey": survey, "report_id": id_, "cell": cell})
+            for id_, cell in sorted(batch)
+        ],
+        [
+            _row(cells, {"survey": survey, "cell": cell, "shard": _SHARD, "count": count})
+            for cell, count in sorted(counted.items())
+        ],
+    )
+
+
+def _row(table: Table, values: dict[str, int | bytes]) -> Row:
+    return tuple(values[column.name] for column in table.columns)
+
+
+class SqliteBulk:
+    """``executemany``, with commits as durable as the collector's."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def write(self, batches: Sequence[Rows]) -> None:
+        """Write each batch in a transaction of its own."""
+        for batch in batches:
+            self.write_together([batch])
+
+    def write_together(self, batches: Sequence[Rows]) -> None:
+        """Write all batches in one transaction."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        for batch in batches:
+            self._connection.executemany(_insert(report_ids), batch.ids)
+            self._connection.executemany(f"{_insert(cells)} {_ADD}", batch.counts)
+        self._connection.execute("COMMIT")
+
+
+@contextmanager
+def sqlite_bulk(url: str) -> Iterator[SqliteBulk]:
+    """Open a database that has the tables."""
+    connection = sqlite3.connect(make_url(url).database, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    yield SqliteBulk(connection)
+    connection.close()
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The rows of one batch as COPY takes them."""
+
+    ids: bytes
+    counts: bytes
+
+
+class PostgresBulk:
+    """``COPY``: ids into their table; counts into a temporary one, and from there in one go."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._cursor.execute("CREATE TEMPORARY TABLE added (LIKE cells) ON COMMIT DELETE ROWS")
+        connection.commit()
+
+    @staticmethod
+    def prepare(batches: Sequence[Rows]) -> list[Copies]:
+        """Put the rows into the binary form of COPY."""
+        return [
+            Copies(_packed(report_ids, batch.ids), _packed(cells, batch.counts))
+            for batch in batches
+        ]
+
+    def write(self, batches: Sequence[Copies]) -> None:
+        """Write each batch in a transaction of its own."""
+        for batch in batches:
+            self._copy("report_ids", report_ids, batch.ids)
+            self._copy("added", cells, batch.counts)
+            names = _names(cells)
+            self._cursor.execute(f"INSERT INTO cells ({names}) SELECT {names} FROM added {_ADD}")
+            self._connection.commit()
+
+    def _copy(self, name: str, table: Table, data: bytes) -> None:
+        statement = f"COPY {name} ({_names(table)}) FROM STDIN (FORMAT BINARY)"
+        with self._cursor.copy(statement) as copy:
+            copy.write(data)
+
+
+@contextmanager
+def postgres_bulk(url: str) -> Iterator[PostgresBulk]:
+    """Connect to a database that has the tables."""
+    with psycopg.connect(url) as connection:
+        yield PostgresBulk(connection)
+
+
+def _packed(table: Table, rows: Sequence[Row]) -> bytes:
+    integers = [_INTEGERS.get(str(column.type)) for column in table.columns]
+    parts = [_HEADER]
+    for row in rows:
+        parts.append(struct.pack(">h", len(row)))
+        for value, integer in zip(row, integers, strict=True):
+            field = value if integer is None else struct.pack(integer, value)
+            parts.append(struct.pack(">i", len(field)) + field)
+    return b"".join([*parts, _TRAILER])
+
+
+def _names(table: Table) -> str:
+    return ", ".join(column.name for column in table.columns)
+
+
+def _insert(table: Table) -> str:
+    places = ", ".join("?" for _ in table.columns)
+    return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({places})"
+
+
+_ADD = (
+    f"ON CONFLICT ({', '.join(column.name for column in cells.primary_key)})"
+    " DO UPDATE SET count = cells.count + excluded.count"
+)

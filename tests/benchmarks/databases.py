@@ -1,0 +1,67 @@
+"""Databases of the benchmarks' own, gone when they end."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from statistics import median
+from uuid import uuid4
+
+import psycopg
+from sqlalchemy import make_url
+
+#: Where PostgreSQL is, unless the environment says otherwise.
+_POSTGRES = "postgresql://postgres@127.0.0.1:5432/postgres"
+
+#: Makes a database without tables; the value is its URL.
+Database = Callable[[], AbstractContextManager[str]]
+
+
+@contextmanager
+def sqlite_database() -> Iterator[str]:
+    """A file in the directory for temporary files."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite:///{Path(folder) / 'bench.db'}"
+
+
+@contextmanager
+def postgres_database() -> Iterator[str]:
+    """A database on the server of the tests."""
+    name = f"halftruth_bench_{uuid4().hex}"
+    with psycopg.connect(_server(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            url = make_url(_server()).set(database=name)
+            yield url.render_as_string(hide_password=False)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def postgres_missing() -> str | None:
+    """Why there is no PostgreSQL; None where there is."""
+    try:
+        psycopg.connect(_server(), connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        shown = make_url(_server()).render_as_string(hide_password=True)
+        return f"{shown} does not answer ({type(error).__name__}); see HALFTRUTH_TEST_POSTGRES"
+    return None
+
+
+def _server() -> str:
+    url = make_url(os.environ.get("HALFTRUTH_TEST_POSTGRES", _POSTGRES))
+    # What psycopg reads has no name of a driver in it.
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def sync_seconds() -> float:
+    """Median time until a block appended to a temporary file is durable."""
+    times = []
+    with tempfile.TemporaryFile() as file:
+        for _ in range(100):
+            os.write(file.fileno(), bytes(4096))
+            started = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - started)
+    return median(times)

@@ -1,0 +1,51 @@
+"""Send prepared bodies over a few connections, and print how many seconds that took.
+
+A program, so that a client's work is none of the process that it is compared in. Its arguments are
+the address, the path, and the files that hold the bodies.
+"""
+
+import http.client
+import queue
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+#: Requests at the same time.
+CONNECTIONS = 4
+
+_HEADERS = {"Content-Type": "application/json"}
+
+
+def send(address: str, path: str, bodies: Sequence[bytes]) -> float:
+    """Seconds from the first request to the last answer."""
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    for body in bodies:
+        waiting.put(body)
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        started = time.perf_counter()
+        sent = [threads.submit(_send, address, path, waiting) for _ in range(CONNECTIONS)]
+        for connection in sent:
+            connection.result()
+        return time.perf_counter() - started
+
+
+def _send(address: str, path: str, waiting: "queue.SimpleQueue[bytes]") -> None:
+    connection = http.client.HTTPConnection(urlsplit(address).netloc)
+    while True:
+        try:
+            body = waiting.get_nowait()
+        except queue.Empty:
+            break
+        connection.request("POST", path, body, _HEADERS)
+        answer = connection.getresponse()
+        said = answer.read()
+        if answer.status != 202:
+            raise RuntimeError(f"a batch was answered {answer.status}: {said.decode()}")
+    connection.close()
+
+
+if __name__ == "__main__":
+    print(send(sys.argv[1], sys.argv[2], [Path(name).read_bytes() for name in sys.argv[3:]]))

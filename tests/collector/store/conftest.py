@@ -1,0 +1,212 @@
+"""What tests of the store share: raw tables, requests in one transaction, failing statements."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from halftruth_collector.store import Store
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import Survey
+from halftruth_shared.messages import Report
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+
+#: Seconds after which a test gives up on something that should have happened long before.
+PATIENCE = 30
+
+
+@pytest.fixture
+def raw(database: str) -> Iterator[Engine]:
+    """The database without the store in between."""
+    engine = create_engine(make_url(database.replace("postgresql:", "postgresql+psycopg:")))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def rows(raw: Engine) -> Callable[[str], list[tuple[Any, ...]]]:
+    """Run a query of one's own."""
+
+    def run(query: str) -> list[tuple[Any, ...]]:
+        with raw.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+    return run
+
+
+@pytest.fixture
+def dump(rows) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
+    """Every row of every table, in an order that says nothing."""
+    return lambda: {
+        name: sorted(rows(f"SELECT * FROM {name}"), key=repr) for name in metadata.tables
+    }
+
+
+@pytest.fixture
+def true_counts(rows) -> Callable[[], dict[int, Counter[bytes]]]:
+    """Reports by survey and cell as the ids say; fails where the counts say something else."""
+
+    def compare() -> dict[int, Counter[bytes]]:
+        by_id: dict[int, Counter[bytes]] = {}
+        for survey, cell in rows("SELECT survey, cell FROM report_ids"):
+            by_id.setdefault(survey, Counter())[bytes(cell)] += 1
+        by_shard: dict[int, Counter[bytes]] = {}
+        for survey, cell, count in rows("SELECT survey, cell, count FROM cells"):
+            assert count > 0
+            by_shard.setdefault(survey, Counter())[bytes(cell)] += count
+        assert by_shard == by_id
+        counted = dict(
+            rows(
+                "SELECT survey, CAST(SUM(count) AS INTEGER) FROM arrivals"
+                " WHERE outcome = 'counted' GROUP BY survey"
+            )
+        )
+        assert counted == {survey: cells.total() for survey, cells in by_id.items()}
+        return by_id
+
+    return compare
+
+
+@pytest.fixture
+def published(store: Store, survey: Survey) -> Survey:
+    store.surveys.publish(survey)
+    return survey
+
+
+@pytest.fixture
+def second(store: Store, survey: Survey) -> Survey:
+    other = Survey("second", "Second", survey.schema, survey.mechanism)
+    store.surveys.publish(other)
+    return other
+
+
+@pytest.fixture
+def long_way(store: Store) -> None:
+    """Let every group have a transaction of several statements, on PostgreSQL, too."""
+    store.reports._counter._shortcut = None
+
+
+def report(number: int, *values: int, invitation: str | None = None) -> Report:
+    """A report whose id is a number."""
+    return Report(id=UUID(int=number), values=list(values), invitation=invitation)
+
+
+@contextmanager
+def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold the next transaction that counts before its first statement.
+
+    The values are an event that says that it is held, and one to set it free.
+    """
+    held, free = threading.Event(), threading.Event()
+    counter = store.reports._counter
+    write = counter._write
+
+    def wait(*arguments: Any) -> Any:
+        held.set()
+        assert free.wait(PATIENCE)
+        return write(*arguments)
+
+    counter._write = wait
+    try:
+        yield held, free
+    finally:
+        free.set()
+        counter._write = write
+
+
+def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Future[Any]]:
+    """Make requests that share a transaction, in this order; their outcomes."""
+    waiting = store.reports._counter._commits._queue
+    groups: list[int] = []
+    with ThreadPoolExecutor(len(requests) + 1) as threads, transactions_held(store) as (held, free):
+        write = store.reports._counter._write
+
+        def note(connection: Any, items: Any, known: Any) -> Any:
+            groups.append(len(items))
+            return write(connection, items, known)
+
+        store.reports._counter._write = note
+        # An empty request leads, and the others wait for it.
+        first = threads.submit(store.reports.refuse, _any_survey(store), "held")
+        assert held.wait(PATIENCE)
+        made = []
+        for position, request in enumerate(requests, start=1):
+            made.append(threads.submit(request))
+            wait_until(lambda position=position: len(waiting) == position)
+        free.set()
+        first.result(PATIENCE)
+        for future in made:
+            future.exception(PATIENCE)
+    assert groups[0] == 1
+    # Retries make a transaction again, with the same items.
+    assert set(groups[1:]) == {len(requests)}
+    return made
+
+
+def _any_survey(store: Store) -> str:
+    return store.surveys.all()[0].id
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for what no event tells of."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.001)
+
+
+@contextmanager
+def statements(engine: Engine, then: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with the text of every statement before it is run, and at each commit."""
+
+    def statement(_c: Any, _cursor: Any, text: str, *_: Any) -> None:
+        then(text)
+
+    def commit(_: Any) -> None:
+        then("COMMIT")
+
+    event.listen(engine, "before_cursor_execute", statement)
+    event.listen(engine, "commit", commit)
+    try:
+        yield
+    finally:
+        event.remove(engine, "before_cursor_execute", statement)
+        event.remove(engine, "commit", commit)
+
+
+@contextmanager
+def commits_held(engine: Engine) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold every transaction just before its commit.
+
+    The values are an event that says that one is held, and one to set them free.
+    """
+    held, free = threading.Event(), threading.Event()
+
+    def hold(text: str) -> None:
+        if text == "COMMIT":
+            held.set()
+            assert free.wait(PATIENCE)
+
+    try:
+        with statements(engine, hold):
+            yield held, free
+    finally:
+        free.set()
+
+
+def cell_of(number: int) -> tuple[int, int]:
+    """Every id has one report, so that no batch contradicts another."""
+    return number % 2, number % 3
+
+
+def hammer(stores: Sequence[Store], work: Callable[[Store, int], Any], threads: int) -> list[Any]:
+    """Run the work of numbered threads on several stores; what each returned or raised."""
+    with ThreadPoolExecutor(threads) as pool:
+        done = [pool.submit(work, stores[n % len(stores)], n) for n in range(threads)]
+        return [future.result(5 * PATIENCE) for future in done]

@@ -1,0 +1,464 @@
+"""Each report counts exactly once, whoever shares its transaction and whatever fails."""
+
+import random
+import threading
+from collections import Counter
+
+import pytest
+from halftruth_collector.errors import (
+    InvitationRefused,
+    ReportIdReused,
+    StaleDigest,
+    StoreUnavailable,
+    SurveyClosed,
+    UnknownSurvey,
+)
+from halftruth_collector.store import Store, counting
+from halftruth_collector.store.submissions import pack
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import HalftruthError, ReportError, Survey
+from halftruth_shared.messages import Terms
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from sqlalchemy.exc import OperationalError
+
+from .conftest import PATIENCE, cell_of, hammer, in_one_transaction, report, statements
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+def outcome(future):
+    error = future.exception(PATIENCE)
+    return error if error is not None else (future.result().accepted, future.result().duplicates)
+
+
+def total(store, id="health"):
+    return store.reports.counts(id)[1].reports
+
+
+def request(store, survey, *reports, digest=None):
+    return lambda: store.reports.add(survey.id, digest or survey.digest, list(reports))
+
+
+def test_a_reused_id_fails_alone_in_its_group(store, published, true_counts):
+    store.reports.add("health", published.digest, [report(1, 0, 0)])
+    one, bad, other = map(
+        outcome,
+        in_one_transaction(
+            store,
+            request(store, published, report(2, 0, 1), report(3, 0, 1)),
+            request(store, published, report(4, 1, 1), report(1, 0, 2), report(5, 1, 2)),
+            request(store, published, report(6, 1, 0)),
+        ),
+    )
+    assert (one, other) == ((2, 0), (1, 0))
+    assert isinstance(bad, ReportIdReused)
+    assert (bad.index, bad.field) == (1, "id")
+    assert true_counts() == {1: Counter({b"\0\0": 1, b"\0\1": 2, b"\1\0": 1})}
+
+
+def test_a_stale_digest_fails_alone_in_its_group(store, published, true_counts):
+    one, bad, other = map(
+        outcome,
+        in_one_transaction(
+            store,
+            request(store, published, report(1, 0, 1)),
+            request(store, published, report(2, 0, 1), digest="0" * 64),
+            request(store, published, report(3, 0, 1)),
+        ),
+    )
+    assert (one, other) == ((1, 0), (1, 0))
+    assert isinstance(bad, StaleDigest)
+    assert true_counts() == {1: Counter({b"\0\1": 2})}
+
+
+def test_an_invitation_that_was_spent_fails_alone_in_its_group(store, survey, true_counts):
+    store.surveys.publish(survey, Terms(invitations=True))
+    spent, good, better = store.invitations.create("health", 3)
+    store.reports.add("health", survey.digest, [report(1, 0, 0, invitation=spent)])
+    one, bad, other = map(
+        outcome,
+        in_one_transaction(
+            store,
+            request(store, survey, report(2, 0, 1, invitation=good)),
+            request(store, survey, report(3, 1, 1, invitation=spent)),
+            request(store, survey, report(4, 0, 1, invitation=better)),
+        ),
+    )
+    assert (one, other) == ((1, 0), (1, 0))
+    assert isinstance(bad, InvitationRefused)
+    assert true_counts() == {1: Counter({b"\0\0": 1, b"\0\1": 2})}
+
+
+def test_a_survey_that_is_unknown_at_the_commit_fails_alone_in_its_group(
+    store, published, second, true_counts, raw
+):
+    """Nothing deletes surveys, but a group must not depend on that."""
+    made = pack("gone", "0" * 64, published.mechanism.report_shape(published.schema), [])
+    one, bad = map(
+        outcome,
+        in_one_transaction(
+            store,
+            request(store, published, report(1, 0, 1)),
+            lambda: store.reports.count(made),
+        ),
+    )
+    assert one == (1, 0)
+    assert isinstance(bad, UnknownSurvey)
+    assert true_counts() == {1: Counter({b"\0\1": 1})}
+
+
+def test_one_report_in_two_requests_of_a_group_counts_once(store, published, true_counts):
+    made = in_one_transaction(
+        store,
+        request(store, published, report(1, 1, 2)),
+        request(store, published, report(1, 1, 2), report(2, 1, 2)),
+        request(store, published, report(2, 1, 2), report(1, 1, 2)),
+    )
+    assert [outcome(future) for future in made] == [(1, 0), (1, 1), (0, 2)]
+    assert true_counts() == {1: Counter({b"\1\2": 2})}
+
+
+def test_an_id_with_two_reports_in_a_group_belongs_to_the_first(store, published, true_counts):
+    """The later one is refused with its neighbours, which count for whoever repeats them."""
+    one, bad, repeats = map(
+        outcome,
+        in_one_transaction(
+            store,
+            request(store, published, report(1, 1, 2)),
+            request(store, published, report(2, 0, 0), report(1, 0, 0), report(3, 0, 0)),
+            request(store, published, report(3, 0, 1), report(2, 0, 0)),
+        ),
+    )
+    assert one == (1, 0)
+    assert isinstance(bad, ReportIdReused)
+    assert bad.index == 1
+    assert repeats == (2, 0)
+    assert true_counts() == {1: Counter({b"\1\2": 1, b"\0\0": 1, b"\0\1": 1})}
+
+
+def test_a_group_with_old_ids_is_made_again_and_counts_the_new_ones(
+    store, published, second, true_counts
+):
+    store.reports.add("health", published.digest, [report(1, 0, 0)])
+    store.reports.add("second", second.digest, [report(1, 1, 1), report(2, 1, 1)])
+    made = in_one_transaction(
+        store,
+        request(store, published, report(1, 0, 0), report(2, 0, 0)),
+        request(store, second, report(2, 1, 1), report(3, 1, 1)),
+        request(store, published, report(3, 0, 0)),
+        request(store, second, report(1, 1, 1)),
+    )
+    assert [outcome(future) for future in made] == [(1, 1), (1, 1), (1, 0), (0, 1)]
+    assert true_counts() == {1: Counter({b"\0\0": 3}), 2: Counter({b"\1\1": 3})}
+
+
+def test_one_id_under_two_surveys_of_a_group_is_two_reports(store, published, second, true_counts):
+    made = in_one_transaction(
+        store,
+        request(store, published, report(1, 0, 0)),
+        request(store, second, report(1, 1, 1)),
+    )
+    assert [outcome(future) for future in made] == [(1, 0), (1, 0)]
+    assert true_counts() == {1: Counter({b"\0\0": 1}), 2: Counter({b"\1\1": 1})}
+
+
+def test_after_the_end_of_a_survey_retries_are_told_so_and_new_reports_refused(
+    store, published, second, true_counts
+):
+    old = [report(1, 0, 0), report(2, 1, 1)]
+    store.reports.add("health", published.digest, old)
+    store.surveys.close("health")
+    made = in_one_transaction(
+        store,
+        request(store, published, *old),
+        request(store, published, report(3, 0, 0)),
+        request(store, second, report(3, 0, 0)),
+        request(store, published, report(1, 0, 0), report(3, 0, 0)),
+        request(store, published),
+        request(store, published, report(1, 1, 0)),
+    )
+    retried, new, elsewhere, both, empty, reused = map(outcome, made)
+    assert (retried, elsewhere) == ((0, 2), (1, 0))
+    assert [type(error) for error in (new, both, empty)] == [SurveyClosed] * 3
+    assert isinstance(reused, ReportIdReused)
+    assert true_counts() == {1: Counter({b"\0\0": 1, b"\1\1": 1}), 2: Counter({b"\0\0": 1})}
+
+
+@pytest.mark.usefixtures("long_way")
+def test_an_answer_that_was_lost_after_the_commit_is_a_duplicate(
+    store, published, true_counts, monkeypatch
+):
+    dialect = store.database.engine.dialect
+    commit = dialect.do_commit
+
+    def lose(connection) -> None:
+        commit(connection)
+        raise dialect.loaded_dbapi.OperationalError("gone")
+
+    shape = published.mechanism.report_shape(published.schema)
+    made = pack("health", published.digest, shape, [report(1, 0, 0), report(2, 0, 0)])
+    with monkeypatch.context() as patched:
+        patched.setattr(dialect, "do_commit", lose)
+        with pytest.raises(StoreUnavailable):
+            store.reports.count(made)
+    assert total(store) == 2
+    assert store.reports.count(made).duplicates == 2
+    assert true_counts() == {1: Counter({b"\0\0": 2})}
+
+
+def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
+    store, survey, second, dump, true_counts
+):
+    """Every statement of a group with all there is: old ids, a closed survey, invitations."""
+    shape = survey.mechanism.report_shape(survey.schema)
+    ended = Survey("ended", "Ended", survey.schema, survey.mechanism)
+    for each, terms in ((survey, Terms(invitations=True)), (ended, Terms())):
+        store.surveys.publish(each, terms)
+    invitations = store.invitations.create("health", 3)
+    store.reports.add("second", second.digest, [report(1, 1, 1)])
+    store.reports.add("ended", ended.digest, [report(1, 1, 1)])
+    store.surveys.close("ended")
+    items = [
+        pack("health", survey.digest, shape, [report(1, 0, 0, invitation=invitations[0])]),
+        pack("second", second.digest, shape, [report(1, 1, 1), report(2, 1, 2)]),
+        pack("ended", ended.digest, shape, [report(1, 1, 1)]),
+        pack("health", survey.digest, shape, [report(2, 0, 1, invitation=invitations[1])]),
+        counting.Refusal("second", "too-large"),
+    ]
+    together = store.reports._counter._commits._outcomes
+    before = dump()
+    seen: list[str] = []
+    failed = 0
+    while True:
+        seen.clear()
+
+        def fail_once(text: str, at: int = failed) -> None:
+            seen.append(text)
+            if len(seen) == at + 1:
+                raise OperationalError(text, {}, Exception())
+
+        with statements(store.database.engine, fail_once):
+            outcomes = together(items)
+        if len(seen) <= failed:
+            break
+        assert [type(each) for each in outcomes] == [StoreUnavailable] * len(items)
+        assert dump() == before
+        failed += 1
+    # Locking, reading, inserting, spending, counting; twice, since an id was old; and commits.
+    said = " ".join(seen)
+    for table in ("INTO report_ids", "INTO cells", "INTO arrivals", "FROM invitations", "COMMIT"):
+        assert table in said
+    assert failed > 15
+    assert [(each.accepted, each.duplicates) for each in outcomes] == [
+        (1, 0),
+        (1, 1),
+        (0, 1),
+        (1, 0),
+        (0, 0),
+    ]
+    numbers = {each.id: each.number for each in store.surveys.all()}
+    assert true_counts() == {
+        numbers["health"]: Counter({b"\0\0": 1, b"\0\1": 1}),
+        numbers["second"]: Counter({b"\1\1": 1, b"\1\2": 1}),
+        numbers["ended"]: Counter({b"\1\1": 1}),
+    }
+    assert store.invitations.count("health").used == 2
+
+
+def test_two_processes_with_common_ids_count_each_once(database, store, published, true_counts):
+    sent: set[int] = set()
+    lock = threading.Lock()
+
+    def work(mine: Store, number: int) -> int:
+        chance = random.Random(number)
+        accepted = 0
+        for _ in range(12):
+            ids = chance.choices(range(400), k=12)
+            with lock:
+                sent.update(ids)
+            batch = [report(id, *cell_of(id)) for id in ids]
+            receipt = mine.reports.add("health", published.digest, batch)
+            assert receipt.accepted + receipt.duplicates == len(batch)
+            accepted += receipt.accepted
+        return accepted
+
+    with Store(database) as other:
+        accepted = hammer([store, other], work, 16)
+    assert sum(accepted) == len(sent) == total(store)
+    assert true_counts() == {1: Counter(bytes(cell_of(id)) for id in sent)}
+
+
+class CountingMachine(RuleBasedStateMachine):
+    """A store beside a model of plain dictionaries."""
+
+    store: Store
+    survey: Survey
+    empty = staticmethod(lambda: None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.empty()
+        self.surveys: dict[str, Survey] = {}
+        self.terms: dict[str, bool] = {}
+        self.closed: set[str] = set()
+        self.reports: dict[str, dict[int, tuple[int, int]]] = {}
+        self.invitations: list[str] = []
+        self.unspent: dict[str, set[str]] = {}
+        self.issued: Counter[str] = Counter()
+        self.withdrawn: Counter[str] = Counter()
+
+    names = st.sampled_from("ab")
+    values = st.tuples(st.integers(0, 1), st.integers(0, 2))
+
+    @rule(name=names, title=st.sampled_from(["One", "Other"]), invited=st.none() | st.booleans())
+    def publish(self, name, title, invited):
+        new = Survey(name, title, self.survey.schema, self.survey.mechanism)
+        known = self.surveys.get(name)
+        terms = None if invited is None else Terms(invitations=invited)
+        if known is not None and known.digest != new.digest and self.reports[name]:
+            with pytest.raises(HalftruthError, match="has reports already"):
+                self.store.surveys.publish(new, terms)
+            return
+        self.store.surveys.publish(new, terms)
+        if known is None or known.digest != new.digest:
+            self.closed.discard(name)
+            self.surveys[name] = new
+            self.terms[name] = bool(invited)
+        elif invited is not None:
+            self.terms[name] = invited
+        self.reports.setdefault(name, {})
+        self.unspent.setdefault(name, set())
+
+    @rule(name=names, invited=st.booleans())
+    def set_terms(self, name, invited):
+        if name in self.surveys:
+            self.store.surveys.set_terms(name, Terms(invitations=invited))
+            self.terms[name] = invited
+        else:
+            with pytest.raises(UnknownSurvey):
+                self.store.surveys.set_terms(name, Terms(invitations=invited))
+
+    @rule(name=names)
+    def close(self, name):
+        if name in self.surveys:
+            self.store.surveys.close(name)
+            self.closed.add(name)
+
+    @rule(name=names, count=st.integers(1, 3))
+    def invite(self, name, count):
+        if name in self.surveys:
+            made = self.store.invitations.create(name, count)
+            self.invitations += made
+            self.unspent[name] |= set(made)
+            self.issued[name] += count
+
+    @rule(name=names, data=st.data())
+    def revoke(self, name, data):
+        if name not in self.surveys or not self.invitations:
+            return
+        chosen = data.draw(st.none() | st.lists(st.sampled_from(self.invitations), max_size=3))
+        gone = self.unspent[name] & set(self.invitations if chosen is None else chosen)
+        revoked = None if chosen is None else [bytes.fromhex(each) for each in chosen]
+        assert self.store.invitations.revoke(name, revoked) == len(gone)
+        self.unspent[name] -= gone
+        self.withdrawn[name] += len(gone)
+
+    @rule(
+        name=names,
+        batch=st.lists(st.tuples(st.integers(0, 5), values), max_size=4),
+        fresh=st.booleans(),
+        current=st.sampled_from([True] * 7 + [False]),
+        data=st.data(),
+    )
+    def add(self, name, batch, fresh, current, data):
+        if name not in self.surveys:
+            with pytest.raises(UnknownSurvey):
+                self.store.reports.add(name, "0" * 64, [])
+            return
+        known, good = self.reports[name], sorted(self.unspent[name])
+        if fresh and not batch:
+            return
+        if fresh:
+            # What an honest client sends: each id with its own report, each with an invitation.
+            batch = list(dict(batch).items())
+            batch = [(id, known.get(id, value)) for id, value in batch]
+            brought = (good + [None] * len(batch))[: len(batch)] if self.terms[name] else None
+        else:
+            some = st.none() | st.sampled_from([*self.invitations, "0" * 32])
+            brought = data.draw(st.lists(some, min_size=len(batch), max_size=len(batch)))
+        brought = brought or [None] * len(batch)
+        faults: set[type[Exception]] = set() if current else {StaleDigest}
+        first: dict[int, tuple[int, int]] = {}
+        tickets: dict[int, str] = {}
+        for (id, value), invitation in zip(batch, brought, strict=True):
+            if first.setdefault(id, value) != value or known.get(id, value) != value:
+                faults.add(ReportIdReused)
+            if invitation is not None:
+                tickets[id] = invitation
+        new = {id: value for id, value in first.items() if id not in known}
+        if name in self.closed and (new or not batch):
+            faults.add(SurveyClosed)
+        used = [tickets.get(id) for id in new]
+        if not self.terms[name] and any(used):
+            faults.add(ReportError)
+        if self.terms[name] and (not set(used) <= self.unspent[name] or len(set(used)) < len(used)):
+            faults.add(InvitationRefused)
+        reports = [
+            report(id, *value, invitation=invitation)
+            for (id, value), invitation in zip(batch, brought, strict=True)
+        ]
+        digest = self.surveys[name].digest if current else "0" * 64
+        if faults:
+            with pytest.raises(tuple(faults)):
+                self.store.reports.add(name, digest, reports)
+            return
+        receipt = self.store.reports.add(name, digest, reports)
+        assert (receipt.accepted, receipt.duplicates) == (len(new), len(batch) - len(new))
+        known.update(new)
+        if self.terms[name]:
+            self.unspent[name] -= set(used)
+
+    @invariant()
+    def the_store_holds_what_the_model_holds(self):
+        assert [each.id for each in self.store.surveys.all()] == sorted(self.surveys)
+        for name in self.surveys:
+            stored, counts, _ = self.store.reports.counts(name)
+            assert (stored.status == "closed") == (name in self.closed)
+            assert stored.terms.invitations == self.terms[name]
+            held = zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True)
+            assert dict(held) == Counter(self.reports[name].values())
+            count = self.store.invitations.count(name)
+            assert (count.issued, count.withdrawn, count.unused) == (
+                self.issued[name],
+                self.withdrawn[name],
+                len(self.unspent[name]),
+            )
+            assert count.used == count.issued - count.withdrawn - count.unused
+
+
+def test_a_store_does_what_plain_dictionaries_do(database, store, survey, raw, rows):
+    def empty() -> None:
+        with raw.begin() as connection:
+            for table in reversed(metadata.sorted_tables):
+                connection.execute(table.delete())
+
+    machine = type(
+        "Machine",
+        (CountingMachine,),
+        {"store": store, "survey": survey, "empty": staticmethod(empty)},
+    )
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=30 if database.startswith("sqlite") else 8,
+            stateful_step_count=25,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    hashes = {bytes(row[0]) for row in rows("SELECT hash FROM invitations")}
+    assert all(len(each) == 32 for each in hashes)

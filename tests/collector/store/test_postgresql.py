@@ -1,0 +1,271 @@
+"""What only PostgreSQL has: transactions at the same time, and a time zone of its own."""
+
+import random
+import sqlite3
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+from halftruth_collector.errors import InvitationRefused
+from halftruth_collector.store import Store, counting, transfer
+from halftruth_collector.store.submissions import pack
+from halftruth_shared.messages import Terms
+from halftruth_shared.signing import OperatorKey, sign
+
+from ...conftest import postgresql_database
+from .conftest import PATIENCE, cell_of, commits_held, hammer, report, statements
+
+pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+
+INVITED = Terms(invitations=True)
+
+#: When the survey was published, which no zone has a part in.
+SECONDS = "SELECT EXTRACT(EPOCH FROM published_at) FROM surveys"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """An empty store of the other kind."""
+    with Store(f"sqlite:///{tmp_path / 'elsewhere.db'}") as other:
+        yield other
+
+
+@pytest.mark.usefixtures("long_way")
+def test_two_transactions_count_the_same_cell_without_waiting(
+    database, store, published, true_counts, rows
+):
+    """One is held open just before its commit; the other is over before that."""
+    shape = published.mechanism.report_shape(published.schema)
+    made = pack("health", published.digest, shape, [report(1, 1, 1), report(2, 0, 0)])
+    with (
+        Store(database) as other,
+        ThreadPoolExecutor() as threads,
+        commits_held(store.database.engine) as (held, free),
+    ):
+        first = threads.submit(store.reports.count, made)
+        try:
+            assert held.wait(PATIENCE)
+            later = other.reports.add(
+                "health", published.digest, [report(3, 1, 1), report(4, 0, 0)]
+            )
+            assert not first.done()
+        finally:
+            free.set()
+        assert later.accepted == first.result(PATIENCE).accepted == 2
+    shards = dict(rows("SELECT shard, SUM(count) FROM cells GROUP BY shard"))
+    assert shards == {0: 2, 1: 2}
+    assert true_counts() == {1: Counter({b"\1\1": 2, b"\0\0": 2})}
+
+
+def test_more_transactions_than_shards_count_all_the_same(
+    database, store, published, true_counts, rows, monkeypatch
+):
+    number = counting.SHARDS + 4
+    ready = threading.Barrier(number, timeout=PATIENCE)
+    stores = [Store(database) for _ in range(number)]
+    for each in stores:
+        each.reports._counter._shortcut = None
+    local = threading.local()
+
+    def meet(text: str) -> None:
+        # All have chosen their shards before any of them counts.
+        if "INTO report_ids" in text and not getattr(local, "met", False):
+            local.met = True
+            ready.wait()
+
+    def work(mine: Store, thread: int) -> int:
+        with statements(mine.database.engine, meet):
+            batch = [report(100 * thread + n, *cell_of(n)) for n in range(6)]
+            return mine.reports.add("health", published.digest, batch).accepted
+
+    try:
+        assert hammer(stores, work, number) == [6] * number
+    finally:
+        for each in stores:
+            each.close()
+    shards = [shard for (shard,) in rows("SELECT DISTINCT shard FROM cells")]
+    assert sorted(shards) == list(range(counting.SHARDS))
+    assert true_counts() == {1: Counter({bytes(cell_of(n)): number for n in range(6)})}
+
+
+def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
+    database, store, survey, second, true_counts
+):
+    """PostgreSQL would end a circle with an error, and so with StoreUnavailable.
+
+    Operators do what they do meanwhile.
+    """
+    store.surveys.publish(survey, Terms(invitations=True))
+    invitations = store.invitations.create("health", 400)
+    sent: set[int] = set()
+    lock = threading.Lock()
+
+    def work(mine: Store, number: int) -> list[int]:
+        chance = random.Random(number)
+        accepted = [0, 0]
+        for _ in range(40):
+            ids = chance.choices(range(250), k=20)
+            if chance.random() < 0.5:
+                batch = [report(id, *cell_of(id)) for id in ids]
+                with lock:
+                    sent.update(ids)
+                accepted[1] += mine.reports.add("second", second.digest, batch).accepted
+                continue
+            batch = [
+                report(id, *cell_of(id), invitation=chance.choice(invitations)) for id in ids[:4]
+            ]
+            try:
+                accepted[0] += mine.reports.add("health", survey.digest, batch).accepted
+            except InvitationRefused:
+                continue
+        return accepted
+
+    def operate(mine: Store, number: int) -> list[int]:
+        chance = random.Random(number)
+        for _ in range(30):
+            chosen = [bytes.fromhex(each) for each in chance.choices(invitations, k=10)]
+            mine.invitations.revoke("health", chosen)
+            mine.surveys.set_terms("second", Terms())
+            mine.keys.revoke(f"{number:064x}")
+            mine.invitations.create("health", 2)
+        return [0, 0]
+
+    stores = [store, *(Store(database) for _ in range(4))]
+    try:
+        accepted = hammer(stores, lambda mine, n: (work if n % 5 else operate)(mine, n), 15)
+    finally:
+        for each in stores[1:]:
+            each.close()
+    numbers = {each.id: each.number for each in store.surveys.all()}
+    found = true_counts()
+    assert found[numbers["second"]] == Counter(bytes(cell_of(id)) for id in sent)
+    assert found[numbers["health"]].total() == sum(each[0] for each in accepted)
+    assert sum(each[1] for each in accepted) == len(sent)
+    count = store.invitations.count("health")
+    assert count.used == found[numbers["health"]].total()
+    assert count.issued == count.used + count.withdrawn + count.unused == 400 + 3 * 30 * 2
+
+
+def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey, published):
+    """The signature is being published when its key is revoked: it is gone afterwards."""
+    key = OperatorKey.create()
+    with (
+        Store(database) as other,
+        ThreadPoolExecutor() as threads,
+        commits_held(store.database.engine) as (held, free),
+    ):
+        signature = sign(key, survey.digest, INVITED)
+        publishing = threads.submit(store.surveys.publish, survey, INVITED, signature)
+        try:
+            assert held.wait(PATIENCE)
+            revoked = threads.submit(other.keys.revoke, key.public)
+            with pytest.raises(TimeoutError):
+                revoked.result(0.3)
+        finally:
+            free.set()
+        publishing.result(PATIENCE)
+        assert revoked.result(PATIENCE) == ["health"]
+    assert store.surveys.get("health").signature is None
+
+
+def test_reports_are_counted_while_an_import_is_under_way(
+    database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
+):
+    """Whoever counts in the same cells waits for nobody on PostgreSQL, however long it takes."""
+    monkeypatch.setattr(transfer, "_PAGE", 5)
+    elsewhere.surveys.publish(published)
+    elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
+    elsewhere.export_reports("health", tmp_path / "there.db")
+    held, free = threading.Event(), threading.Event()
+
+    def hold(_: int) -> None:
+        held.set()
+        assert free.wait(PATIENCE)
+
+    with ThreadPoolExecutor() as threads:
+        importing = threads.submit(store.import_reports, tmp_path / "there.db", hold)
+        try:
+            assert held.wait(PATIENCE)
+            mine = [report(n, 1, n % 3) for n in range(100, 110)]
+            assert store.reports.add("health", published.digest, mine).accepted == 10
+            # One of the file that it has not come to: it counts now, and there only once.
+            ahead = [report(15, 1, 0)]
+            assert store.reports.add("health", published.digest, ahead).accepted == 1
+            assert not importing.done()
+        finally:
+            free.set()
+        done = importing.result(PATIENCE)
+    assert (done.counted, done.repeated) == (19, 1)
+    assert true_counts()[1].total() == 30
+
+
+def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, survey, tmp_path):
+    """A server's own zone must not move them when SQLite keeps them without one."""
+    with postgresql_database(postgresql) as url:
+        name = url.rpartition("/")[2]
+        with postgresql.connect() as connection:
+            connection.exec_driver_sql(f"ALTER DATABASE {name} SET timezone = 'Asia/Tokyo'")
+        with Store(url) as store:
+            store.surveys.publish(survey)
+            with store.database.reading() as connection:
+                [(there,)] = connection.exec_driver_sql(SECONDS)
+            store.back_up(tmp_path / "all.db")
+        with closing(sqlite3.connect(tmp_path / "all.db")) as connection:
+            [(written,)] = connection.execute("SELECT published_at FROM surveys")
+        with Store(database) as again:
+            again.restore(tmp_path / "all.db")
+            with again.database.reading() as connection:
+                [(here,)] = connection.exec_driver_sql(SECONDS)
+    assert here == there
+    assert datetime.fromisoformat(written).replace(tzinfo=UTC).timestamp() == pytest.approx(
+        float(there), abs=0.001
+    )
+
+
+@pytest.mark.usefixtures("long_way")
+def test_a_survey_is_closed_after_what_is_being_counted(database, store, published, true_counts):
+    """So nothing is counted any more once it is said to be closed."""
+    shape = published.mechanism.report_shape(published.schema)
+    made = pack("health", published.digest, shape, [report(1, 1, 1)])
+    with (
+        Store(database) as other,
+        ThreadPoolExecutor() as threads,
+        commits_held(store.database.engine) as (held, free),
+    ):
+        counting_ = threads.submit(store.reports.count, made)
+        try:
+            assert held.wait(PATIENCE)
+            closing_ = threads.submit(other.surveys.close, "health")
+            with pytest.raises(TimeoutError):
+                closing_.result(0.3)
+        finally:
+            free.set()
+        assert counting_.result(PATIENCE).accepted == 1
+        closing_.result(PATIENCE)
+    assert true_counts() == {1: Counter({b"\1\1": 1})}
+
+
+def test_common_ids_in_opposite_orders_wait_in_one_order(database, store, published, true_counts):
+    """Four at the same moment bring the same new ids, each in an order of its own."""
+    together = threading.Barrier(4, timeout=PATIENCE)
+
+    def work(mine: Store, number: int) -> int:
+        chance = random.Random(number)
+        accepted = 0
+        for turn in range(10):
+            ids = chance.sample(range(1000 * turn, 1000 * turn + 500), k=500)
+            together.wait()
+            batch = [report(id, *cell_of(id)) for id in ids]
+            accepted += mine.reports.add("health", published.digest, batch).accepted
+        return accepted
+
+    stores = [store, *(Store(database) for _ in range(3))]
+    try:
+        assert sum(hammer(stores, work, 4)) == 10 * 500
+    finally:
+        for each in stores[1:]:
+            each.close()
+    assert true_counts()[1].total() == 10 * 500

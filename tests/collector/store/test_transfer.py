@@ -1,0 +1,534 @@
+"""Back-ups show one moment and come back whole; counts of other collectors count once."""
+
+import json
+import random
+import sqlite3
+import stat
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from halftruth_collector.errors import (
+    ReportIdReused,
+    SchemaOutdated,
+    StoreUnavailable,
+    SurveyExists,
+    UnknownSurvey,
+)
+from halftruth_collector.store import Store, transfer
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.messages import Terms
+from halftruth_shared.signing import OperatorKey, sign
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import OperationalError
+
+from ...conftest import postgresql_database
+from .conftest import PATIENCE, report, statements
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Where files go, with nothing else in it."""
+    made = tmp_path / "files"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def elsewhere(request, database, tmp_path):
+    """An empty store of the other kind."""
+    if database.startswith("postgresql"):
+        with Store(f"sqlite:///{tmp_path / 'elsewhere.db'}") as other:
+            yield other
+        return
+    with (
+        postgresql_database(request.getfixturevalue("postgresql")) as url,
+        Store(url) as other,
+    ):
+        yield other
+
+
+def fill(store: Store, survey: Survey) -> None:
+    """Some of everything."""
+    key = OperatorKey.create()
+    invited = Terms(invitations=True)
+    store.surveys.publish(survey, invited, sign(key, survey.digest, invited))
+    first, second, *_ = store.invitations.create("health", 5)
+    store.reports.add("health", survey.digest, [report(1, 0, 0, invitation=first)])
+    store.reports.add("health", survey.digest, [report(2, 1, 2, invitation=second)])
+    store.reports.refuse("health", "too-large")
+    store.invitations.revoke("health", [])
+    other = Survey("second", "Zweite „Umfrage“", survey.schema, survey.mechanism)
+    store.surveys.publish(other)
+    store.reports.add("second", other.digest, [report(n, n % 2, n % 3) for n in range(50)])
+    store.surveys.close("second")
+    store.tokens.create("operator")
+    store.tokens.create("analyst", "second")
+    store.tokens.revoke(store.tokens.all()[0].id)
+    store.keys.revoke(OperatorKey.create().public)
+
+
+def contents(store: Store):
+    """Every row of every table, as the store's own types read it, times without their zone."""
+    with store.database.reading() as connection:
+        return {
+            table.name: sorted(
+                (
+                    tuple(
+                        value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
+                        for value in row
+                    )
+                    for row in connection.execute(table.select())
+                ),
+                key=repr,
+            )
+            for table in metadata.sorted_tables
+        }
+
+
+def rows_of(file: Path, query: str):
+    with sqlite3.connect(file) as connection:
+        found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+def counted(store: Store, id: str = "health") -> dict[tuple[int, ...], int]:
+    _, counts, _ = store.reports.counts(id)
+    return dict(zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True))
+
+
+def test_a_back_up_restored_into_the_other_kind_has_every_row(
+    store, survey, elsewhere, folder, monkeypatch
+):
+    monkeypatch.setattr(transfer, "_PAGE", 7)
+    fill(store, survey)
+    before = contents(store)
+    told: list[int] = []
+    written = store.back_up(folder / "all.db", told.append)
+    assert written == sum(told) == sum(map(len, before.values()))
+    assert elsewhere.restore(folder / "all.db") == written
+    assert contents(elsewhere) == before
+    assert contents(store) == before
+    # And back again.
+    elsewhere.back_up(folder / "again.db")
+    for name in metadata.tables:
+        query = f"SELECT * FROM {name}"
+        assert sorted(rows_of(folder / "again.db", query), key=repr) == sorted(
+            rows_of(folder / "all.db", query), key=repr
+        )
+
+
+def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
+    fill(store, survey)
+    store.back_up(folder / "all.db")
+    elsewhere.restore(folder / "all.db")
+    third = Survey("third", "Third", survey.schema, survey.mechanism)
+    elsewhere.surveys.publish(third)
+    numbers = [each.number for each in elsewhere.surveys.all()]
+    assert len(set(numbers)) == 3
+    assert elsewhere.reports.add("third", third.digest, [report(1, 0, 0)]).accepted == 1
+    second = elsewhere.surveys.get("second")
+    assert elsewhere.reports.add("second", second.digest, [report(1, 1, 1)]).duplicates == 1
+    assert elsewhere.invitations.count("health").unused == 3
+    assert len(elsewhere.audit.all()) == len(store.audit.all()) + 1
+
+
+def test_a_back_up_while_others_write_shows_one_moment(
+    store, published, folder, monkeypatch, true_counts
+):
+    """The first page is held until more was counted."""
+    monkeypatch.setattr(transfer, "_PAGE", 5)
+    store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
+    held, free = threading.Event(), threading.Event()
+
+    def hold(_: int) -> None:
+        held.set()
+        assert free.wait(PATIENCE)
+
+    with ThreadPoolExecutor() as threads:
+        backing_up = threads.submit(store.back_up, folder / "all.db", hold)
+        try:
+            assert held.wait(PATIENCE)
+            # Nobody has to wait for it.
+            later = [report(n, 1, n % 3) for n in range(20, 60)]
+            assert store.reports.add("health", published.digest, later).accepted == 40
+            store.surveys.close("health")
+            assert not backing_up.done()
+        finally:
+            free.set()
+        backing_up.result(PATIENCE)
+    file = folder / "all.db"
+    assert rows_of(file, "SELECT count(*) FROM report_ids") == [(20,)]
+    assert rows_of(file, "SELECT sum(count) FROM cells") == [(20,)]
+    assert rows_of(file, "SELECT sum(count) FROM arrivals") == [(20,)]
+    assert rows_of(file, "SELECT status FROM surveys") == [("open",)]
+    assert true_counts()[1].total() == 60
+
+
+def test_back_ups_under_load_agree_with_themselves(store, published, folder):
+    stop = threading.Event()
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        for _ in range(200):
+            if stop.is_set():
+                return
+            ids = chance.choices(range(2000), k=10)
+            store.reports.add("health", published.digest, [report(n, n % 2, n % 3) for n in ids])
+
+    with ThreadPoolExecutor() as threads:
+        writers = [threads.submit(write, number) for number in range(3)]
+        for number in range(4):
+            store.back_up(folder / f"{number}.db")
+        stop.set()
+        for writer in writers:
+            writer.result(PATIENCE)
+    for number in range(4):
+        file = folder / f"{number}.db"
+        ids = rows_of(file, "SELECT hex(cell), count(*) FROM report_ids GROUP BY cell ORDER BY 1")
+        assert ids == rows_of(
+            file, "SELECT hex(cell), sum(count) FROM cells GROUP BY cell ORDER BY 1"
+        )
+        assert rows_of(file, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize("name", ["all.db", "a [b] *?.db", "100%41 #1&mode=rw?.db", "ü ‚x‘.db"])
+def test_a_file_is_whole_and_its_owners_alone(store, survey, folder, elsewhere, name):
+    fill(store, survey)
+    (folder / "other.db").touch()
+    file = folder / name
+    rows = store.back_up(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    # No log beside it, and no unfinished one.
+    assert {each.name for each in folder.iterdir()} == {"other.db", name}
+    assert elsewhere.restore(file) == rows
+    assert {each.name for each in folder.iterdir()} == {"other.db", name}
+
+
+@pytest.mark.parametrize("operation", ["back_up", "export"])
+def test_a_file_is_not_overwritten(store, published, folder, operation):
+    file = folder / "there.db"
+    file.write_text("precious")
+    with pytest.raises(ParameterError, match="exists; expected a new name"):
+        write(store, operation, file)
+    assert file.read_text() == "precious"
+    assert [each.name for each in folder.iterdir()] == ["there.db"]
+
+
+def write(store: Store, operation: str, file: Path) -> int:
+    return store.back_up(file) if operation == "back_up" else store.export_reports("health", file)
+
+
+@pytest.mark.parametrize("operation", ["back_up", "export"])
+def test_a_file_that_cannot_be_written_is_one_line(store, published, folder, operation):
+    with pytest.raises(ParameterError, match=r"cannot be written: No such file") as refused:
+        write(store, operation, folder / "nowhere" / "new.db")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("operation", ["back_up", "export"])
+def test_a_full_disk_leaves_nothing(store, published, folder, operation):
+    batch = [report(n, n % 2, n % 3) for n in range(5000)]
+    store.reports.add("health", published.digest, batch)
+
+    def fill_up(connection, record) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            [(_, _, file)] = connection.execute("PRAGMA database_list").fetchall()
+            if Path(file).parent == folder:
+                connection.execute("PRAGMA max_page_count = 40")
+
+    event.listen(Engine, "connect", fill_up)
+    try:
+        with pytest.raises(HalftruthError, match=r"FULL") as refused:
+            write(store, operation, folder / "new.db")
+    finally:
+        event.remove(Engine, "connect", fill_up)
+    assert "\n" not in str(refused.value)
+    assert list(folder.iterdir()) == []
+    write(store, operation, folder / "new.db")
+
+
+@pytest.mark.parametrize("operation", ["back_up", "export"])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
+def test_what_was_interrupted_leaves_nothing(store, survey, folder, operation, failure):
+    fill(store, survey)
+
+    def interrupt(_: int) -> None:
+        raise failure
+
+    file = folder / "new [1].db"
+    act = {
+        "back_up": lambda: store.back_up(file, interrupt),
+        "export": lambda: store.export_reports("second", file, interrupt),
+    }[operation]
+    with pytest.raises(failure):
+        act()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, folder):
+    fill(store, survey)
+    store.back_up(folder / "all.db")
+    elsewhere.tokens.create("monitor")
+    before = contents(elsewhere)
+    with pytest.raises(ParameterError, match=r"database: it has \w+ already; expected an empty"):
+        elsewhere.restore(folder / "all.db")
+    with pytest.raises(ParameterError, match="expected an empty one"):
+        store.restore(folder / "all.db")
+    assert contents(elsewhere) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense" * 1000, None])
+def test_what_is_no_back_up_is_refused_in_one_line(store, folder, content):
+    file = folder / "some.db"
+    if content is None:
+        connection = sqlite3.connect(file)
+        connection.execute("CREATE TABLE mine (x)")
+        connection.close()
+    else:
+        file.write_bytes(content)
+    before, bytes_before = contents(store), file.read_bytes()
+    for operation in (store.restore, store.import_reports):
+        with pytest.raises(ParameterError, match="is no back-up or export") as refused:
+            operation(file)
+        assert "\n" not in str(refused.value)
+        with pytest.raises(ParameterError, match="is not there"):
+            operation(folder / "nothing.db")
+        with pytest.raises(ParameterError, match="is not there"):
+            operation(folder)
+    assert contents(store) == before
+    assert file.read_bytes() == bytes_before
+
+
+def test_a_back_up_of_another_version_is_refused(store, survey, elsewhere, folder):
+    fill(store, survey)
+    store.back_up(folder / "all.db")
+    rows_of(folder / "all.db", "UPDATE alembic_version SET version_num = '0003'")
+    with pytest.raises(SchemaOutdated, match="newer"):
+        elsewhere.restore(folder / "all.db")
+
+
+@pytest.mark.parametrize("at", ["INTO cells", "INTO tokens", "COMMIT"])
+def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(
+    store, survey, elsewhere, folder, at
+):
+    fill(store, survey)
+    store.back_up(folder / "all.db")
+    empty = contents(elsewhere)
+
+    def fail(text: str) -> None:
+        if at in text:
+            raise OperationalError(text, {}, Exception())
+
+    with statements(elsewhere.database.engine, fail), pytest.raises(StoreUnavailable):
+        elsewhere.restore(folder / "all.db")
+    assert contents(elsewhere) == empty
+    elsewhere.restore(folder / "all.db")
+    assert contents(elsewhere) == contents(store)
+
+
+def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
+    fill(store, survey)
+    assert store.export_reports("second", folder / "second.db") == 50
+    file = folder / "second.db"
+    assert rows_of(file, "SELECT id FROM surveys") == [("second",)]
+    assert rows_of(file, "SELECT count(*) FROM report_ids") == [(50,)]
+    for table in ("tokens", "invitations", "audit", "revoked_keys", "arrivals", "cells"):
+        assert rows_of(file, f"SELECT * FROM {table}") == []
+    with pytest.raises(UnknownSurvey):
+        store.export_reports("nothing", folder / "nothing.db")
+    assert [each.name for each in folder.iterdir()] == ["second.db"]
+
+
+def test_two_collectors_are_merged_and_common_ids_count_once(
+    store, published, elsewhere, folder, true_counts, monkeypatch
+):
+    monkeypatch.setattr(transfer, "_PAGE", 7)
+    elsewhere.surveys.publish(published)
+    here = [report(n, n % 2, n % 3) for n in range(30)]
+    there = [report(n, n % 2, n % 3) for n in range(20, 60)]
+    store.reports.add("health", published.digest, here)
+    elsewhere.reports.add("health", published.digest, there)
+    elsewhere.export_reports("health", folder / "there.db")
+    told: list[int] = []
+    done = store.import_reports(folder / "there.db", told.append)
+    assert (done.counted, done.repeated, sum(told)) == (30, 10, 40)
+    everything = Counter((n % 2, n % 3) for n in range(60))
+    assert counted(store) == everything
+    # Again does no harm, and the other way gives the same.
+    done = store.import_reports(folder / "there.db")
+    assert (done.counted, done.repeated) == (0, 40)
+    store.export_reports("health", folder / "here.db")
+    elsewhere.import_reports(folder / "here.db")
+    assert counted(store) == counted(elsewhere) == everything
+    assert true_counts() == {1: Counter({bytes(cell): n for cell, n in everything.items()})}
+    # Retries of what was imported are known.
+    assert store.reports.add("health", published.digest, there).duplicates == 40
+    assert store.reports.arrivals("health")[0].counted == 60
+
+
+def test_a_report_that_is_another_here_stops_the_whole_import(
+    store, published, elsewhere, folder, dump, monkeypatch
+):
+    monkeypatch.setattr(transfer, "_PAGE", 3)
+    elsewhere.surveys.publish(published)
+    store.reports.add("health", published.digest, [report(8, 0, 0)])
+    elsewhere.reports.add("health", published.digest, [report(n, 1, 1) for n in range(12)])
+    elsewhere.export_reports("health", folder / "there.db")
+    before = dump()
+    with pytest.raises(ReportIdReused, match="file: one of its ids"):
+        store.import_reports(folder / "there.db")
+    assert dump() == before
+
+
+def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
+    store, survey, elsewhere, folder, true_counts
+):
+    fill(store, survey)
+    store.export_reports("health", folder / "there.db")
+    elsewhere.import_reports(folder / "there.db")
+    there, here = store.surveys.get("health"), elsewhere.surveys.get("health")
+    assert (here.digest, here.document, here.status) == (
+        there.digest,
+        there.document,
+        there.status,
+    )
+    assert (here.terms, here.signature) == (there.terms, there.signature)
+    # Its invitations stay where they were issued.
+    count = elsewhere.invitations.count("health")
+    assert (count.issued, count.used, count.unused) == (0, 0, 0)
+    assert counted(elsewhere) == counted(store) == {(0, 0): 1, (1, 2): 1}
+
+
+def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, folder, dump):
+    other = Survey("health", "Another", published.schema, published.mechanism)
+    elsewhere.surveys.publish(other)
+    elsewhere.reports.add("health", other.digest, [report(1, 0, 0)])
+    elsewhere.export_reports("health", folder / "there.db")
+    before = dump()
+    with pytest.raises(SurveyExists, match="file: another survey 'health' is published here"):
+        store.import_reports(folder / "there.db")
+    assert dump() == before
+
+
+def test_reports_of_closed_surveys_are_merged(store, published, elsewhere, folder):
+    elsewhere.surveys.publish(published)
+    elsewhere.reports.add("health", published.digest, [report(1, 0, 0)])
+    elsewhere.surveys.close("health")
+    elsewhere.export_reports("health", folder / "there.db")
+    store.reports.add("health", published.digest, [report(2, 0, 0)])
+    store.surveys.close("health")
+    assert store.import_reports(folder / "there.db").counted == 1
+    assert counted(store) == {(0, 0): 2}
+    assert store.surveys.get("health").status == "closed"
+
+
+def test_a_back_up_of_several_surveys_is_no_export(store, survey, elsewhere, folder):
+    fill(store, survey)
+    store.back_up(folder / "all.db")
+    before = contents(elsewhere)
+    with pytest.raises(ParameterError, match="expected an export of one survey, found 2"):
+        elsewhere.import_reports(folder / "all.db")
+    assert contents(elsewhere) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE report_ids SET cell = X'0003' WHERE cell = X'0101'",
+        "UPDATE report_ids SET cell = X'00'",
+        "UPDATE report_ids SET cell = X'000000' WHERE cell = X'0101'",
+        "UPDATE report_ids SET report_id = X'01' WHERE cell = X'0000'",
+        "UPDATE surveys SET document = replace(document, 'work', 'play')",
+        "UPDATE surveys SET document = 'x'",
+    ],
+)
+def test_a_damaged_export_is_refused(store, published, elsewhere, folder, damage):
+    batch = [report(n, n % 2, n % 3) for n in range(3)]
+    store.reports.add("health", published.digest, batch)
+    store.export_reports("health", folder / "there.db")
+    rows_of(folder / "there.db", damage)
+    before = contents(elsewhere)
+    with pytest.raises(ParameterError, match="file: "):
+        elsewhere.import_reports(folder / "there.db")
+    assert contents(elsewhere) == before
+
+
+def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
+    store, survey, elsewhere, folder
+):
+    key = OperatorKey.create()
+    store.surveys.publish(survey, Terms(), sign(key, survey.digest, Terms()))
+    store.export_reports("health", folder / "there.db")
+    elsewhere.keys.revoke(key.public)
+    elsewhere.import_reports(folder / "there.db")
+    assert elsewhere.surveys.get("health").signature is None
+
+
+def test_imports_and_reports_at_the_same_time_count_each_once(
+    store, published, elsewhere, folder, true_counts, monkeypatch
+):
+    monkeypatch.setattr(transfer, "_PAGE", 20)
+    elsewhere.surveys.publish(published)
+    batch = [report(n, n % 2, n % 3) for n in range(300)]
+    elsewhere.reports.add("health", published.digest, batch)
+    elsewhere.export_reports("health", folder / "there.db")
+
+    def send(number: int) -> int:
+        chance = random.Random(number)
+        return sum(
+            store.reports.add(
+                "health", published.digest, [batch[n] for n in chance.choices(range(300), k=10)]
+            ).accepted
+            for _ in range(15)
+        )
+
+    with ThreadPoolExecutor() as threads:
+        senders = [threads.submit(send, number) for number in range(3)]
+        imports = [threads.submit(store.import_reports, folder / "there.db") for _ in range(2)]
+        sent = sum(future.result(2 * PATIENCE) for future in senders)
+        imported = sum(future.result(2 * PATIENCE).counted for future in imports)
+    assert sent + imported == 300
+    assert true_counts()[1].total() == 300
+
+
+def test_the_commands_move_everything(
+    store, survey, elsewhere, folder, halftruth, monkeypatch, database
+):
+    fill(store, survey)
+    file, second = folder / "all.db", folder / "second.db"
+    rows = sum(map(len, contents(store).values()))
+    assert halftruth("backup", file) == (0, f"{rows} rows in {file}\n", "")
+    assert halftruth("backup", file)[0] == 2
+    assert halftruth("export", "second", second) == (0, f"50 reports in {second}\n", "")
+    assert halftruth("import", second)[1] == ("counted 0 reports; 50 had been counted before\n")
+    assert halftruth("migrate")[1] == "the tables are of version 0002 already\n"
+    status, _, complaint = halftruth("restore", file)
+    assert status == 2
+    assert complaint.count("\n") == 1
+    url = elsewhere.database.engine.url.render_as_string(hide_password=False)
+    assert halftruth("restore", file, "--database", url)[1] == f"{rows} rows from {file}\n"
+    assert halftruth("export", "nothing", folder / "n.db")[2] == (
+        "halftruth: there is no survey 'nothing'\n"
+    )
+
+
+def test_the_audit_log_is_printed_for_people_and_programs(store, survey, halftruth):
+    fill(store, survey)
+    entries = store.audit.all()
+    said = halftruth("audit")[1].splitlines()
+    assert len(said) >= len(entries)
+    for entry, line in zip(entries, said[-len(entries) :], strict=True):
+        assert f"{entry.at:%Y-%m-%d %H:%M:%S}" in line
+        assert entry.actor in line
+        assert entry.action in line
+    printed = [json.loads(line) for line in halftruth("audit", "--json")[1].splitlines()]
+    assert [(each["actor"], each["action"], each["subject"]) for each in printed] == [
+        (entry.actor, entry.action, entry.subject) for entry in entries
+    ]

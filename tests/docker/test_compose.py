@@ -1,0 +1,300 @@
+"""compose.yaml names only what exists, and its password opens a real PostgreSQL."""
+
+import os
+import pwd
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+from halftruth_collector.config import Config
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.store import Store
+
+#: What Compose knows of a service; else a misspelt key would show only where it is deployed.
+SERVICE_KEYS = {
+    *["image", "build", "user", "entrypoint", "depends_on", "environment", "ports", "volumes"],
+    *["networks", "network_mode", "healthcheck", "restart", "stop_grace_period", "read_only"],
+    *["tmpfs", "cap_drop", "cap_add", "security_opt", "logging", "shm_size", "mem_limit"],
+}
+
+
+def test_compose_says_nothing_that_compose_does_not_know(compose):
+    assert set(compose) <= {"name", "services", "networks", "volumes", "x-restricted"}
+    for name, service in compose["services"].items():
+        assert set(service) <= SERVICE_KEYS, name
+
+
+def test_every_service_has_an_image_or_a_build_that_exists(compose, root):
+    for name, service in compose["services"].items():
+        # A version is named; only what is built here has none.
+        assert ("build" in service) != bool(re.search(r":\d", service["image"])), name
+    build = compose["services"]["collector"]["build"]
+    context = (root / "docker" / build["context"]).resolve()
+    assert context == root
+    assert (context / build["dockerfile"]).is_file()
+    assert (context / f"{build['dockerfile']}.dockerignore").is_file()
+
+
+def test_every_network_volume_and_file_that_a_service_names_exists_and_is_used(compose, root):
+    networks, volumes = set(), set()
+    for name, service in compose["services"].items():
+        networks |= set(service.get("networks", []))
+        assert set(service.get("depends_on", [])) <= set(compose["services"]), name
+        for mount in service.get("volumes", []):
+            source, target, *mode = mount.split(":")
+            assert target.startswith("/")
+            if source.startswith("."):
+                assert (root / "docker" / source).is_file(), mount
+                assert mode == ["ro"]
+            else:
+                volumes.add(source)
+    assert networks == set(compose["networks"])
+    assert volumes == set(compose["volumes"])
+
+
+def test_a_service_waits_only_for_a_state_that_the_other_one_reaches(compose):
+    services = compose["services"]
+    for service in services.values():
+        for other, terms in dict_of(service.get("depends_on", {})).items():
+            if terms.get("condition") == "service_healthy":
+                assert "healthcheck" in services[other]
+            if terms.get("condition") == "service_completed_successfully":
+                assert services[other]["restart"] == "no"
+
+
+def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(compose):
+    for name, service in compose["services"].items():
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert set(service.get("cap_add", [])) <= {"CHOWN", "NET_BIND_SERVICE"}
+        assert service["restart"] == ("no" if name == "password" else "unless-stopped")
+
+
+def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose):
+    services = compose["services"]
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    reaches_out = {
+        name for name, network in compose["networks"].items() if not (network or {}).get("internal")
+    }
+    assert reaches_out == {"outside"}
+    for name, service in services.items():
+        assert ("outside" in service.get("networks", [])) == (name == "proxy")
+        assert service.get("network_mode", "none") == "none"
+        assert ("networks" in service) != ("network_mode" in service)
+    assert not set(services["proxy"]["networks"]) & set(services["db"]["networks"])
+
+
+def test_the_collector_is_given_only_settings_that_it_reads(compose):
+    environment = compose["services"]["collector"]["environment"]
+    known = {f"HALFTRUTH_{field.name.upper()}" for field in fields(Config)}
+    assert set(environment) <= known
+    given = {name: value for name, value in environment.items() if value is not None}
+    given["HALFTRUTH_MAX_BODY"] = default_of(given["HALFTRUTH_MAX_BODY"])
+    config = Config.from_environment(given)
+    assert config.max_body == Config().max_body
+    assert config.proxies == 1
+    assert config.log_format == "json"
+
+
+def test_a_stop_leaves_open_requests_the_time_that_the_server_gives_them(compose):
+    collector = compose["services"]["collector"]
+    assert int(collector["stop_grace_period"].removesuffix("s")) > 30
+
+
+def test_no_secret_stands_in_the_file_or_in_an_environment(compose):
+    for service in compose["services"].values():
+        for name, value in (service.get("environment") or {}).items():
+            if "PASSWORD" in name:
+                assert name.endswith("_FILE")
+                assert value.startswith("/run/secrets/")
+    url = urlsplit(database_url(compose))
+    assert url.password is None
+
+
+def test_the_owners_of_the_password_are_the_users_of_the_images(compose, stages):
+    services = compose["services"]
+    database, collector = services["password"]["entrypoint"][-2:]
+    assert services["db"]["user"].split(":")[0] == database
+    assert stages[-1].one("USER").split(":")[0] == collector
+    assert services["password"]["image"] == services["db"]["image"]
+
+
+def test_the_password_files_are_private_agree_and_are_made_once(compose, root, tmp_path):
+    make_password(compose, root, tmp_path, os.getuid())
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert re.fullmatch(r"[0-9a-f]{48}", made["password"])
+    assert made["pgpass"] == f"db:5432:halftruth:halftruth:{made['password']}\n"
+    assert set(made) == {"password", "pgpass"}
+    for path in tmp_path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o400
+    make_password(compose, root, tmp_path, os.getuid())
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == made
+    # The first start may have been broken off before its last step.
+    (tmp_path / "pgpass").rename(tmp_path / "pgpass.new")
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "pgpass.new", 10001, -1)
+    make_password(compose, root, tmp_path, os.getuid())
+    assert {path.name for path in tmp_path.iterdir()} == set(made)
+    assert (tmp_path / "password").read_text() in (tmp_path / "pgpass").read_text()
+
+
+def test_the_collectors_url_opens_a_database_that_asks_for_this_password(
+    compose, database_server, survey, tmp_path
+):
+    folder, port = database_server
+    line = (folder / "pgpass").read_text()
+    [service, database_port] = line.split(":")[:2]
+    url = database_url(compose)
+    assert urlsplit(url).hostname == service
+    assert parse_qs(urlsplit(url).query)["passfile"] == ["/run/secrets/pgpass"]
+
+    def here(passfile: Path) -> str:
+        return url.replace(f"@{service}/", f"@127.0.0.1:{port}/").replace(
+            "/run/secrets/pgpass", str(passfile)
+        )
+
+    def passfile(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.touch(0o600)
+        path.write_text(text.replace(f"{service}:{database_port}:", f"127.0.0.1:{port}:"))
+        return path
+
+    with Store(here(passfile("right", line))) as store:
+        store.surveys.publish(survey)
+        assert [stored.digest for stored in store.surveys.all()] == [survey.digest]
+    *beginning, password = line.strip().split(":")
+    wrong = ":".join([*beginning, password[::-1]])
+    assert wrong != line.strip()
+    with pytest.raises(StoreUnavailable):
+        Store(here(passfile("wrong", wrong)))
+
+
+def test_compose_itself_accepts_the_file(root):
+    command = [shutil.which("docker") or "docker", "compose"]
+    try:
+        plugin = subprocess.run([*command, "version"], capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no Docker client")
+    if plugin.returncode != 0:
+        pytest.skip("no Compose")
+    done = subprocess.run(
+        [*command, "--file", root / "docker/compose.yaml", "config", "--quiet"],
+        env={**os.environ, "HALFTRUTH_HOST": "collect.example"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def database_server(compose, root) -> Iterator[tuple[Path, int]]:
+    """A PostgreSQL of its own, set up with the password as the image sets it up; and its port."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = programs[-1] if programs else shutil.which("initdb")
+    if initdb is None:
+        if os.environ.get("CI"):
+            pytest.fail("PostgreSQL is missing")
+        pytest.skip("no PostgreSQL")
+    # It refuses to run as root.
+    uid = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.getuid()
+    user = {"user": uid} if os.geteuid() == 0 else {}
+    folder = Path(tempfile.mkdtemp(prefix="halftruth-compose-"))
+    environment = compose["services"]["db"]["environment"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    try:
+        make_password(compose, root, folder, uid)
+        os.chown(folder, uid, -1)
+        folder.chmod(0o755)
+        subprocess.run(
+            [
+                *[initdb, "--pgdata", folder / "data", "--no-sync", "--auth=scram-sha-256"],
+                *[f"--username={environment['POSTGRES_USER']}"],
+                *[f"--pwfile={folder / 'password'}", *environment["POSTGRES_INITDB_ARGS"].split()],
+            ],
+            check=True,
+            capture_output=True,
+            **user,
+        )
+        server = subprocess.Popen(
+            [
+                *[Path(initdb).with_name("postgres"), "-D", folder / "data", "-p", str(port)],
+                *["-k", "", "-h", "127.0.0.1", "-F"],
+            ],
+            stderr=subprocess.DEVNULL,
+            **user,
+        )
+        try:
+            create_database(environment, port, (folder / "password").read_text())
+            yield folder, port
+        finally:
+            server.terminate()
+            server.wait(30)
+    finally:
+        shutil.rmtree(folder)
+
+
+def create_database(environment: dict[str, str], port: int, password: str) -> None:
+    """As the image does at its first start, once the server answers."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            connection = psycopg.connect(
+                host="127.0.0.1",
+                port=port,
+                user=environment["POSTGRES_USER"],
+                password=password,
+                dbname="postgres",
+                autocommit=True,
+            )
+            break
+        except psycopg.OperationalError:
+            assert time.monotonic() < end, "the database does not start"
+            time.sleep(0.1)
+    with connection:
+        connection.execute(f"CREATE DATABASE {environment['POSTGRES_DB']}")
+    connection.close()
+
+
+def make_password(compose, root: Path, folder: Path, database_uid: int) -> None:
+    """Run what the service ``password`` runs, for users of this machine and with its rights."""
+    service = compose["services"]["password"]
+    shell, script, target, *_ = service["entrypoint"]
+    mounts = dict(mount.split(":")[1::-1] for mount in service["volumes"])
+    assert target in mounts
+    rights = ",".join(["-all", *(f"+{right.lower()}" for right in service["cap_add"])])
+    restricted = ["setpriv", f"--bounding-set={rights}"] if os.geteuid() == 0 else []
+    file = root / "docker" / mounts[script]
+    done = subprocess.run(
+        [*restricted, shell, file, folder, str(database_uid), str(os.getuid())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def database_url(compose) -> str:
+    return compose["services"]["collector"]["environment"]["HALFTRUTH_DATABASE"]
+
+
+def default_of(text: str) -> str:
+    [default] = re.findall(r"^\$\{\w+:-(.*)\}$", text)
+    return default
+
+
+def dict_of(terms: list[str] | dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    return terms if isinstance(terms, dict) else {name: {} for name in terms}

@@ -1,0 +1,261 @@
+"""The Caddyfile under a real Caddy, in front of a server that notes what reaches it."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from halftruth_collector.config import Config
+
+#: Bytes of a body that this proxy lets through.
+LIMIT = 1000
+
+
+@dataclass
+class Upstream:
+    """What reached the collector's place: request lines, in order, with headers and bodies."""
+
+    port: int
+    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+
+    @property
+    def targets(self) -> list[str]:
+        return [target for target, _, _ in self.requests]
+
+
+@dataclass
+class Proxy:
+    """A running Caddy, and where its log is written."""
+
+    port: int
+    log: Path
+
+    def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> int:
+        return self.answer(method, target, body, **headers).status
+
+    def answer(
+        self, method: str, target: str, body: bytes | None = None, **headers: str
+    ) -> HTTPResponse:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            response.read()
+        finally:
+            connection.close()
+        return response
+
+    def entries(self, count: int) -> list[dict[str, object]]:
+        """The log's first entries about requests, once there are as many."""
+        end = time.monotonic() + 20
+        while True:
+            lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+            about = [line for line in lines if "request" in line]
+            if len(about) >= count:
+                return about
+            assert time.monotonic() < end, lines
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            noted.requests.append((self.path, dict(self.headers), b""))
+            self.finish_answer()
+
+        def do_POST(self) -> None:
+            # Noted before the body is read: a request counts as soon as it gets here.
+            noted.requests.append((self.path, dict(self.headers), b""))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            noted.requests[-1] = (*noted.requests[-1][:2], body)
+            self.finish_answer()
+
+        def finish_answer(self) -> None:
+            self.send_response(202)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    noted = Upstream(server.server_port)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield noted
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def caddy() -> str:
+    found = shutil.which("caddy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("Caddy is missing")
+        pytest.skip("no Caddy")
+    return found
+
+
+@pytest.fixture
+def start(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
+    """Start Caddy with the Caddyfile and compose.yaml's variables, without TLS, on loopback."""
+    running = []
+    text = (root / "docker/Caddyfile").read_text(encoding="utf-8")
+    here = tmp_path / "Caddyfile"
+    here.write_text(text.replace("collector:8000", f"127.0.0.1:{upstream.port}"))
+
+    def start(**settings: str) -> Proxy:
+        port = free_port()
+        log = tmp_path / "log"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                [caddy, "run", "--adapter", "caddyfile", "--config", here],
+                env={
+                    "HOME": str(tmp_path),
+                    "HALFTRUTH_HOST": f"http://127.0.0.1:{port}",
+                    "HALFTRUTH_MAX_BODY": str(LIMIT),
+                    **settings,
+                },
+                stderr=file,
+                stdout=file,
+            )
+        running.append(process)
+        wait_for(port, process, log)
+        return Proxy(port, log)
+
+    yield start
+    for process in running:
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_the_caddyfile_serves_the_host_by_tls_and_names_a_service_that_exists(
+    caddy, compose, root, tmp_path, stages
+):
+    proxy = compose["services"]["proxy"]
+    text = (root / "docker/Caddyfile").read_text(encoding="utf-8")
+    assert set(re.findall(r"\{\$(\w+)", text)) == set(proxy["environment"])
+    adapted = subprocess.run(
+        [caddy, "adapt", "--config", root / "docker/Caddyfile"],
+        env={"HOME": str(tmp_path), "HALFTRUTH_HOST": "collect.example"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "not formatted" not in adapted.stderr
+    [server] = json.loads(adapted.stdout)["apps"]["http"]["servers"].values()
+    assert server["listen"] == [":443"]
+    assert "automatic_https" not in server
+    [dialled] = re.findall(r'"dial":"([^"]+)"', adapted.stdout)
+    service, port = dialled.split(":")
+    assert port == stages[-1].one("EXPOSE")
+    assert set(compose["services"][service]["networks"]) & set(proxy["networks"])
+    limits = re.findall(r'"(?:max_size|request_buffers)":(\d+)', adapted.stdout)
+    assert [int(limit) for limit in limits] == [Config().max_body] * 2
+
+
+def test_a_request_goes_through_with_the_address_that_it_came_from(start, upstream):
+    proxy = start()
+    answer = proxy.answer("GET", "/v1/surveys?x=1", **{"X-Forwarded-For": "192.0.2.7"})
+    assert answer.status == 202
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    [(target, headers, _)] = upstream.requests
+    assert target == "/v1/surveys?x=1"
+    # The collector trusts one proxy; what a client says of itself is not passed on.
+    assert headers["X-Forwarded-For"] == "127.0.0.1"
+
+
+def test_what_is_for_monitors_is_not_reached_from_outside(start, upstream):
+    proxy = start()
+    for target in (
+        *["/metrics", "/metrics/", "/metrics?x=1", "/METRICS", "//metrics", "/%6detrics"],
+        *["/metrics%2f", "/v1/../metrics", "/v1/%2e%2e/metrics", "/./metrics", "/readyz"],
+    ):
+        assert proxy.ask("GET", target) == 404, target
+    assert upstream.targets == []
+    assert proxy.ask("GET", "/healthz") == 202
+
+
+def test_a_body_reaches_the_collector_whole_and_a_larger_one_is_refused(start, upstream):
+    proxy = start()
+    assert proxy.ask("POST", "/v1/surveys/a/reports", b"x" * LIMIT) == 202
+    assert upstream.requests[0][2] == b"x" * LIMIT
+    for excess in (1, LIMIT, 100 * LIMIT):
+        assert proxy.ask("POST", "/v1/surveys/b/reports", b"x" * (LIMIT + excess)) == 413
+    # What may have begun to arrive was broken off: shorter than it said.
+    for target, headers, body in upstream.requests[1:]:
+        assert target == "/v1/surveys/b/reports"
+        assert len(body) < int(headers["Content-Length"])
+
+
+def test_a_client_that_sends_slowly_does_not_reach_the_collector(start, upstream):
+    proxy = start()
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as slow:
+        slow.sendall(b"POST /slow HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf ")
+        for _ in range(20):
+            assert proxy.ask("POST", "/quick", b"whole") == 202
+        assert set(upstream.targets) == {"/quick"}
+        slow.sendall(b"later")
+        assert slow.recv(12) == b"HTTP/1.1 202"
+    assert upstream.targets[-1] == "/slow"
+    assert upstream.requests[-1][2] == b"half later"
+
+
+@pytest.mark.parametrize(("kind", "told"), [("anonymous", False), ("addresses", True)])
+def test_the_log_tells_no_query_no_header_and_no_address_unless_asked_to(start, kind, told):
+    proxy = start(HALFTRUTH_PROXY_LOG=kind)
+    assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
+    assert proxy.ask("POST", "/v1/surveys/a/reports", b"secret" * LIMIT) == 413
+    entries = proxy.entries(2)
+    assert [entry["request"]["uri"] for entry in entries[:2]] == [
+        *["/v1/surveys", "/v1/surveys/a/reports"]
+    ]
+    text = json.dumps(entries)
+    assert "secret" not in text
+    assert ("remote_ip" in text) == told
+
+
+def test_the_log_of_a_failure_tells_no_address_either(start, upstream):
+    proxy = start()
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as slow:
+        slow.sendall(b"POST /cut HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf")
+        source = "{}:{}".format(*slow.getsockname())
+    entries = proxy.entries(1)
+    assert entries[0]["request"]["uri"] == "/cut"
+    assert source not in proxy.log.read_text()
+    assert "127.0.0.1" not in json.dumps([entry["request"] | {"host": ""} for entry in entries])
+    assert upstream.targets == []
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, "the proxy does not start"
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,221 @@
+"""What `make soak` breaks, in few rounds, and that its checks notice what they are to notice."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from uuid import UUID
+
+import pytest
+from halftruth_collector.store import Store
+from halftruth_shared import Survey
+from halftruth_shared.messages import Report
+
+SOAK = Path(__file__).parents[1] / "soak"
+SCENARIOS = [
+    *["kill-collector", "kill-postgres", "full-disk", "outage"],
+    *["clock", "two-collectors", "memory"],
+]
+
+#: Exit status of a suite that lacks something, and the only scenario that may in CI: not every
+#: container lets its root mount a file system.
+NOT_RUN, MAY_LACK = 3, "full-disk"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_acknowledged_report_is_counted_exactly_once_through(scenario):
+    status, said = soak("--quick", "--only", scenario)
+    if status == NOT_RUN and (scenario == MAY_LACK or "CI" not in os.environ):
+        pytest.skip(said[said.index("NOT RUN:") :])
+    assert status == 0, said
+    assert "kept" in said
+
+
+def test_no_scenario_is_left_out():
+    status, said = soak("--list")
+    assert status == 0
+    assert said.split() == SCENARIOS
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
+    process = subprocess.Popen(
+        [sys.executable, SOAK / "run.py", "--only", "kill-collector", "--database", "SQLite"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    try:
+        wait_until(lambda: "halftruth collector on" in "".join(texts_below(tmp_path)))
+        [collector] = children_of(process.pid)
+        process.send_signal(number)
+        process.communicate(timeout=90)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode != 0
+    assert not Path(f"/proc/{collector}").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def texts_below(folder: Path) -> list[str]:
+    """What every log in the suite's folders says."""
+    return [log.read_text() for log in folder.glob("*/*.log")]
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that this one started."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(word) for word in listed.stdout.split()]
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def soak(*options: str) -> tuple[int, str]:
+    """Exit status and output of the suite, which cleans up when it is told to stop."""
+    process = subprocess.Popen(
+        [sys.executable, SOAK / "run.py", *options], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        said, _ = process.communicate(timeout=300)
+    finally:
+        process.terminate()
+        process.wait(90)
+    return process.returncode, said
+
+
+@pytest.fixture
+def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """The suite's own modules, under the names they have for each other."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(SOAK)
+    import ledger
+    import processes
+    import promise
+    import reading
+    import sqlite
+
+    yield SimpleNamespace(
+        Ledger=ledger.Ledger,
+        Broken=processes.Broken,
+        Entry=reading.Entry,
+        SqliteFile=sqlite.SqliteFile,
+        promise=promise,
+    )
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == SOAK:
+            del sys.modules[name]
+
+
+VALUES = [(0, 0), (0, 0), (0, 0), (1, 2), (1, 1)]
+
+
+@pytest.fixture
+def counted(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
+    """A database with five reports, all of them acknowledged, and the ledger that says so."""
+    file = suite.SqliteFile(tmp_path / "counted.db")
+    book = suite.Ledger()
+    reports = [Report(id=UUID(int=i), values=list(v)) for i, v in enumerate(VALUES)]
+    entries = [suite.Entry("health", UUID(int=i).bytes, bytes(v)) for i, v in enumerate(VALUES)]
+    with Store(file.url) as store:
+        store.surveys.publish(survey)
+        receipt = store.reports.add("health", survey.digest, reports)
+    first = book.attempt(entries)
+    body = b'{"accepted": %d, "duplicates": 0}' % receipt.accepted
+    book.answered(entries, first, 202, body)
+    return SimpleNamespace(file=file, ledger=book, entries=entries)
+
+
+def test_what_is_counted_as_promised_passes(suite, counted):
+    reading = counted.file.read()
+    assert sum(reading.counts.values()) == len(reading.entries) == 5
+    suite.promise.check_after_fault(reading, counted.ledger)
+    suite.promise.check_after_retries(reading, counted.ledger)
+
+
+@pytest.mark.parametrize(
+    ("damage", "notice"),
+    [
+        ("UPDATE cells SET count = count + 1 WHERE cell = x'0000'", "6 reports are counted"),
+        ("DELETE FROM cells WHERE cell = x'0102'", "the 5 ids make 3 cells"),
+        ("DELETE FROM report_ids WHERE cell = x'0101'", "the 4 ids make 2 cells"),
+        ("UPDATE arrivals SET count = count - 1 WHERE outcome = 'counted'", "arrived"),
+        (
+            "DELETE FROM report_ids WHERE cell = x'0101'; DELETE FROM cells WHERE cell = x'0101';"
+            " UPDATE arrivals SET count = 4",
+            "1 acknowledged reports are not counted",
+        ),
+        (
+            "UPDATE report_ids SET cell = x'0100' WHERE cell = x'0101';"
+            " UPDATE cells SET cell = x'0100' WHERE cell = x'0101'",
+            "1 acknowledged reports are not counted",
+        ),
+        (
+            "INSERT INTO report_ids SELECT survey, x'ff', cell FROM cells WHERE cell = x'0101';"
+            " UPDATE cells SET count = 2 WHERE cell = x'0101'; UPDATE arrivals SET count = 6",
+            "1 reports are counted that never reached the collector",
+        ),
+    ],
+)
+def test_damage_is_noticed(suite, counted, damage, notice):
+    change(counted.file, damage)
+    with pytest.raises(suite.Broken, match=notice):
+        suite.promise.check_after_fault(counted.file.read(), counted.ledger)
+
+
+def test_a_report_of_a_refused_request_must_not_be_counted(suite, counted):
+    refused = counted.entries[:1]
+    book = suite.Ledger()
+    book.forge(refused)
+    book.answered(refused, book.attempt(refused), 422, b"{}")
+    rest = counted.entries[1:]
+    book.answered(rest, book.attempt(rest), 202, b'{"accepted": 4, "duplicates": 0}')
+    with pytest.raises(suite.Broken, match="1 reports of refused requests are counted"):
+        suite.promise.check_after_fault(counted.file.read(), book)
+
+
+def test_reports_in_flight_may_be_counted_or_not_until_they_are_sent_again(suite, counted):
+    book, entries = suite.Ledger(), counted.entries
+    absent = suite.Entry("health", UUID(int=9).bytes, b"\x00\x01")
+    book.answered(entries[:3], book.attempt(entries[:3]), 202, b'{"accepted": 3, "duplicates": 0}')
+    book.attempt([*entries[3:], absent])
+    book.lost([*entries[3:], absent])
+    suite.promise.check_after_fault(counted.file.read(), book)
+    with pytest.raises(suite.Broken, match="1 reports sent are not counted"):
+        suite.promise.check_after_retries(counted.file.read(), book)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "notice"),
+    [
+        (500, b"{}", "a report was answered 500"),
+        (422, b"{}", "a report was answered 422"),
+        (202, b'{"accepted": 1, "duplicates": 3}', "the receipt of 5 reports"),
+        (202, b'{"accepted": 5, "duplicates": 0}', "receipts accept 10"),
+    ],
+)
+def test_answers_that_do_not_fit_are_noticed(suite, counted, status, body, notice):
+    book, entries = counted.ledger, counted.entries
+    book.answered(entries, book.attempt(entries), status, body)
+    with pytest.raises(suite.Broken, match=notice):
+        suite.promise.check_after_retries(counted.file.read(), book)
+
+
+def change(file: SimpleNamespace, statements: str) -> None:
+    """Change a database as no collector would."""
+    path = file.url.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(statements)

@@ -1,0 +1,169 @@
+"""What clients know of their reports: sent, acknowledged, in flight, or never to be counted."""
+
+import json
+import threading
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import requests
+from halftruth_shared import Survey
+from reading import Entry
+from urllib3.exceptions import MaxRetryError, NewConnectionError
+
+#: Seconds that a client waits for an answer: longer than any fault lasts.
+TIMEOUT = 60.0
+
+
+class Ledger:
+    """Every report of every client, with what it has been told; for all threads.
+
+    Attributes
+    ----------
+    sent : set of Entry
+        Reports that a client tried to send at least once and that should be counted.
+    acknowledged : set of Entry
+        Those of a request that was answered with 202.
+    in_flight : set of Entry
+        Those of a request whose answer was lost or 503: whether it was counted is unknown.
+    forged : set of Entry
+        Reports of requests that should be refused, whatever else is in them.
+    at_first : int
+        Reports acknowledged at their first attempt.
+    accepted : int
+        By all receipts together.
+    unavailable : int
+        Requests answered with 503.
+    unanswered : int
+        Reports of all requests whose answer was lost or 503, each time they were sent.
+    complaints : list of str
+        Answers that no client should get.
+    """
+
+    def __init__(self) -> None:
+        self.sent: set[Entry] = set()
+        self.acknowledged: set[Entry] = set()
+        self.in_flight: set[Entry] = set()
+        self.forged: set[Entry] = set()
+        self.at_first = 0
+        self.accepted = 0
+        self.unavailable = 0
+        self.unanswered = 0
+        self.complaints: list[str] = []
+        self._lock = threading.Lock()
+
+    @property
+    def outstanding(self) -> set[Entry]:
+        """What was sent and not acknowledged."""
+        with self._lock:
+            return self.sent - self.acknowledged
+
+    def acknowledged_now(self) -> set[Entry]:
+        """A copy of what has been acknowledged so far."""
+        with self._lock:
+            return set(self.acknowledged)
+
+    def forge(self, entries: Collection[Entry]) -> None:
+        """Announce reports of a request that should be refused."""
+        with self._lock:
+            self.forged.update(entries)
+
+    def attempt(self, entries: Collection[Entry]) -> int:
+        """A request with these reports goes out; how many of them go for the first time."""
+        with self._lock:
+            if self._is_forged(entries):
+                return 0
+            before = len(self.sent)
+            self.sent.update(entries)
+            return len(self.sent) - before
+
+    def lost(self, entries: Collection[Entry]) -> None:
+        """The connection was lost after the request had gone out."""
+        with self._lock:
+            self._lost(entries)
+
+    def answered(self, entries: Collection[Entry], first: int, status: int, body: bytes) -> None:
+        """The collector answered a request, `first` of whose reports went for the first time."""
+        with self._lock:
+            if status == 503:
+                self.unavailable += 1
+                self._lost(entries)
+            elif self._is_forged(entries):
+                if status not in (409, 422):
+                    self.complaints.append(f"a request to be refused was answered {status}")
+            elif status == 202:
+                receipt = json.loads(body)
+                if receipt["accepted"] + receipt["duplicates"] != len(entries):
+                    self.complaints.append(f"the receipt of {len(entries)} reports was {receipt}")
+                self.acknowledged.update(entries)
+                self.accepted += receipt["accepted"]
+                self.at_first += first
+            else:
+                self.complaints.append(f"a report was answered {status}")
+
+    def _lost(self, entries: Collection[Entry]) -> None:
+        if not self._is_forged(entries):
+            self.in_flight.update(entries)
+            self.unanswered += len(entries)
+
+    def _is_forged(self, entries: Collection[Entry]) -> bool:
+        return any(entry in self.forged for entry in entries)
+
+
+class Courier(requests.Session):
+    """A session that writes down in a ledger what became of the reports it sent.
+
+    It sends each request once: whoever uses it decides about retries.
+    """
+
+    def __init__(self, ledger: Ledger, surveys: Collection[Survey]) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._ledger = ledger
+        self._widths = {survey.id: cell_width(survey) for survey in surveys}
+
+    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        if method != "POST":
+            return super().request(method, url, *args, **kwargs)
+        entries = self._entries(str(url), kwargs["data"])
+        first = self._ledger.attempt(entries)
+        try:
+            response = super().request(method, url, *args, **kwargs)
+        except requests.RequestException as error:
+            if not _never_connected(error):
+                self._ledger.lost(entries)
+            raise
+        self._ledger.answered(entries, first, response.status_code, response.content)
+        return response
+
+    def _entries(self, url: str, body: bytes) -> list[Entry]:
+        """The reports of a request, as the collector is to store them."""
+        survey = urlsplit(url).path.split("/")[3]
+        width = self._widths[survey]
+        return [
+            Entry(survey, UUID(report["id"]).bytes, pack(report["values"], width))
+            for report in json.loads(body)["reports"]
+        ]
+
+
+def cell_width(survey: Survey) -> int:
+    """Bytes of one value of a packed report."""
+    largest = max(survey.schema.shape)
+    return 1 if largest <= 2**8 else 2 if largest <= 2**16 else 4
+
+
+def pack(values: Collection[int], width: int) -> bytes:
+    """Values one after the other, the most significant byte of each first."""
+    return b"".join(value.to_bytes(width, "big") for value in values)
+
+
+def unpack(cell: bytes, width: int) -> list[int]:
+    """The values again."""
+    return [int.from_bytes(cell[i : i + width], "big") for i in range(0, len(cell), width)]
+
+
+def _never_connected(error: requests.RequestException) -> bool:
+    """Whether there was no connection that the request could have gone out on."""
+    reason = error.args[0] if error.args else None
+    return isinstance(reason, MaxRetryError) and isinstance(reason.reason, NewConnectionError)

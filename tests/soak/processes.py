@@ -1,0 +1,100 @@
+"""Processes of this suite: found by their parent or group, waited for, ended by their numbers."""
+
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+#: Seconds after which something that should have happened will not happen any more.
+PATIENCE = 60.0
+
+
+class Broken(Exception):
+    """The promise, or something that the suite needs, does not hold."""
+
+
+class NotRun(Exception):
+    """This machine lacks what a scenario needs."""
+
+
+class _Process(NamedTuple):
+    pid: int
+    state: str
+    parent: int
+    group: int
+
+
+def until(happened: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    """Wait for something; Broken, saying what, if it does not happen."""
+    end = time.monotonic() + seconds
+    while not happened():
+        if time.monotonic() > end:
+            raise Broken(f"waited {seconds:g} s in vain for {what}")
+        time.sleep(0.01)
+
+
+def free_port(rng: random.Random) -> int:
+    """A port that nothing listens on, and that no outgoing connection is given meanwhile.
+
+    A port of the range for outgoing connections would not do: while its collector is down, a
+    client that connects to it may be given that very port and reach itself.
+    """
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in rng.sample(range(10_000, lowest), 100):
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise Broken(f"no free port below {lowest}")
+
+
+def children(pid: int) -> list[int]:
+    """Processes that this one started and that still run."""
+    return [found.pid for found in _processes() if found.parent == pid and found.state not in "ZX"]
+
+
+def members(group: int) -> list[int]:
+    """Processes of a group that still run."""
+    return [found.pid for found in _processes() if found.group == group and found.state not in "ZX"]
+
+
+def resident(pids: list[int]) -> int:
+    """Bytes of memory that these processes hold together."""
+    total = 0
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                total += 1024 * int(line.split()[1])
+    return total
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    """Send a signal to those of these processes that still run."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def running(pids: list[int]) -> bool:
+    """Whether any of these processes still runs."""
+    return any(found.pid in pids and found.state not in "ZX" for found in _processes())
+
+
+def _processes() -> Iterator[_Process]:
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            # The name in parentheses may hold anything, a parenthesis too.
+            rest = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        yield _Process(int(folder.name), rest[0], int(rest[1]), int(rest[2]))

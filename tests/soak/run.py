@@ -1,0 +1,109 @@
+"""Break a collector in every way it may break; exit 1 if a report is lost or counted twice."""
+
+import argparse
+import logging
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from halftruth_collector.cli.output import print_table
+from processes import Broken, NotRun
+from scenarios import SCENARIOS, Kind, Scenario, Setting
+
+HEADER = [
+    *["scenario", "database", "rounds", "reports sent", "acknowledged at first"],
+    *["in flight at faults", "duplicates at retry", "counted", "verdict"],
+]
+
+#: Exit statuses: the promise is broken; something could not be run on this machine.
+BROKEN, NOT_RUN = 1, 3
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row of the table, and the lines below it."""
+
+    row: list[str]
+    notes: tuple[str, ...] = ()
+    status: int = 0
+
+
+def main() -> int:
+    """Run the scenarios asked for, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument("--quick", action="store_true", help="few rounds of everything")
+    parser.add_argument("--only", action="append", choices=names, help="one scenario; repeatable")
+    parser.add_argument("--database", choices=["SQLite", "PostgreSQL"], help="one database")
+    parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
+    parser.add_argument("--list", action="store_true", help="name the scenarios and end")
+    asked = parser.parse_args()
+    if asked.list:
+        print(*names, sep="\n")
+        return 0
+    # Whoever is told to stop leaves every block, and with it every process and mount.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    logging.getLogger("halftruth_client").setLevel(logging.ERROR)
+    results = [
+        _run(scenario, kind, quick=asked.quick, seed=asked.seed)
+        for scenario in SCENARIOS
+        if not asked.only or scenario.name in asked.only
+        for kind in scenario.kinds
+        if asked.database in (None, kind)
+    ]
+    print_table(HEADER, [result.row for result in results])
+    notes = [note for result in results for note in result.notes]
+    if notes:
+        print("", *notes, sep="\n")
+    statuses = {result.status for result in results}
+    return BROKEN if BROKEN in statuses else max(statuses, default=0)
+
+
+def _run(scenario: Scenario, kind: Kind, *, quick: bool, seed: int) -> Result:
+    """Run one scenario on one database, whatever becomes of it."""
+    rng = random.Random(f"{seed} {scenario.name} {kind}")
+    began = time.monotonic()
+    print(f"{scenario.title}, {kind} …", end=" ", flush=True, file=sys.stderr)
+    with _folder() as folder:
+        try:
+            figures = scenario.run(Setting(kind, rng, folder, quick))
+        except NotRun as reason:
+            result = Result(_row(scenario, kind, "NOT RUN"), (f"NOT RUN: {reason}",), NOT_RUN)
+        except Exception as error:
+            said = str(error) if isinstance(error, Broken) else traceback.format_exc()
+            logs = [f"{log.name}:\n{log.read_text()[-2_000:]}" for log in folder.glob("*.log")]
+            note = "\n".join([f"{scenario.title}, {kind}: {said}", *logs])
+            result = Result(_row(scenario, kind, "BROKEN"), (note,), BROKEN)
+        else:
+            numbers = (
+                *(figures.rounds, figures.sent, figures.at_first),
+                *(figures.in_flight, figures.duplicates, figures.counted),
+            )
+            result = Result(_row(scenario, kind, "kept", *numbers), figures.notes)
+    print(f"{result.row[-1]}, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return result
+
+
+def _row(scenario: Scenario, kind: Kind, verdict: str, *numbers: int) -> list[str]:
+    shown = [str(number) for number in numbers] or [""] * (len(HEADER) - 3)
+    return [scenario.title, kind, *shown, verdict]
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder for one scenario, which others may pass through; PostgreSQL is one of them."""
+    with tempfile.TemporaryDirectory(prefix="halftruth-soak-") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

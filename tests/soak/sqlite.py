@@ -1,0 +1,34 @@
+"""SQLite: a file, and another writer that gets in the way."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from reading import Reading, read
+
+
+class SqliteFile:
+    """A database in one file, which need not exist yet."""
+
+    name = "SQLite"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.url = f"sqlite:///{path}"
+
+    def read(self) -> Reading:
+        """What it holds."""
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            return read(connection.execute)
+
+    def settle(self) -> None:
+        """Wait until nothing is being committed: whoever was, ended with its process."""
+
+    def hold(self, seconds: float) -> None:
+        """Be another program that writes for so long."""
+        with closing(sqlite3.connect(self._path, isolation_level=None, timeout=60)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            time.sleep(seconds)
+            connection.execute("ROLLBACK")

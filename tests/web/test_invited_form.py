@@ -1,0 +1,361 @@
+"""Forms of surveys that need an invitation, seal their reports, or must be signed."""
+
+import base64
+import json
+
+import pytest
+from halftruth_collector.api import create_app
+from halftruth_collector.config import Config
+from halftruth_shared.messages import Terms
+from halftruth_shared.sealing import create_sealing_key
+from halftruth_shared.signing import OperatorKey, sign
+from playwright.sync_api import expect
+
+from .conftest import REGIONS, SCREENSHOTS
+from .test_hosted_form import answer, counted, send, shown_report
+
+RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
+
+
+@pytest.fixture
+def key_file(tmp_path):
+    return tmp_path / "sealing.pem"
+
+
+@pytest.fixture
+def sealing_key(key_file):
+    """Public key of the collector."""
+    return create_sealing_key(key_file)
+
+
+@pytest.fixture
+def app(database, store, key_file, sealing_key):
+    made = create_app(Config(database=database, sealing_keys=key_file))
+    yield made
+    made.extensions["halftruth"].store.close()
+
+
+@pytest.fixture
+def invited(live, survey):
+    """The collector, whose survey needs an invitation."""
+    live.store.surveys.publish(survey, Terms(invitations=True))
+    return live
+
+
+@pytest.fixture
+def sealed(live, survey, sealing_key):
+    """The collector, whose survey takes sealed reports only."""
+    live.store.surveys.publish(survey, Terms(sealing_key=sealing_key))
+    return live
+
+
+@pytest.fixture
+def both(live, survey, sealing_key):
+    """The collector, whose survey takes sealed reports with an invitation."""
+    live.store.surveys.publish(survey, Terms(invitations=True, sealing_key=sealing_key))
+    return live
+
+
+def invitation_of(live):
+    (made,) = live.store.invitations.create("work", 1)
+    return made
+
+
+def link(live, invitation):
+    return f"{live.url}/s/work#invitation={invitation}"
+
+
+def heading(page, name):
+    return page.get_by_role("heading", name=name)
+
+
+def posted(found):
+    return [line for line in found.requests if line.startswith("POST")]
+
+
+def is_asked(page):
+    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+
+
+def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(invited, visit):
+    invitation = invitation_of(invited)
+    found = visit(link(invited, invitation))
+    page = found.page
+    is_asked(page)
+    assert page.url == f"{invited.url}/s/work"
+    answer(page)
+    report = shown_report(page)
+    with page.expect_request("**/reports") as waited:
+        send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(invited) == [report]
+    assert invited.store.invitations.count("work").used == 1
+    (one,) = json.loads(waited.value.post_data)["reports"]
+    assert one["invitation"] == invitation
+    # Nowhere else: not in an address, a header, another body, the history, or what is kept.
+    assert found.traffic().count(invitation) == 1
+    assert page.evaluate("history.state") is None
+    assert found.said == []
+
+
+def test_without_an_invitation_nothing_is_asked(invited, visit):
+    found = visit(f"{invited.url}/s/work")
+    expect(heading(found.page, "An invitation is needed")).to_be_visible()
+    assert found.page.get_by_role("radio").count() == 0
+    assert found.violations() == []
+    SCREENSHOTS.mkdir(exist_ok=True)
+    found.page.screenshot(path=SCREENSHOTS / "not-invited.png", full_page=True)
+    assert posted(found) == []
+
+
+@pytest.mark.parametrize("wrong", ["0123", "0123456789ABCDEF0123456789ABCDEF", "g" * 32])
+def test_an_invitation_that_is_none_is_told_before_anything_is_asked(invited, visit, wrong):
+    found = visit(link(invited, wrong))
+    expect(heading(found.page, "This invitation cannot be read")).to_be_visible()
+    assert found.page.get_by_role("radio").count() == 0
+    assert found.page.get_by_text(wrong).count() == 0
+    assert posted(found) == []
+
+
+def test_a_page_that_is_loaded_again_still_has_its_invitation(invited, visit):
+    page = visit(link(invited, invitation_of(invited))).page
+    is_asked(page)
+    page.reload()
+    answer(page)
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert len(counted(invited)) == 1
+
+
+def test_a_link_that_is_opened_in_the_same_place_is_taken(invited, visit):
+    page = visit(f"{invited.url}/s/work").page
+    expect(heading(page, "An invitation is needed")).to_be_visible()
+    page.evaluate("(hash) => { location.hash = hash; }", f"invitation={invitation_of(invited)}")
+    is_asked(page)
+    assert page.url == f"{invited.url}/s/work"
+
+
+def test_a_spent_invitation_lets_nothing_in_and_another_one_the_same_report(invited, visit):
+    spent = invitation_of(invited)
+    first = visit(link(invited, spent)).page
+    answer(first)
+    send(first)
+    expect(heading(first, "Thank you")).to_be_visible()
+
+    found = visit(link(invited, spent))
+    page = found.page
+    answer(page)
+    report = shown_report(page)
+    send(page)
+    expect(heading(page, "Your report does not count")).to_be_visible()
+    assert len(counted(invited)) == 1
+    page.goto("about:blank")
+    page.goto(link(invited, invitation_of(invited)))
+    page.get_by_role("button", name="Try again").click()
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert len(counted(invited)) == 2
+    assert report in counted(invited)
+    assert "hush" not in found.traffic()
+
+
+def test_a_report_that_was_kept_is_let_in_when_the_page_is_opened_without_the_link(both, visit):
+    found = visit(link(both, invitation_of(both)))
+    page = found.page
+    answer(page)
+    report = shown_report(page)
+    page.route("**/reports", lambda route: route.abort())
+    send(page)
+    expect(heading(page, "Kept for later")).to_be_visible(timeout=15_000)
+    page.unroute("**/reports")
+    page.goto("about:blank")
+    page.goto(f"{both.url}/s/work")
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(both) == [report]
+    assert both.store.invitations.count("work").used == 1
+
+
+def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit):
+    found = visit(f"{sealed.url}/s/work")
+    page = found.page
+    answer(page)
+    report = shown_report(page)
+    with page.expect_request("**/reports") as waited:
+        send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(sealed) == [report]
+    (one,) = json.loads(waited.value.post_data)["reports"]
+    assert one.keys() == {"id", "sealed"}
+    # Ephemeral key, one byte for each of three values, tag.
+    assert len(base64.b64decode(one["sealed"], validate=True)) == 32 + 3 + 16
+    assert found.said == []
+
+
+def test_a_sealed_report_with_an_invitation_shows_neither(both, visit):
+    invitation = invitation_of(both)
+    found = visit(link(both, invitation))
+    answer(found.page)
+    report = shown_report(found.page)
+    send(found.page)
+    expect(heading(found.page, "Thank you")).to_be_visible()
+    assert counted(both) == [report]
+    assert invitation not in found.traffic()
+    assert both.store.invitations.count("work").used == 1
+
+
+def test_what_seals_and_verifies_is_loaded_for_no_other_survey(live, visit):
+    found = visit(f"{live.url}/s/work")
+    answer(found.page)
+    send(found.page)
+    expect(heading(found.page, "Thank you")).to_be_visible()
+    scripts = [line.split()[1].rpartition("/")[2] for line in found.requests if "/js/" in line]
+    assert "client.js" in scripts
+    assert not {"signing.js", "sealing.js", "hpke.js"} & set(scripts)
+
+
+#: Browsers that do not know an algorithm reject every call that names it.
+WITHOUT = """
+for (const method of ["importKey", "generateKey"]) {
+  const known = SubtleCrypto.prototype[method];
+  SubtleCrypto.prototype[method] = async function (...given) {
+    if (given.some((one) => one === NAME || one?.name === NAME)) {
+      throw new DOMException("Algorithm: Unrecognized name", "NotSupportedError");
+    }
+    return known.apply(this, given);
+  };
+}
+"""
+
+
+def test_a_browser_that_cannot_seal_is_asked_nothing(sealed, visit):
+    found = visit()
+    page = found.page
+    page.add_init_script(WITHOUT.replace("NAME", '"X25519"'))
+    page.goto(f"{sealed.url}/s/work")
+    expect(heading(page, "This survey is not asked")).to_be_visible()
+    expect(page.get_by_text("this browser cannot seal reports")).to_be_visible()
+    assert page.get_by_role("radio").count() == 0
+    assert posted(found) == []
+
+
+@pytest.fixture
+def operator():
+    return OperatorKey.create()
+
+
+def publish_signed(live, survey, operator, terms):
+    live.store.surveys.publish(survey, terms, sign(operator, survey.digest, terms))
+
+
+def own_page(found, live, more, body=None):
+    """A page of the same origin, made here; the value is its address."""
+    address = f"{live.url}/own"
+    form = body or f'<halftruth-form survey="work" max-gamma="19" {more}></halftruth-form>'
+    html = (
+        f'<!doctype html><html lang="en"><head><title>News</title>'
+        f'<script type="module" src="{live.url}/js/form/index.js"></script></head>'
+        f"<body><main>{form}</main></body></html>"
+    )
+    found.page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
+    found.page.goto(address)
+    return found.page
+
+
+def test_a_form_with_pins_asks_what_one_of_them_signed(live, survey, operator, visit):
+    publish_signed(live, survey, operator, Terms())
+    other = OperatorKey.create()
+    page = own_page(visit(), live, f'operator-keys="{other.public} {operator.public}"')
+    answer(page)
+    report = shown_report(page)
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(live) == [report]
+
+
+@pytest.mark.parametrize("what", ["unsigned", "another signer", "no pin", "no key"])
+def test_a_form_with_pins_asks_nothing_else(live, survey, operator, visit, what):
+    if what != "unsigned":
+        publish_signed(live, survey, operator, Terms())
+    pins = {"no pin": "", "no key": "0123", "unsigned": operator.public}
+    found = visit()
+    keys = pins.get(what, OperatorKey.create().public)
+    page = own_page(found, live, f'operator-keys="{keys}"')
+    expect(heading(page, "This survey is not asked")).to_be_visible()
+    expect(page.get_by_text("operatorKeys: ")).to_be_visible()
+    assert page.get_by_role("radio").count() == 0
+    assert posted(found) == []
+
+
+def test_a_form_with_pins_is_not_talked_out_of_sealing(live, survey, operator, sealing_key, visit):
+    publish_signed(live, survey, operator, Terms(sealing_key=sealing_key))
+    found = visit()
+
+    def without_sealing(route):
+        response = route.fetch()
+        published = response.json()
+        published["terms"]["sealing_key"] = None
+        route.fulfill(response=response, json=published)
+
+    found.page.route("**/v1/surveys/work", without_sealing)
+    page = own_page(found, live, f'operator-keys="{operator.public}"')
+    expect(page.get_by_text("the signature does not match")).to_be_visible()
+    assert page.get_by_role("radio").count() == 0
+
+
+def test_a_browser_that_cannot_verify_is_asked_nothing(live, survey, operator, visit):
+    publish_signed(live, survey, operator, Terms())
+    found = visit()
+    found.page.add_init_script(WITHOUT.replace("NAME", '"Ed25519"'))
+    page = own_page(found, live, f'operator-keys="{operator.public}"')
+    expect(page.get_by_text("this browser cannot verify signatures")).to_be_visible()
+    assert page.get_by_role("radio").count() == 0
+
+
+def test_an_element_takes_an_invitation_of_its_page(both, visit):
+    invitation = invitation_of(both)
+    page = own_page(visit(), both, f'invitation="{invitation}"')
+    answer(page)
+    report = shown_report(page)
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(both) == [report]
+
+
+def test_a_form_of_ones_own_takes_pins_and_an_invitation(
+    live, survey, operator, sealing_key, visit
+):
+    publish_signed(live, survey, operator, Terms(invitations=True, sealing_key=sealing_key))
+    inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in RECORD.items())
+    found = visit()
+    page = own_page(found, live, "", f'<form id="own" method="dialog">{inputs}</form>')
+    attach = """
+        async (options) => {
+          const { attach } = await import("/js/form/index.js");
+          // A new one, which nothing listens to yet.
+          const before = document.getElementById("own");
+          const form = before.cloneNode(true);
+          before.replaceWith(form);
+          const told = new Promise((resolve) => {
+            for (const name of ["submitted", "refused"]) {
+              form.addEventListener(name, (event) => resolve([name, event.detail.status]));
+            }
+          });
+          const fixed = { survey: "work", collector: location.origin, maxGamma: 19 };
+          try {
+            await attach(form, { ...fixed, ...options });
+          } catch (error) {
+            return `${error.name}: ${error.field}`;
+          }
+          form.requestSubmit();
+          return told;
+        }
+    """
+    pins = {"operatorKeys": [operator.public]}
+    assert page.evaluate(attach, pins) == "ParameterError: invitation"
+    others = {"operatorKeys": [OperatorKey.create().public]}
+    invitation = {"invitation": invitation_of(live)}
+    assert page.evaluate(attach, others | invitation) == "SurveyRefused: operatorKeys"
+    assert page.evaluate(attach, pins | {"invitation": "0123"}) == "ParameterError: invitation"
+    assert posted(found) == []
+    assert page.evaluate(attach, pins | invitation) == ["submitted", "accepted"]
+    assert len(counted(live)) == 1
+    assert invitation["invitation"] not in found.traffic()
