@@ -1,16 +1,16 @@
-# demo · test · check · bench · serve — each sets up what it needs in .venv.
+# demo · test · check · bench · soak · serve — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[pandas]' -e ./collector
+ROOMS := -e ./shared -e './client[pandas]' -e './collector[postgres]'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
-.PHONY: demo test check bench serve clean
+.PHONY: demo test check bench soak serve clean
 
 demo: .venv/.installed
-	rm -f demo.db demo.db-shm demo.db-wal
+	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
 	$(BIN)/halftruth demo --keep demo.db
 
 # What the demo left, if it was run; else a collector of your own.
@@ -29,6 +29,10 @@ check: .venv/.developed client/node_modules/.installed
 
 bench: .venv/.benched
 	$(BIN)/python tests/benchmarks/run.py
+
+soak: .venv/.benched
+	$(BIN)/python tests/soak/run.py
+	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest tests/collector/test_fuzzing.py -k mutated
 
 clean:
 	rm -rf .venv client/node_modules
