@@ -55,6 +55,9 @@ _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 #: Folders of metrics, and the file in each that a running server has locked.
 _PREFIX, _LOCK = "halftruth-metrics-", "lock"
 
+#: Such a folder before its file is locked.
+_UNLOCKED_PREFIX = "halftruth-starting-"
+
 #: A folder in memory, where a full disk cannot stop a worker.
 _MEMORY = "/dev/shm"  # noqa: S108
 
@@ -166,10 +169,12 @@ class Server(BaseApplication):
 
     def _on_starting(self, _: Any) -> None:
         _remove_leftovers()
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_folder_in_memory()))
+        made = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX, dir=_folder_in_memory()))
         # Held until the last process that has it open is gone, however it goes.
-        self._held = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        self._held = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._held, fcntl.LOCK_EX)
+        # Known as a folder of metrics from now on, when no other server takes it for a leftover.
+        folder = made.rename(made.with_name(made.name.replace(_UNLOCKED_PREFIX, _PREFIX)))
         self._metrics = folder
         os.environ[_METRICS_VARIABLE] = str(folder)
 

@@ -312,8 +312,7 @@ def test_a_server_leaves_no_folder_behind(database, ending):
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
         assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
-        environment = Path(f"/proc/{children_of(process.pid)[0]}/maps").read_text()
-        folder = Path(re.search(r"(/\S+/halftruth-metrics-\w+)/", environment)[1])
+        folder = metrics_folder(process.pid)
         assert folder.is_dir()
         process.send_signal(ending)
         process.wait(PATIENCE)
@@ -335,8 +334,7 @@ def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_n
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
         assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
-        environment = Path(f"/proc/{children_of(process.pid)[0]}/maps").read_text()
-        folder = Path(re.search(r"(/\S+/halftruth-metrics-\w+)/", environment)[1])
+        folder = metrics_folder(process.pid)
         with collector_process(database):
             assert folder.is_dir()
         os.killpg(process.pid, signal.SIGKILL)
@@ -349,11 +347,11 @@ def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_n
         process.communicate()
 
 
-def children_of(pid: int) -> list[int]:
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=True
-    )
-    return [int(word) for word in listed.stdout.split()]
+def metrics_folder(pid: int) -> Path:
+    """The folder whose lock the server holds, from before its first worker starts."""
+    opened = [Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    [lock] = [file for file in opened if file.parent.name.startswith("halftruth-metrics-")]
+    return lock.parent
 
 
 def test_a_collector_that_stops_wants_no_more_requests(app, http):

@@ -53,6 +53,7 @@ def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
     )
     try:
         wait_until(lambda: "halftruth collector on" in "".join(texts_below(tmp_path)))
+        wait_until(lambda: len(children_of(process.pid)) == 1)
         [collector] = children_of(process.pid)
         process.send_signal(number)
         process.communicate(timeout=90)

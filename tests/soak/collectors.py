@@ -9,6 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -148,10 +149,10 @@ class Collector:
 
 
 def _folders_in_memory(pid: int) -> set[Path]:
-    """Folders of this program's own whose files a process has mapped."""
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return set()
-    files = (Path(words[5]) for line in lines if len(words := line.split(maxsplit=5)) == 6)
-    return {file.parent for file in files if file.parent.name.startswith("halftruth-metrics-")}
+    """Folders of this program's own in which a process has a file open."""
+    opened = set()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                opened.add(Path(os.readlink(link)).parent)
+    return {folder for folder in opened if folder.name.startswith("halftruth-metrics-")}
