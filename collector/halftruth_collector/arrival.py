@@ -81,6 +81,10 @@ class Arrival:
         """All bytes, those of a next request included."""
         return bytes(self._data)
 
+    def begins(self, pattern: re.Pattern[bytes], most: int) -> bool:
+        """Whether what is here begins like this, and has at most so many bytes."""
+        return len(self._data) <= most and pattern.match(self._data) is not None
+
     def is_whole(self) -> bool:
         """Whether the request has arrived to its end.
 

@@ -1,6 +1,12 @@
 """Headers that keep answers to themselves."""
 
-from flask import Response
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 _SHARING = "Cross-Origin-Resource-Policy"
 
@@ -14,12 +20,24 @@ API_HEADERS = {
 }
 
 
-def close(response: Response) -> Response:
-    """Give an answer every protective header that it has not."""
-    known = {name for name, _ in response.headers}
-    missing = {name: value for name, value in API_HEADERS.items() if name not in known}
-    if "Access-Control-Allow-Origin" in known and _SHARING in missing:
-        # Scripts of other origins may read it anyway.
-        missing[_SHARING] = "cross-origin"
-    response.headers.extend(missing)
-    return response
+class Protected:
+    """An application whose every answer gets the protective headers that it has not.
+
+    Parameters
+    ----------
+    app : WSGI application
+    """
+
+    def __init__(self, app: WSGIApplication) -> None:
+        self._app = app
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+            known = {name for name, _ in headers}
+            missing = {name: API_HEADERS[name] for name in API_HEADERS if name not in known}
+            if "Access-Control-Allow-Origin" in known and _SHARING in missing:
+                # Scripts of other origins may read it anyway.
+                missing[_SHARING] = "cross-origin"
+            return start_response(status, [*headers, *missing.items()], *error)
+
+        return self._app(environ, start)

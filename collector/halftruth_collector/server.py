@@ -3,6 +3,7 @@
 import fcntl
 import logging
 import os
+import re
 import shutil
 import socket
 import struct
@@ -49,6 +50,9 @@ _LINE, _FIELDS, _FIELD, _HEAD = 8_190, 64, 8_190, 32_768
 #: token fits in, so that no thread waits until a slow client has it.
 _SEND_BUFFER = 262_144
 
+#: What waits for nothing but a commit.
+_BRIEF = re.compile(rb"POST /v1/surveys/[^/? ]+/reports HTTP/1\.1\r\n")
+
 #: Read by prometheus_client when it is imported; see metrics.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -77,7 +81,16 @@ class Server(BaseApplication):
         Called with the address once requests are answered.
     quiet : bool
         Whether to log no line for each request.
+
+    Attributes
+    ----------
+    limits : Limits
+        What one request may take.
+    brief : pattern
+        How requests begin that workers answer in their main loops; see :mod:`.fibres`.
     """
+
+    brief: re.Pattern[bytes] | None = _BRIEF
 
     def __init__(
         self,

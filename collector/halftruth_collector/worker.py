@@ -7,15 +7,17 @@ time is answered 408. No thread waits for a client, except for one that does not
 """
 
 import errno
+import gc
 import logging
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from selectors import EVENT_READ
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import msgspec
@@ -34,6 +36,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from halftruth_shared.messages import Problem
 
 from .arrival import Arrival, Limits, Refusal
+from .fibres import Fibre, Gathering
 from .headers import API_HEADERS
 from .logs import place
 
@@ -55,6 +58,20 @@ _STATUS: dict[type[Exception], int] = {
     LimitRequestLine: 414,
     UnsupportedTransferCoding: 501,
 }
+
+#: Threads for what brief requests must not do in the main loop, besides commits.
+_HELPERS = 4
+
+#: Bytes of a request that may be brief.
+_BRIEF = 8_192
+
+#: Seconds between two connections of a burst, and for how long a worker that took one leaves the
+#: next to the others. Otherwise one of them has most, and works while the others wait.
+_BURST, _LEAVE = 0.001, 0.00005
+
+#: Seconds for which idle connections are not looked at while a commit runs, which is the shorter
+#: the less it has to share the interpreter.
+_HOLD = 0.005
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -87,6 +104,9 @@ class Connection(TConn):
         # What must not wait says so by itself; a change back and forth would cost every request.
         sock.setblocking(True)
         self.unfinished = 0
+        #: Whether the main loop looks for another request on it, and whether it answers one.
+        self.watched = False
+        self.busy = False
         self.expect()
         self.begin()
 
@@ -130,7 +150,8 @@ class Connection(TConn):
 class Worker(ThreadWorker):
     """Threads that answer, behind a main loop that receives.
 
-    Of its server it needs ``limits``, and that it takes ``refused(status)`` and ``stopping()``.
+    Of its server it needs ``limits`` and ``brief``, a pattern of the first bytes of requests that
+    are answered as fibres, and that it takes ``refused(status)`` and ``stopping()``.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -140,6 +161,28 @@ class Worker(ThreadWorker):
         self._arriving: dict[Connection, None] = {}
         self._lingering: dict[Connection, None] = {}
         self._unfinished = 0
+        #: Connections that expect a request: a poller of their own, which can be set aside whole.
+        self._expecting = DefaultSelector()
+        self._accepted = 0.0
+        self._held_until = 0.0
+        self._looked_at = False
+        #: Fibres that run, and what to do once they all wait.
+        self._fibres = 0
+        self._endings: list[Callable[[], object]] = []
+        self._gathering = Gathering()
+        self.threads = ThreadPoolExecutor(_HELPERS, "halftruth-helper")
+
+    def run(self) -> None:
+        """Answer requests until told to stop; called by gunicorn."""
+        # The modules and the application stay for good: looking through them for garbage, again
+        # and again, would take a tenth of all time.
+        gc.collect()
+        gc.freeze()
+        try:
+            super().run()
+        finally:
+            self.threads.shutdown(wait=False)
+            self._expecting.close()
 
     # In the main loop.
 
@@ -153,6 +196,10 @@ class Worker(ThreadWorker):
             raise
         self.nr_conns += 1
         self._idle(Connection(self._limits, self.cfg, sock, client, listener.getsockname()))
+        now = time.monotonic()
+        if now < self._accepted + _BURST:
+            time.sleep(_LEAVE)
+        self._accepted = now
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Take new connections or not; at the end, take those in the queue and refuse others."""
@@ -180,14 +227,88 @@ class Worker(ThreadWorker):
         self.app.stopping()
         super().handle_exit(sig, frame)
 
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """One turn of the main loop."""
+        now = time.monotonic()
+        if self._endings:
+            pause = self._gathering.pause(self._fibres, now)
+            timeout = min(timeout, pause)
+            if not pause:
+                endings, self._endings = self._endings, []
+                for act in endings:
+                    act()
+                self._held_until = now + _HOLD
+        held = self._held_until - now
+        self._look(held <= 0)
+        super().wait_for_and_dispatch_events(min(timeout, held) if held > 0 else timeout)
+
+    def _look(self, wanted: bool) -> None:
+        """Look at the connections that expect a request, or leave them alone for now."""
+        if wanted and not self._looked_at:
+            self.poller.register(self._expecting, EVENT_READ, self._on_expected)
+        elif self._looked_at and not wanted:
+            self.poller.unregister(self._expecting)
+        self._looked_at = wanted
+
+    def _on_expected(self, _: Any) -> None:
+        for key, _ in self._expecting.select(0):
+            self.on_client_socket_readable(key.data, key.fileobj)
+
     def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
-        """Give a connection that was idle to a thread."""
+        """Answer what begins to arrive on a connection, or give it to a thread."""
+        if conn.busy:
+            # The next request, or the end; it has time until this one is answered.
+            self._ignore(conn)
+            return
+        self.keepalived_conns.remove(conn)
         conn.begin()
-        super().on_client_socket_readable(conn, client)
+        if self._is_brief(conn):
+            conn.busy = True
+            self._fibres += 1
+            Fibre(self, partial(self._answer, conn)).switch()
+        else:
+            self._ignore(conn)
+            self.enqueue_req(conn)
+
+    def _is_brief(self, conn: Connection) -> bool:
+        """Whether a whole request is here that is answered at once."""
+        if self.app.brief is None:
+            return False
+        try:
+            return conn.receive(1) and conn.arrival.begins(self.app.brief, _BRIEF)
+        except (Refusal, EOFError):
+            # Whoever asks again is told again.
+            return False
+
+    def _answer(self, conn: Connection) -> None:
+        """Answer a brief request; runs as a fibre."""
+        try:
+            outcome = self.handle(conn)
+        finally:
+            conn.busy = False
+            self._fibres -= 1
+        if outcome is not _KEEP or len(conn.parser.unreader.buf.getvalue()):
+            self._ignore(conn)
+        self._go_on(conn, outcome)
+
+    def resume(self, fibres: Sequence[Fibre]) -> None:
+        """Go on with fibres, which waited for a commit or a thread; called from any thread."""
+        self.method_queue.defer(self._resume, fibres)
+
+    def _resume(self, fibres: Sequence[Fibre]) -> None:
+        self._held_until = 0.0
+        for fibre in fibres:
+            fibre.switch()
+
+    def at_end_of_turn(self, act: Callable[[], object]) -> None:
+        """Call this once nothing more is likely to come in this turn; called in a fibre."""
+        self._endings.append(act)
 
     def finish_request(self, conn: Connection, future: Any) -> None:
         """Put a connection where it belongs after a thread had it."""
-        outcome = _END if future.cancelled() or future.exception() else future.result()
+        self._go_on(conn, _END if future.cancelled() or future.exception() else future.result())
+
+    def _go_on(self, conn: Connection, outcome: object) -> None:
         try:
             if outcome is _MORE:
                 self._arrive(conn)
@@ -201,6 +322,14 @@ class Worker(ThreadWorker):
                 else:
                     self._idle(conn)
         except OSError:
+            self._close(conn)
+
+    def murder_keepalived(self, force: bool = False) -> None:
+        """Close idle connections whose time is over, or all; called in every turn."""
+        now = time.monotonic()
+        while self.keepalived_conns and (force or self.keepalived_conns[0].timeout <= now):
+            conn = self.keepalived_conns.popleft()
+            self._ignore(conn)
             self._close(conn)
 
     def murder_pending(self) -> None:
@@ -218,7 +347,15 @@ class Worker(ThreadWorker):
         if not self.alive:
             conn.timeout = min(conn.timeout, time.monotonic() + _LINGER)
         self.keepalived_conns.append(conn)
-        self._watch(conn, self.on_client_socket_readable)
+        if not conn.watched:
+            self._expecting.register(conn.sock, EVENT_READ, conn)
+            conn.watched = True
+
+    def _ignore(self, conn: Connection) -> None:
+        """Look for no request on a connection any more."""
+        if conn.watched:
+            self._expecting.unregister(conn.sock)
+            conn.watched = False
 
     def _arrive(self, conn: Connection) -> None:
         """Collect the rest of a request here."""

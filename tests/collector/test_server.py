@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -21,6 +23,7 @@ from halftruth_collector.api import create_app
 from halftruth_collector.api.operations import stop
 from halftruth_collector.config import Config
 from halftruth_collector.demo.process import collector_process
+from halftruth_collector.server import Server
 from halftruth_shared import ParameterError
 
 #: Seconds after which a test gives up waiting.
@@ -295,6 +298,108 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
         process.kill()
         process.communicate()
     assert counted() == 1
+
+
+@pytest.fixture
+def writer(tmp_path) -> Iterator[sqlite3.Connection]:
+    """Somebody else who may write to the database; while he does, nobody can commit."""
+    connection = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+@contextlib.contextmanager
+def with_one_thread(database: str) -> Iterator[str]:
+    with collector_process(database, "--workers", "1", "--threads", "1") as url:
+        yield url
+
+
+def test_reports_that_wait_for_their_commit_hold_no_thread(
+    database, published, body, counted, writer
+):
+    with with_one_thread(database) as url, contextlib.ExitStack() as stack:
+        writer.execute("BEGIN IMMEDIATE")
+        connections = [stack.enter_context(connect(url)) for _ in range(30)]
+        for connection in connections:
+            connection.sendall(post(body()))
+        # They take more than a turn, and the only thread answers all the same.
+        for _ in range(5):
+            assert requests.get(f"{url}/healthz", timeout=5).status_code == 200
+            time.sleep(0.02)
+        select.select(connections, [], [], 0.2)
+        assert select.select(connections, [], [], 0)[0] == []
+        writer.execute("ROLLBACK")
+        assert [answers(connection, 1) for connection in connections] == [[202]] * 30
+    assert counted() == 30
+
+
+def test_what_comes_behind_a_waiting_report_is_answered_after_it(
+    database, published, body, counted, writer
+):
+    with with_one_thread(database) as url, connect(url) as connection:
+        writer.execute("BEGIN IMMEDIATE")
+        connection.sendall(post(body()))
+        time.sleep(0.2)
+        connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: here\r\n\r\n")
+        time.sleep(0.2)
+        connection.sendall(post(body()) + b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
+        assert select.select([connection], [], [], 0.2)[0] == []
+        writer.execute("ROLLBACK")
+        assert answers(connection, 4) == [202, 404, 202, 200]
+        connection.sendall(post(body()))
+        assert answers(connection, 1) == [202]
+    assert counted() == 3
+
+
+def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(
+    database, published, body, counted, writer
+):
+    with with_one_thread(database) as url:
+        writer.execute("BEGIN IMMEDIATE")
+        for leave in (socket.socket.close, lambda left: left.shutdown(socket.SHUT_RDWR), reset):
+            connection = connect(url)
+            connection.sendall(post(body()))
+            time.sleep(0.2)
+            leave(connection)
+            connection.close()
+        assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+        writer.execute("ROLLBACK")
+        honest = requests.post(f"{url}/v1/surveys/health/reports", data=body(), timeout=PATIENCE)
+        assert honest.status_code == 202
+    assert counted() == 4
+
+
+def reset(connection: socket.socket) -> None:
+    """End a connection without a farewell."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_refused_reports_are_told_so_in_the_main_loop_too(database, published, survey, counted):
+    id_ = str(uuid4())
+
+    def said(digest: str, values: object, survey_id: str = "health") -> int:
+        batch = {"digest": digest, "reports": [{"id": id_, "values": values}]}
+        address = f"{url}/v1/surveys/{survey_id}/reports"
+        return requests.post(address, json=batch, timeout=PATIENCE).status_code
+
+    with with_one_thread(database) as url:
+        assert said(survey.digest, [0, 1], "unknown") == 404
+        assert said(survey.digest, [0, 9]) == 422
+        assert said("0" * 64, [0, 1]) == 409
+        assert said(survey.digest, [0, 1]) == 202
+        assert said(survey.digest, [0, 1]) == 202
+        assert said(survey.digest, [1, 1]) == 409
+        assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+    assert counted() == 1
+
+
+def test_what_counts_reports_is_brief():
+    rules = create_app(Config(database="sqlite://")).url_map.bind("here")
+    line = b"POST /v1/surveys/health/reports HTTP/1.1\r\n"
+    assert Server.brief.match(line)
+    assert rules.match("/v1/surveys/health/reports", "POST")[0] == "respondents.add_reports"
+    for other in (b"GET" + line[4:], line.replace(b" HTTP", b"/more HTTP"), b"X" + line):
+        assert not Server.brief.match(other)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -9,7 +9,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from .. import pages
 from ..config import Config
-from ..headers import close
+from ..headers import Protected
 from ..metrics import Metrics
 from ..store import Store
 from . import (
@@ -26,6 +26,8 @@ from .context import EXTENSION, Collector
 from .limits import ReportLimit
 
 if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
     # Only a collector with sealed surveys needs the cryptography.
     from halftruth_shared.sealing import SealingKeys
 
@@ -68,10 +70,10 @@ def create_app(config: Config | None = None) -> Flask:
     ):
         app.register_blueprint(blueprint)
     observation.observe(app, metrics)
-    app.after_request(close)
+    wsgi_app: WSGIApplication = Protected(app.wsgi_app)
     if config.proxies:
-        trusted = ProxyFix(app.wsgi_app, x_for=config.proxies, x_proto=config.proxies)
-        app.wsgi_app = trusted  # type: ignore[method-assign]
+        wsgi_app = ProxyFix(wsgi_app, x_for=config.proxies, x_proto=config.proxies)
+    app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
 
 

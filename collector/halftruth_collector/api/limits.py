@@ -8,11 +8,12 @@ from typing import Self, cast
 from flask import request
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
-from limits.storage import SlidingWindowCounterSupport, storage_from_string
+from limits.storage import MemoryStorage, SlidingWindowCounterSupport, storage_from_string
 from limits.strategies import RateLimiter, SlidingWindowCounterRateLimiter
 
 from ..config import Config
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
+from ..fibres import elsewhere
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ReportLimit:
                 field="reports",
             )
         try:
-            pause = self._take(_network(request.remote_addr or ""), reports)
+            pause = self._taking(_network(request.remote_addr or ""), reports)
         except StorageError:
             raise StoreUnavailable("the storage of the rate limit does not answer") from None
         if pause:
@@ -60,6 +61,12 @@ class ReportLimit:
                 f"reports: expected at most {self.rate} from one address; send them again later",
                 retry_after=pause,
             )
+
+    def _taking(self, address: str, reports: int) -> int:
+        """The same as `_take`, in a thread where the storage is another machine's."""
+        if isinstance(self.limiter.storage, MemoryStorage):
+            return self._take(address, reports)
+        return elsewhere(self._take, address, reports)
 
     def _take(self, address: str, reports: int) -> int:
         """Count reports; 0, or after how many seconds they can be where that is not now."""

@@ -5,11 +5,15 @@ import re
 import time
 from functools import cache
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response
 
 from ..metrics import Metrics
+from .context import asked
 
 _log = logging.getLogger(__name__)
+
+#: When a request began, in its environment.
+_BEGUN = "halftruth.begun"
 
 _PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
@@ -24,28 +28,30 @@ def observe(app: Flask, metrics: Metrics) -> None:
 
     @app.before_request
     def begin() -> None:
-        g.begun = time.perf_counter()
+        asked().environ[_BEGUN] = time.perf_counter()
 
     @app.after_request
     def end(response: Response) -> Response:
-        seconds = time.perf_counter() - g.begun
+        request = asked()
+        seconds = time.perf_counter() - request.environ[_BEGUN]
         rule = request.url_rule
         route = "none" if rule is None else _template(rule.rule)
         method = request.method if request.method in _METHODS else "other"
-        metrics.request(route, method, response.status_code, seconds)
-        if response.status_code == 202 or not _log.isEnabledFor(logging.INFO):
+        status = response.status_code
+        metrics.request(route, method, status, seconds)
+        if status == 202 or not _log.isEnabledFor(logging.INFO):
             # Nothing is written of a report that was counted, not even when: the metrics have sums.
             return response
         said = {
             "method": method,
             "route": route,
-            "status": response.status_code,
+            "status": status,
             "milliseconds": round(seconds * 1000, 1),
             "bytes_in": request.content_length or 0,
         }
         survey = (request.view_args or {}).get("survey_id")
         if survey is not None:
-            if response.status_code < 300 and method not in ("OPTIONS", "other"):
+            if status < 300 and method not in ("OPTIONS", "other"):
                 known.add(survey)
             if survey in known:
                 said["survey"] = survey

@@ -1,18 +1,22 @@
 """What anyone may ask: the surveys, and to count reports."""
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 from halftruth_shared import HalftruthError
 from halftruth_shared.messages import ReportBatch, SealedBatch, SurveyList, SurveySummary
 
 from ..errors import StoreUnavailable, TooLarge, slug
+from ..fibres import elsewhere
 from ..intake import submission
 from ..store.submissions import Submission, stale
 from ..store.surveys import StoredSurvey
 from . import parameters
-from .context import answer, collector, published
+from .context import answer, asked, collector, published
 
 blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
 
+
+#: What forms on pages of other origins need.
+_FROM_OTHER_PAGES = ("respondents.get_survey", "respondents.add_reports")
 
 #: What lets a page of another origin read an answer, and send the request at all.
 _SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
@@ -52,24 +56,31 @@ def get_survey(survey_id: str) -> Response:
 @blueprint.after_request
 def from_other_pages(response: Response) -> Response:
     """Let forms on pages of other origins fetch a survey and send a report, and nothing else."""
-    if request.endpoint in ("respondents.get_survey", "respondents.add_reports"):
-        response.headers.extend(_SHARED if request.method != "OPTIONS" else _SHARED | _PREFLIGHT)
+    request = asked()
+    if request.endpoint in _FROM_OTHER_PAGES:
+        for name, value in (
+            _SHARED if request.method != "OPTIONS" else _SHARED | _PREFLIGHT
+        ).items():
+            response.headers.add(name, value)
     return response
 
 
 @blueprint.post("/<survey_id>/reports")
 def add_reports(survey_id: str) -> Response:
-    """Count reports, all of them or none; 202 once the counts are durable."""
+    """Count reports, all of them or none; 202 once the counts are durable.
+
+    Few of them are counted in a fibre, which must not wait for the database.
+    """
     parameters.none()
     surveys = collector().store.surveys
-    known = surveys.recent(survey_id)
+    known = surveys.recent(survey_id) or elsewhere(surveys.get, survey_id)
     try:
         data = parameters.data()
         try:
             brought = _brought(known, data)
         except HalftruthError:
             # Before a refusal is believed, the survey is read again: it may have changed.
-            current = surveys.get(survey_id)
+            current = elsewhere(surveys.get, survey_id)
             if current == known:
                 raise
             brought = _brought(current, data)
@@ -106,4 +117,4 @@ def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | Seale
     if isinstance(batch, SealedBatch) or all(report.invitation for report in batch.reports):
         return True
     # The survey may ask for none any more: then these reports would be counted, without any limit.
-    return collector().store.surveys.get(stored.id).terms.invitations
+    return elsewhere(collector().store.surveys.get, stored.id).terms.invitations

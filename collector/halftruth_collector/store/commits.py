@@ -4,9 +4,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from .. import fibres
 from ..errors import StoreUnavailable
 
 Item = TypeVar("Item")
@@ -22,25 +24,28 @@ _GATHER = 0.001
 
 
 class _Waiting(Generic[Item, Outcome]):
-    """One request's item, and the wake-up call of its thread."""
+    """One request's item, and the wake-up call of its thread where it is no fibre."""
 
-    __slots__ = ("called", "item", "outcome", "size")
+    __slots__ = ("called", "fibre", "item", "outcome", "size")
 
     def __init__(self, item: Item, size: int) -> None:
         self.item = item
         self.size = size
         self.outcome: Outcome | Exception | None = None
+        self.fibre = fibres.current()
         # A lock is the lightest thing that a thread can wait for.
         self.called = threading.Lock()
         self.called.acquire()
 
 
 class GroupCommit(Generic[Item, Outcome]):
-    """Commits the items of several threads together; each returns after its own commit.
+    """Commits the items of several requests together; each returns after its own commit.
 
     The first thread that comes while nobody commits leads: it commits what waits, itself included,
     and then calls the first one that came meanwhile to lead the next group. So a lone request waits
     for nobody (the first after a crowd for a millisecond), and a crowd shares the cost of commits.
+    In place of a fibre, which must not wait for the database, a thread kept for that leads, at the
+    end of the loop's turn.
 
     Parameters
     ----------
@@ -51,7 +56,8 @@ class GroupCommit(Generic[Item, Outcome]):
     most : int
         Largest total size of one group, unless a single item is larger.
     waiting : callable, optional
-        Told how many items wait, whenever that changes.
+        Told how many items wait, whenever that changes; but of the fibres of one turn of their
+        loop, which wait for no commit before that, only once they do.
     """
 
     def __init__(
@@ -66,8 +72,11 @@ class GroupCommit(Generic[Item, Outcome]):
         self._told = waiting
         self._queue: deque[_Waiting[Item, Outcome]] = deque()
         self._led = False
+        self._turning = False
         self._crowded = False
         self._lock = threading.Lock()
+        # Starts its thread when it gets something to do.
+        self._leaders = ThreadPoolExecutor(1, "halftruth-commit")
 
     def __call__(self, item: Item, size: int = 1) -> Outcome:
         """Commit an item with whatever else waits, and return its outcome once that is durable."""
@@ -76,22 +85,36 @@ class GroupCommit(Generic[Item, Outcome]):
             self._queue.append(mine)
             leads = not self._led
             self._led = True
-            self._tell()
-        if not leads:
-            mine.called.acquire()
-        if mine.outcome is None:
-            self._lead()
+            self._turning |= leads and mine.fibre is not None
+            if not self._turning:
+                self._tell()
+        if mine.fibre is not None:
+            if leads:
+                mine.fibre.loop.at_end_of_turn(self._hire)
+            mine.fibre.wait()
+        else:
+            if not leads:
+                mine.called.acquire()
+            if mine.outcome is None:
+                if self._crowded:
+                    time.sleep(_GATHER)
+                self._lead()
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
         assert mine.outcome is not None  # noqa: S101  a group is left with an outcome for each
         return mine.outcome
 
+    def _hire(self) -> None:
+        """Let the thread that is kept for it commit the next group."""
+        # Where the process ends, there are no more threads, and no loop that could answer.
+        with suppress(RuntimeError):
+            self._leaders.submit(self._lead)
+
     def _lead(self) -> None:
-        """Commit the next group, the first of which is this thread's item."""
-        if self._crowded:
-            time.sleep(_GATHER)
+        """Commit the next group, and call who leads after it."""
         with self._lock:
             group = self._next()
+            self._turning = False
             self._crowded = len(group) > 1
             self._tell()
         outcomes: Sequence[Outcome | Exception] = [
@@ -107,9 +130,11 @@ class GroupCommit(Generic[Item, Outcome]):
                 self._led = bool(self._queue)
                 following = self._queue[0] if self._queue else None
             if following is not None:
-                following.called.release()
-            for waiting in group[1:]:
-                waiting.called.release()
+                if following.fibre is None:
+                    following.called.release()
+                else:
+                    self._hire()
+            _call(group)
 
     def _next(self) -> list[_Waiting[Item, Outcome]]:
         group = [self._queue.popleft()]
@@ -135,3 +160,14 @@ class GroupCommit(Generic[Item, Outcome]):
             # Whoever listens cannot stop what it is told of.
             with suppress(Exception):
                 self._told(len(self._queue))
+
+
+def _call(group: Sequence[_Waiting[Item, Outcome]]) -> None:
+    """Wake everyone whose outcome is there; of the leader's own lock nobody takes notice."""
+    waiting = [each.fibre for each in group if each.fibre is not None]
+    if waiting:
+        # All are of the one loop of this process.
+        waiting[0].loop.resume(waiting)
+    for each in group:
+        if each.fibre is None:
+            each.called.release()

@@ -23,6 +23,7 @@ from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
 from ..errors import StoreRefused, StoreUnavailable
+from ..fibres import forbid
 from .turns import Turns
 
 _DIALECTS = ("sqlite", "postgresql")
@@ -169,6 +170,7 @@ class Database:
 @contextmanager
 def _failures() -> Iterator[None]:
     """Turn a driver's failure into ours; its own message may quote the statement's values."""
+    forbid("the database")
     try:
         yield
     except PoolTimeout:

@@ -167,14 +167,9 @@ class SurveyStore:
         self._seen[id] = found
         return found
 
-    def recent(self, id: str) -> StoredSurvey:
-        """One survey as it was when it was last read, to spare a look at the database.
-
-        Raises
-        ------
-        UnknownSurvey
-        """
-        return self._seen.get(id) or self.get(id)
+    def recent(self, id: str) -> StoredSurvey | None:
+        """One survey as it was when it was last read here, which spares a look at the database."""
+        return self._seen.get(id)
 
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""

@@ -1,6 +1,7 @@
 """Group commit by itself: who shares a transaction with whom, and what becomes of each."""
 
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -130,6 +131,23 @@ def test_how_many_wait_is_told(recorder):
     recorder.let[0].set()
     outcomes(first, *later)
     assert crowd.waiting[5:] == [0]
+
+
+def test_of_a_turn_of_fibres_is_told_only_what_waits_for_a_commit(recorder, fibre_loop):
+    told: list[int] = []
+    commits = GroupCommit(recorder, most=2, waiting=told.append)
+    first = [fibre_loop.start(commits, item) for item in "abc"]
+    assert told == []
+    recorder.hold(0)
+    fibre_loop.end_turn()
+    assert recorder.started[0].wait(PATIENCE)
+    assert told == [1]
+    more = [fibre_loop.start(commits, item) for item in "de"]
+    # Who comes while one commits waits for it.
+    assert told == [1, 2, 3]
+    recorder.let[0].set()
+    fibre_loop.run_until(*first, *more)
+    assert told == [1, 2, 3, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -309,3 +327,112 @@ def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
     # Each at least once, and more often only where a group was tried again.
     assert {item for group in groups for item in group} == set(range(1, 6401))
     assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in groups)
+
+
+def test_the_fibres_of_a_turn_share_a_transaction_in_a_thread_kept_for_it(recorder, fibre_loop):
+    threads: list[int] = []
+
+    def commit(items):
+        threads.append(threading.get_ident())
+        return recorder(items)
+
+    commits = GroupCommit(commit, most=10)
+    futures = [fibre_loop.start(commits, item) for item in "abc"]
+    # Nothing happens before the end of the turn.
+    assert recorder.groups == []
+    fibre_loop.run_until(*futures)
+    more = [fibre_loop.start(commits, item) for item in "de"]
+    fibre_loop.run_until(*more)
+    assert outcomes(*futures, *more) == [f"committed {item}" for item in "abcde"]
+    assert recorder.groups == [["a", "b", "c"], ["d", "e"]]
+    assert fibre_loop.ended == 2
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+
+
+def test_fibres_that_come_while_one_commits_share_the_next_transaction(recorder, fibre_loop):
+    commits = GroupCommit(recorder, most=2)
+    recorder.hold(0)
+    first = fibre_loop.start(commits, "first")
+    fibre_loop.end_turn()
+    assert recorder.started[0].wait(PATIENCE)
+    later = [fibre_loop.start(commits, item) for item in "abc"]
+    fibre_loop.end_turn()
+    assert len(recorder.groups) == 1
+    recorder.let[0].set()
+    fibre_loop.run_until(first, *later)
+    assert recorder.groups == [["first"], ["a", "b"], ["c"]]
+    # The groups that waited already needed no further turn.
+    assert fibre_loop.ended == 1
+
+
+@pytest.mark.parametrize("first", ["thread", "fibre"])
+@pytest.mark.parametrize("order", ["tf", "ft", "tft", "ftf"])
+def test_threads_and_fibres_share_transactions(recorder, fibre_loop, first, order):
+    crowd = Crowd(recorder)
+    if first == "thread":
+        leader = crowd.lead()
+    else:
+        recorder.hold(0)
+        leader = fibre_loop.start(crowd.commits, "first")
+        fibre_loop.end_turn()
+        assert recorder.started[0].wait(PATIENCE)
+    later = [
+        crowd.send(position) if kind == "t" else fibre_loop.start(crowd.commits, position)
+        for position, kind in enumerate(order)
+    ]
+    recorder.let[0].set()
+    fibre_loop.run_until(
+        *[future for future, kind in zip(later, order, strict=True) if kind == "f"]
+    )
+    if first == "fibre":
+        fibre_loop.run_until(leader)
+    everyone = outcomes(leader, *later)
+    assert everyone == ["committed first", *(f"committed {n}" for n in range(len(order)))]
+    assert recorder.groups == [["first"], list(range(len(order)))]
+    assert crowd.commits("later") == "committed later"
+
+
+def test_a_thread_that_comes_before_the_end_of_a_turn_goes_with_its_fibres(recorder, fibre_loop):
+    crowd = Crowd(recorder)
+    fibre = fibre_loop.start(crowd.commits, "fibre")
+    # Nobody is told of it before the end of the turn.
+    thread = crowd.threads.submit(crowd.commits, "thread")
+    while len(crowd.commits._queue) < 2:
+        time.sleep(0.001)
+    assert recorder.groups == []
+    fibre_loop.run_until(fibre)
+    assert outcomes(fibre, thread) == ["committed fibre", "committed thread"]
+    assert recorder.groups == [["fibre", "thread"]]
+
+
+def test_each_fibre_gets_its_own_error(recorder, fibre_loop):
+    def commit(items):
+        if "bad" in items and len(items) > 1:
+            raise ValueError("one of these")
+        if "away" in items:
+            raise StoreUnavailable("gone")
+        return [ValueError(item) if item == "bad" else item for item in items]
+
+    commits = GroupCommit(commit, most=3)
+    futures = [fibre_loop.start(commits, item) for item in ("a", "bad", "b", "away", "c")]
+    fibre_loop.run_until(*futures)
+    one, bad, two, *away = outcomes(*futures)
+    assert (one, two) == ("a", "b")
+    assert isinstance(bad, ValueError)
+    assert bad.args == ("bad",)
+    assert all(isinstance(error, StoreUnavailable) for error in away)
+
+
+def test_an_interrupted_thread_that_was_kept_leaves_no_fibre_waiting(recorder, fibre_loop):
+    def commit(items):
+        if "a" in items:
+            raise KeyboardInterrupt
+        return recorder(items)
+
+    commits = GroupCommit(commit, most=1)
+    futures = [fibre_loop.start(commits, item) for item in "ab"]
+    fibre_loop.run_until(*futures)
+    error, other = outcomes(*futures)
+    assert isinstance(error, StoreUnavailable)
+    assert other == "committed b"
