@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from selectors import EVENT_READ, DefaultSelector
+from selectors import EVENT_READ
 from typing import Any
 
 import msgspec
@@ -68,10 +68,6 @@ _BRIEF = 8_192
 #: Seconds between two connections of a burst, and for how long a worker that took one leaves the
 #: next to the others. Otherwise one of them has most, and works while the others wait.
 _BURST, _LEAVE = 0.001, 0.00005
-
-#: Seconds for which idle connections are not looked at while a commit runs, which is the shorter
-#: the less it has to share the interpreter.
-_HOLD = 0.005
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -161,11 +157,7 @@ class Worker(ThreadWorker):
         self._arriving: dict[Connection, None] = {}
         self._lingering: dict[Connection, None] = {}
         self._unfinished = 0
-        #: Connections that expect a request: a poller of their own, which can be set aside whole.
-        self._expecting = DefaultSelector()
         self._accepted = 0.0
-        self._held_until = 0.0
-        self._looked_at = False
         #: Fibres that run, and what to do once they all wait.
         self._fibres = 0
         self._endings: list[Callable[[], object]] = []
@@ -182,7 +174,6 @@ class Worker(ThreadWorker):
             super().run()
         finally:
             self.threads.shutdown(wait=False)
-            self._expecting.close()
 
     # In the main loop.
 
@@ -197,7 +188,7 @@ class Worker(ThreadWorker):
         self.nr_conns += 1
         self._idle(Connection(self._limits, self.cfg, sock, client, listener.getsockname()))
         now = time.monotonic()
-        if now < self._accepted + _BURST:
+        if now < self._accepted + _BURST and self.cfg.workers > 1:
             time.sleep(_LEAVE)
         self._accepted = now
 
@@ -229,30 +220,15 @@ class Worker(ThreadWorker):
 
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """One turn of the main loop."""
-        now = time.monotonic()
         if self._endings:
-            pause = self._gathering.pause(self._fibres, now)
-            timeout = min(timeout, pause)
-            if not pause:
+            pause = self._gathering.pause(self._fibres, time.monotonic())
+            if pause:
+                timeout = min(timeout, pause)
+            else:
                 endings, self._endings = self._endings, []
                 for act in endings:
                     act()
-                self._held_until = now + _HOLD
-        held = self._held_until - now
-        self._look(held <= 0)
-        super().wait_for_and_dispatch_events(min(timeout, held) if held > 0 else timeout)
-
-    def _look(self, wanted: bool) -> None:
-        """Look at the connections that expect a request, or leave them alone for now."""
-        if wanted and not self._looked_at:
-            self.poller.register(self._expecting, EVENT_READ, self._on_expected)
-        elif self._looked_at and not wanted:
-            self.poller.unregister(self._expecting)
-        self._looked_at = wanted
-
-    def _on_expected(self, _: Any) -> None:
-        for key, _ in self._expecting.select(0):
-            self.on_client_socket_readable(key.data, key.fileobj)
+        super().wait_for_and_dispatch_events(timeout)
 
     def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
         """Answer what begins to arrive on a connection, or give it to a thread."""
@@ -296,7 +272,6 @@ class Worker(ThreadWorker):
         self.method_queue.defer(self._resume, fibres)
 
     def _resume(self, fibres: Sequence[Fibre]) -> None:
-        self._held_until = 0.0
         for fibre in fibres:
             fibre.switch()
 
@@ -348,13 +323,13 @@ class Worker(ThreadWorker):
             conn.timeout = min(conn.timeout, time.monotonic() + _LINGER)
         self.keepalived_conns.append(conn)
         if not conn.watched:
-            self._expecting.register(conn.sock, EVENT_READ, conn)
+            self._watch(conn, self.on_client_socket_readable)
             conn.watched = True
 
     def _ignore(self, conn: Connection) -> None:
         """Look for no request on a connection any more."""
         if conn.watched:
-            self._expecting.unregister(conn.sock)
+            self.poller.unregister(conn.sock)
             conn.watched = False
 
     def _arrive(self, conn: Connection) -> None:
@@ -435,10 +410,10 @@ class Worker(ThreadWorker):
     def _watch(self, conn: Connection, readable: Callable[[Connection, Any], None]) -> None:
         self.poller.register(conn.sock, EVENT_READ, partial(readable, conn))
 
-    # In a thread.
+    # In a thread, or in a fibre.
 
     def handle(self, conn: Connection) -> object:
-        """Answer a request that has arrived; called by gunicorn."""
+        """Answer a request that has arrived; called by gunicorn, too."""
         try:
             # As many as its declared length may take, so that one connection ends at last.
             if not conn.receive(1 + self._limits.body // _PIECE):

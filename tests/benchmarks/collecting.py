@@ -1,9 +1,10 @@
 """The collector's throughput: reports one by one, and in batches of a thousand.
 
 Single reports are sent to the collector and to a Flask endpoint that only parses them, under the
-same gunicorn. Batches are held against the database's own bulk path, which writes the same rows
-without HTTP. Everything is durable when it is acknowledged, and counted again afterwards. As a
-program, it prints these comparisons alone.
+same gunicorn: in threads, as Flask is served elsewhere, and in the main loop of the workers, where
+the collector answers them. Batches are held against the database's own bulk path, which writes the
+same rows without HTTP. Everything is durable when it is acknowledged, and counted again afterwards.
+As a program, it prints these comparisons alone.
 """
 
 import argparse
@@ -41,7 +42,7 @@ from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.messages import Report, ReportBatch
 from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
-from serving import SIZE, Bare, serving
+from serving import SIZE, Bare, BareInLoop, serving
 from sqlalchemy import func, select
 
 SURVEY = census_survey("census", GammaDiagonal(19))
@@ -97,7 +98,7 @@ def collecting(
     if not absent:
         databases.append(("PostgreSQL", postgres_database))
     for name, database in databases:
-        yield _single_reports(name, database, effort, figures)
+        yield from _single_reports(name, database, effort, figures)
     batches = [_batch() for _ in range((1 + effort.pairs) * effort.batches)]
     yield from _sqlite_batches(batches, effort)
     if not absent:
@@ -106,7 +107,7 @@ def collecting(
 
 def _single_reports(
     name: str, database: Database, effort: Effort, figures: list[Figure]
-) -> Comparison:
+) -> Iterator[Comparison]:
     with (
         database() as url,
         sqlite_database() as other,
@@ -116,14 +117,21 @@ def _single_reports(
         store.surveys.publish(SURVEY)
         reports = Path(folder) / "reports"
         reports.write_text(_report_lines())
-        with serving(Server, url) as collector, serving(Bare, other) as bare:
+        with (
+            serving(Server, url) as collector,
+            serving(Bare, other) as bare,
+            serving(BareInLoop, other) as looped,
+        ):
             rounds = [
-                [wrk.run(address, PATH, reports, effort.seconds) for address in (collector, bare)]
+                [
+                    wrk.run(address, PATH, reports, effort.seconds)
+                    for address in (bare, collector, looped)
+                ]
                 for _ in range(1 + effort.pairs)
             ]
         # Counted once the server has ended, for wrk leaves before its last requests are answered.
         counted, _ = _counted(store)
-    ours, peer = zip(*rounds, strict=True)
+    in_threads, ours, in_loop = zip(*rounds, strict=True)
     acknowledged, sent = sum(load.answered for load in ours), sum(load.sent for load in ours)
     if not acknowledged <= counted <= sent:
         raise RuntimeError(
@@ -133,14 +141,18 @@ def _single_reports(
     # The first round warms up.
     latency = median(load.slowest for load in ours[1:]) * 1e3
     figures.append(Figure(f"a report on {name}, 99th percentile", latency, LATENCY))
-    return Comparison(
-        f"single reports, {name} : Flask",
-        [load.seconds / load.answered for load in ours[1:]],
-        [load.seconds / load.answered for load in peer[1:]],
-        lambda seconds: f"{1 / seconds:.0f} reports/s",
-        speed=True,
-        target=SINGLE,
-    )
+    for peer, loads, target in (
+        ("Flask", in_threads, SINGLE),
+        ("Flask in the main loop, too", in_loop, None),
+    ):
+        yield Comparison(
+            f"single reports, {name} : {peer}",
+            [load.seconds / load.answered for load in ours[1:]],
+            [load.seconds / load.answered for load in loads[1:]],
+            lambda seconds: f"{1 / seconds:.0f} reports/s",
+            speed=True,
+            target=target,
+        )
 
 
 def _report_lines() -> str:

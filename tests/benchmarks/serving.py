@@ -25,7 +25,9 @@ _LAST = 20
 
 
 class Bare(Server):
-    """A server that parses what comes as JSON, and says thank you."""
+    """A server that parses what comes as JSON, and says thank you; in threads, as others do."""
+
+    brief = None
 
     def load(self) -> Flask:
         app = Flask("bare")
@@ -36,6 +38,12 @@ class Bare(Server):
             return {"accepted": 1, "duplicates": 0}, 202
 
         return app
+
+
+class BareInLoop(Bare):
+    """The same in the main loops of the workers, as the collector answers single reports."""
+
+    brief = Server.brief
 
 
 @contextmanager
@@ -76,7 +84,7 @@ def serving(kind: type[Server], database: str) -> Iterator[str]:
 
 def main() -> None:
     """Serve what the argument names, and print the address."""
-    kinds: dict[str, type[Server]] = {kind.__name__: kind for kind in (Server, Bare)}
+    kinds: dict[str, type[Server]] = {kind.__name__: kind for kind in (Server, Bare, BareInLoop)}
     kinds[sys.argv[1]](
         Config.from_environment(),
         host="127.0.0.1",
