@@ -232,6 +232,9 @@ class Worker(ThreadWorker):
 
     def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
         """Answer what begins to arrive on a connection, or give it to a thread."""
+        if not conn.watched:
+            # Something that happened in this very turn has ended it, or taken its request.
+            return
         if conn.busy:
             # The next request, or the end; it has time until this one is answered.
             self._ignore(conn)
@@ -342,6 +345,9 @@ class Worker(ThreadWorker):
         self._weigh(conn)
 
     def _on_more(self, conn: Connection, _: Any) -> None:
+        if conn not in self._arriving:
+            # It was ended in this very turn, to make room.
+            return
         try:
             whole = conn.receive(1)
         except Refusal as refusal:

@@ -18,6 +18,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector.api import create_app
 from halftruth_collector.config import Config
+from halftruth_collector.server import Server
 from halftruth_shared import Survey
 from halftruth_shared.messages import Terms
 from halftruth_shared.sealing import create_sealing_key, seal
@@ -390,8 +391,22 @@ def fuzzed(database, store, tmp_path):
     app.extensions["halftruth"].store.close()
 
 
-def ask(app, asked):
-    """Status, headers and body of the answer to a request."""
+@pytest.fixture
+def ask(fibre_loop):
+    """Status, headers and body of the answer to a request: in a fibre, if a worker does so."""
+
+    def answer(app, asked):
+        line = f"{asked.method} {asked.path}{asked.query and '?' + asked.query} HTTP/1.1\r\n"
+        if not Server.brief.match(line.encode("latin-1", "replace")):
+            return answer_of(app, asked)
+        future = fibre_loop.start(answer_of, app, asked)
+        fibre_loop.run_until(future)
+        return future.result()
+
+    return answer
+
+
+def answer_of(app, asked):
     begun = []
     answer = app(asked.environ(), lambda status, headers, *_: begun.append((status, headers)))
     try:
@@ -436,7 +451,9 @@ def read_reports(asked, fuzzer):
             yield UUID(report["id"]), tuple(report["values"])
 
 
-def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, store, lines):
+def test_mutated_requests_break_nothing_and_count_what_was_answered(
+    fuzzed, ask, fibre_loop, store, lines
+):
     app, fuzzer, secrets = fuzzed
     accepted, cells, seen, statuses = Counter(), {}, {}, Counter()
     by_default = REQUESTS[0] if store.database.is_sqlite else REQUESTS[1]
@@ -472,6 +489,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
     # The mutations are neither too tame nor too wild to tell anything.
     assert {200, 202, 400, 401, 403, 404, 405, 409, 422} <= statuses.keys()
     assert min(accepted[id] for id in ("health", "sealed", "invited")) > requests // 100
+    assert fibre_loop.ended > requests // 100
     used = store.invitations.count("invited").used
     assert used == accepted["invited"]
     said = "\n".join(lines)
@@ -493,7 +511,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
         ("POST", "/v1/surveys/health/reports", b'{"digest": "x", "reports": ', b"}"),
     ],
 )
-def test_deep_nesting_is_refused(fuzzed, method, path, begin, end, depth):
+def test_deep_nesting_is_refused(fuzzed, ask, method, path, begin, end, depth):
     app, _, [operator, *_] = fuzzed
     headers = {"Authorization": f"Bearer {operator}"}
     for body in (b"[" * depth, b"[" * depth + b"]" * depth):
@@ -511,7 +529,7 @@ def test_deep_nesting_is_refused(fuzzed, method, path, begin, end, depth):
         *("/assets/%00", "/js/..%2f..%2fclient.py", "/v1/surveys/" + "a" * 10_000),
     ],
 )
-def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
+def test_what_no_survey_can_be_called_is_not_there(fuzzed, ask, path):
     app, _, [operator, *_] = fuzzed
     headers = {"Authorization": f"Bearer {operator}", "Cookie": f"halftruth_token={operator}"}
     path, _, query = path.partition("?")
@@ -523,7 +541,7 @@ def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
 
 @pytest.mark.parametrize("path", ["/results/sign-in", "/results/sign-out", "/results/health"])
 @pytest.mark.parametrize("cookie", [True, False])
-def test_a_form_that_is_too_large_is_refused(fuzzed, path, cookie):
+def test_a_form_that_is_too_large_is_refused(fuzzed, ask, path, cookie):
     app, _, [operator, *_] = fuzzed
     part = b'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n\r\n'
     for body in (part * 1_100, part + b"a" * 2 * MAX_BODY):
