@@ -1,47 +1,30 @@
 """The respondent's side: fetch a survey, perturb a record, send the report."""
 
 import logging
-import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from uuid import UUID, uuid4
 
-import numpy as np
 import requests
-from halftruth_shared import (
-    HalftruthError,
-    ParameterError,
-    RecordError,
-    ReportShape,
-    SignatureError,
-    Survey,
-)
-from halftruth_shared.messages import (
-    PublishedSurvey,
-    Receipt,
-    Report,
-    ReportBatch,
-    SealedBatch,
-    SealedReport,
-    Terms,
-)
-from halftruth_shared.rational import Rational, parse_rational
+from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
+from halftruth_shared.messages import Receipt
+from halftruth_shared.rational import Rational
 
-from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused, SurveyRefused
+from .announcements import Announcements, Floor
+from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
+from .invitations import check_form, check_wanted, fit
 from .outbox import Outbox, StoredReport
-from .transport import Transport, survey_path
+from .perturbing import perturb, perturb_many
+from .sending import Sender
+from .transport import Transport
 
 #: Reports in one request.
 BATCH = 1_000
 
 #: Answers that make sending the same report again pointless: closed or replaced, not a report.
 _FINAL = (409, 422)
-
-_INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_SEALING_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
@@ -76,14 +59,6 @@ class Delivery:
             self.duplicates + other.duplicates,
             self.waiting + other.waiting,
         )
-
-
-@dataclass(frozen=True)
-class _Announced:
-    """What a collector said of a survey: what its reports look like, and how it takes them."""
-
-    shape: ReportShape
-    terms: Terms
 
 
 class Client:
@@ -129,19 +104,13 @@ class Client:
         timeout: float = 10.0,
         session: requests.Session | None = None,
     ) -> None:
-        self._max_gamma = parse_rational(max_gamma, "max_gamma")
-        if self._max_gamma <= 1:
-            raise ParameterError("max_gamma: expected an amplification above 1", field="max_gamma")
-        if isinstance(unprotected, str):
-            raise ParameterError("unprotected: expected a list of names", field="unprotected")
-        self._unprotected = frozenset(unprotected)
-        self._operator_keys = _pins(operator_keys)
+        self._floor = Floor(max_gamma, unprotected)
         self._transport = Transport(
             url, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
+        self._announcements = Announcements(self._transport, operator_keys)
+        self._sender = Sender(self._transport, self._announcements)
         self._outbox = None if outbox is None else Outbox(outbox)
-        self._approved: set[str] = set()
-        self._announced: dict[str, _Announced] = {}
 
     def survey(self, id: str) -> Survey:
         """Fetch a survey, verify digest and signature and hold it against the privacy floor.
@@ -155,81 +124,10 @@ class Client:
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
         """
-        survey, announced = self._fetch(id)
-        self._approve(survey)
-        self._announced[survey.digest] = announced
+        survey, announced = self._announcements.fetch(id)
+        self._floor.check(survey)
+        self._announcements.remember(survey, announced)
         return survey
-
-    def _fetch(self, id: str) -> tuple[Survey, _Announced]:
-        """A survey with its terms, both as their operator wants them."""
-        published = self._transport.get(survey_path(id), PublishedSurvey)
-        survey = Survey.from_json(published.survey)
-        if survey.digest != published.digest or survey.id != id:
-            raise SurveyRefused(
-                f"survey '{id}': the collector's digest is not that of what it sent",
-                field="digest",
-            )
-        terms = published.terms
-        if self._operator_keys:
-            # Imported here: most clients pin no key, and the library takes a while.
-            from halftruth_shared.signing import verify
-
-            try:
-                verify(published.signature, survey.digest, terms, self._operator_keys)
-            except SignatureError as error:
-                raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
-        if terms.sealing_key is not None and not _SEALING_KEY.fullmatch(terms.sealing_key):
-            raise SurveyRefused(
-                f"survey '{id}': sealing_key: expected 64 lower-case hexadecimal digits",
-                field="sealing_key",
-            )
-        return survey, _Announced(survey.mechanism.report_shape(survey.schema), terms)
-
-    def _announcement(self, survey: str, digest: str, *, again: bool = False) -> _Announced:
-        """What the collector said of this version of a survey, or says now.
-
-        A survey whose reports were sealed stays sealed until the caller fetches it again: whoever
-        answers in the collector's stead has no way to ask for the reports in the clear.
-        """
-        known = self._announced.get(digest)
-        if known is not None and not again:
-            return known
-        fetched, announced = self._fetch(survey)
-        if fetched.digest != digest:
-            raise RequestRefused(
-                f"survey '{survey}': the collector has another version of it",
-                status=409,
-                field="digest",
-            )
-        if known is not None and known.terms.sealing_key and not announced.terms.sealing_key:
-            raise SurveyRefused(
-                f"survey '{survey}': its reports were to be sealed and now are not; expected a"
-                " sealing key, or a caller who fetches the survey again",
-                field="sealing_key",
-            )
-        self._announced[digest] = announced
-        return announced
-
-    def _approve(self, survey: Survey) -> None:
-        """Refuse a survey that protects less than the floor."""
-        if survey.digest in self._approved:
-            return
-        amplification = survey.mechanism.amplification(survey.schema, self._unprotected)
-        if amplification > self._max_gamma:
-            schema, mechanism = survey.schema, survey.mechanism
-            revealed = [
-                name
-                for name in schema.names
-                if name not in self._unprotected
-                and mechanism.amplification(schema, set(schema.names) - {name}) == math.inf
-            ]
-            why = f"; a report can reveal '{revealed[0]}'" if revealed else ""
-            raise SurveyRefused(
-                f"survey '{survey.id}': its amplification {float(amplification):.6g} exceeds"
-                f" max_gamma {float(self._max_gamma):.6g}{why}",
-                field="max_gamma",
-            )
-        self._approved.add(survey.digest)
 
     def submit(
         self,
@@ -271,14 +169,14 @@ class Client:
         CollectorUnavailable
             If it could not be sent and there is no outbox to keep it.
         """
-        self._approve(survey)
+        self._floor.check(survey)
         if respondent is not None and self._outbox is None:
             raise ParameterError(
                 "respondent: expected a client with an outbox, which remembers the report",
                 field="outbox",
             )
         remembered = None if respondent is None else self._remembered(survey, respondent)
-        report = _perturb(survey, record) if remembered is None else remembered.values
+        report = perturb(survey, record) if remembered is None else remembered.values
         # From here on no frame of this call holds the record, whatever goes wrong.
         del record
         if isinstance(report, RecordError):
@@ -339,9 +237,9 @@ class Client:
             If a batch could not be sent and there is no outbox to keep it; its ``accepted`` says
             how many reports were counted before. With an outbox all others wait there.
         """
-        self._approve(survey)
+        self._floor.check(survey)
         given = None if invitations is None else list(invitations)
-        reports = _perturb_many(survey, records, given)
+        reports = perturb_many(survey, records, given)
         del records
         if isinstance(reports, HalftruthError):
             raise reports
@@ -428,12 +326,12 @@ class Client:
         bool
             False where the collector cannot be reached, and reports have to wait for its terms.
         """
-        _require(invitations, _is_invitation_or_none, "32 lower-case hexadecimal digits")
+        check_form(invitations)
         try:
-            terms = self._announcement(survey.id, survey.digest).terms
-            if any(_is_given(invitation) != terms.invitations for invitation in invitations):
+            terms = self._announcements.of(survey.id, survey.digest).terms
+            if not fit(invitations, terms.invitations):
                 # Before the caller is blamed: the terms may have changed.
-                terms = self._announcement(survey.id, survey.digest, again=True).terms
+                terms = self._announcements.of(survey.id, survey.digest, again=True).terms
         except CollectorUnavailable:
             if self._outbox is None:
                 raise
@@ -443,12 +341,7 @@ class Client:
                 raise
             # Sending will be refused too, but the report may be wanted later.
             return True
-        if terms.invitations:
-            expected = f"32 hexadecimal digits, since survey '{survey.id}' asks for an invitation"
-            _require(invitations, _is_given, expected)
-        else:
-            expected = f"none, since survey '{survey.id}' asks for no invitation"
-            _require(invitations, _is_not_given, expected)
+        check_wanted(invitations, survey.id, terms.invitations)
         return True
 
     def _keep(
@@ -476,7 +369,7 @@ class Client:
     def _send(self, reports: Sequence[StoredReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them with the outbox."""
         try:
-            receipt = self._post_as_announced(reports)
+            receipt = self._sender.send(reports)
         except RequestRefused as error:
             self._settle(_given_up(error, reports))
             raise
@@ -486,109 +379,6 @@ class Client:
     def _settle(self, reports: Sequence[StoredReport]) -> None:
         if self._outbox is not None:
             self._outbox.settle(reports)
-
-    def _post_as_announced(self, reports: Sequence[StoredReport]) -> Receipt:
-        """Send reports on the collector's terms, and once more where these have changed."""
-        survey, digest = reports[0].survey, reports[0].digest
-        announced = self._announcement(survey, digest)
-        try:
-            return self._post(reports, announced)
-        except RequestRefused as error:
-            if error.status != 422:
-                raise
-            changed = self._announcement(survey, digest, again=True)
-            if changed.terms == announced.terms:
-                raise
-        return self._post(reports, changed)
-
-    def _post(self, reports: Sequence[StoredReport], announced: _Announced) -> Receipt:
-        survey, terms = reports[0].survey, announced.terms
-        if not terms.invitations:
-            reports = [replace(report, invitation=None) for report in reports]
-        for i, report in enumerate(reports):
-            if terms.invitations and report.invitation is None:
-                # As the collector would answer, who cannot look into what is sealed.
-                raise RequestRefused(
-                    f"report {i}: survey '{survey}' asks for invitations; expected one",
-                    status=403,
-                    field="invitation",
-                    report=i,
-                )
-        batch = (
-            _plain_batch(reports)
-            if terms.sealing_key is None
-            else _sealed_batch(reports, announced.shape, terms.sealing_key)
-        )
-        return self._transport.post(survey_path(survey, "reports"), Receipt, batch)
-
-
-def _pins(operator_keys: Collection[str]) -> frozenset[str]:
-    """The keys that a caller pins; a text is none of the lists, even if it is empty."""
-    if not isinstance(operator_keys, str):
-        operator_keys = tuple(operator_keys)
-        if not operator_keys:
-            return frozenset()
-    # Imported here: most clients pin no key, and the library takes a while.
-    from halftruth_shared.signing import check_operator_keys
-
-    return check_operator_keys(operator_keys)
-
-
-def _is_given(invitation: str | None) -> bool:
-    return invitation is not None
-
-
-def _is_not_given(invitation: str | None) -> bool:
-    return invitation is None
-
-
-def _is_invitation_or_none(invitation: str | None) -> bool:
-    return invitation is None or (
-        isinstance(invitation, str) and _INVITATION.fullmatch(invitation) is not None
-    )
-
-
-def _require(
-    invitations: Sequence[str | None], fits: Callable[[str | None], bool], expected: str
-) -> None:
-    """Refuse the first invitation that does not fit, without quoting it."""
-    for i, invitation in enumerate(invitations):
-        if not fits(invitation):
-            name = "invitation" if len(invitations) == 1 else f"invitation {i}"
-            raise ParameterError(f"{name}: expected {expected}", field="invitation")
-
-
-def _plain_batch(reports: Sequence[StoredReport]) -> ReportBatch:
-    return ReportBatch(
-        digest=reports[0].digest,
-        reports=[
-            Report(id=report.id, values=list(report.values), invitation=report.invitation)
-            for report in reports
-        ],
-    )
-
-
-def _sealed_batch(
-    reports: Sequence[StoredReport], shape: ReportShape, sealing_key: str
-) -> SealedBatch:
-    # Imported here: most surveys are not sealed, and the library takes a while.
-    from halftruth_shared.sealing import seal
-
-    digest = reports[0].digest
-    try:
-        sealed = [
-            seal(sealing_key, digest, report.id, shape.pack(report.values), report.invitation)
-            for report in reports
-        ]
-    except ParameterError as error:
-        raise SurveyRefused(f"survey '{reports[0].survey}': {error}", field="sealing_key") from None
-    return SealedBatch(
-        digest=digest,
-        reports=[
-            SealedReport(id=report.id, sealed=content)
-            for report, content in zip(reports, sealed, strict=True)
-        ],
-    )
 
 
 def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
@@ -609,43 +399,3 @@ def _refusal(error: RequestRefused, start: int, size: int, accepted: int) -> Req
         report=None if error.report is None else start + error.report,
         accepted=accepted,
     )
-
-
-def _perturb(survey: Survey, record: Mapping[str, str]) -> tuple[int, ...] | RecordError:
-    """Report of one record, or what is wrong with it.
-
-    The error is new, without the traceback whose frames hold the record.
-    """
-    try:
-        return survey.mechanism.perturb(survey.schema, survey.schema.encode(record))
-    except RecordError as error:
-        return RecordError(str(error), field=error.field)
-    except Exception as error:
-        # Whatever a strange mapping raises may quote the answers.
-        return RecordError(f"record: cannot be read ({type(error).__name__})")
-
-
-def _perturb_many(
-    survey: Survey, records: Iterable[Mapping[str, str]], invitations: Sequence[str] | None
-) -> list[tuple[int, ...]] | HalftruthError:
-    """Reports of many records, or what is wrong with the first that does not fit.
-
-    Where there are invitations, there has to be one for each record.
-    """
-    codes: list[tuple[int, ...]] = []
-    try:
-        for record in records:
-            codes.append(survey.schema.encode(record))
-        if invitations is not None and len(invitations) != len(codes):
-            return ParameterError(
-                f"invitations: expected one for each of the {len(codes)} records",
-                field="invitations",
-            )
-        array = np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))
-        reports = survey.mechanism.perturb_many(survey.schema, array)
-        return list(map(tuple, reports.tolist()))
-    except RecordError as error:
-        return RecordError(f"record {len(codes)}: {error}", field=error.field)
-    except Exception as error:
-        # Whatever a strange mapping raises may quote the answers.
-        return RecordError(f"record {len(codes)}: cannot be read ({type(error).__name__})")
