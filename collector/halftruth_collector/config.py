@@ -1,15 +1,27 @@
 """Settings of a collector, from ``HALFTRUTH_*`` variables or by name."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from urllib.parse import urlsplit
 
 from halftruth_shared import ParameterError
 from halftruth_shared.rational import parse_rational
 
+if TYPE_CHECKING:
+    from limits.storage import Storage
+
 DEFAULT_DATABASE = "sqlite:///halftruth.db"
+
+#: Where reports are counted for the limit unless another storage is named: in each worker.
+IN_MEMORY = "memory://"
+
+#: Seconds for which a request waits for a connection to the storage, and then for each answer,
+#: unless its URI says otherwise.
+_STORAGE_SECONDS = 2.0
 
 LogFormat = Literal["text", "json"]
 
@@ -47,7 +59,7 @@ class Config:
         Most reports from one address on surveys without invitations, such as "1000 per hour";
         None for no limit.
     rate_limit_storage : str
-        Where they are counted: a storage URI of the package limits.
+        Where they are counted: ``memory://``, or the URI of a Redis, as `open_storage` takes it.
     proxies : int
         Trusted proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed.
     sealing_keys : Path or None
@@ -63,7 +75,7 @@ class Config:
     max_batch: int = 10_000
     max_gamma: str = "19"
     rate_limit: str | None = "1000 per hour"
-    rate_limit_storage: str = "memory://"
+    rate_limit_storage: str = IN_MEMORY
     proxies: int = 0
     sealing_keys: Path | None = None
     log_format: LogFormat = "text"
@@ -135,21 +147,78 @@ def _rate(environment: Mapping[str, str], name: str, default: str | None) -> str
 
 def _storage(environment: Mapping[str, str], name: str, default: str) -> str:
     uri = environment.get(name, default)
-    if uri == default:
+    if uri == IN_MEMORY:
         return uri
     from limits.errors import ConfigurationError
-    from limits.storage import storage_from_string
 
+    # Neither message quotes the URI, which may hold a password.
     try:
-        storage_from_string(uri)
-    except (ConfigurationError, ValueError):
-        # The URI may hold a password.
+        open_storage(uri)
+    except ValueError:
         raise ParameterError(
-            f"{name}: expected the URI of a storage that is installed here,"
-            " such as memory:// or redis://host:6379",
+            f"{name}: expected the URI of a storage: memory://, redis://host:6379/0,"
+            " rediss://host:6379/0 (TLS) or redis+unix:///path",
+            field=name,
+        ) from None
+    except ConfigurationError:
+        raise ParameterError(
+            f"{name}: expected memory://, since the Python package redis is not installed here;"
+            " halftruth-collector[redis] brings it",
             field=name,
         ) from None
     return uri
+
+
+def open_storage(uri: str) -> "Storage":
+    """Where the reports of an address are counted, without asking whether a server answers.
+
+    Parameters
+    ----------
+    uri : str
+        ``memory://``, ``redis://host:6379/0``, ``rediss://host:6379/0`` or ``redis+unix:///path``;
+        for Redis with the parameters that its Python package takes, such as ``?socket_timeout=5``.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a URI.
+    limits.errors.ConfigurationError
+        If the Python package redis is not installed.
+    """
+    # Imported here: only a collector that serves needs it.
+    from limits.storage import MemoryStorage, RedisStorage
+
+    if uri == IN_MEMORY:
+        return MemoryStorage(wrap_exceptions=True)
+    _check_redis(uri)
+    storage = RedisStorage(
+        uri,
+        wrap_exceptions=True,
+        socket_connect_timeout=_STORAGE_SECONDS,
+        socket_timeout=_STORAGE_SECONDS,
+    )
+    try:
+        # Made, not opened: otherwise the first request would find a parameter that there is not.
+        cast(Any, storage.storage).connection_pool.make_connection()
+    except Exception as error:
+        # Of any type: parameters are handed to whatever takes them.
+        raise ValueError("unknown parameter") from error
+    return storage
+
+
+def _check_redis(uri: str) -> None:
+    """Raise ValueError for what the package redis would take for something else than was meant."""
+    parts = urlsplit(uri)
+    if parts.scheme == "redis+unix":
+        well = not parts.netloc and bool(parts.path.strip("/"))
+    else:
+        # Encoded as it will be for the look-up of its address, which no name must fail with.
+        host = (parts.hostname or "").encode("idna")
+        named = parts.scheme in ("redis", "rediss") and host and parts.port != 0
+        well = bool(named and re.fullmatch(r"/?|/[0-9]+", parts.path))
+    # A fragment is the rest of a password that was not quoted.
+    if not well or parts.fragment:
+        raise ValueError("not the URI of a Redis")
 
 
 def _log_format(environment: Mapping[str, str], name: str, default: LogFormat) -> LogFormat:

@@ -1,15 +1,34 @@
 """How many reports one address may send: counted as reports, told apart by address, in a window."""
 
-from unittest.mock import Mock
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
 
 import pytest
-from halftruth_collector.api import create_app
+import redis
+import requests
+from halftruth_collector import fibres
+from halftruth_collector.api import create_app, limits
 from halftruth_collector.config import Config
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_shared import ParameterError
 from halftruth_shared.messages import Terms
 from limits.errors import StorageError
 
 #: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+#: Seconds after which a test gives up waiting.
+PATIENCE = 30
 
 URL = "/v1/surveys/health/reports"
 
@@ -63,6 +82,7 @@ def refused(response, detail="reports: expected at most 10 per 1 minute from one
     return int(response.headers["Retry-After"])
 
 
+@on_both
 def test_reports_count_and_not_requests(limited, clock, batch, counted):
     http = limited()
     assert send(http, batch(*[[0, 0]] * 9)).status_code == 202
@@ -74,6 +94,7 @@ def test_reports_count_and_not_requests(limited, clock, batch, counted):
     assert counted() == 10
 
 
+@on_both
 def test_every_address_has_a_limit_of_its_own(limited, clock, batch, counted):
     http = limited()
     for address in ("192.0.2.1", "192.0.2.2", "2001:db8::1"):
@@ -82,6 +103,7 @@ def test_every_address_has_a_limit_of_its_own(limited, clock, batch, counted):
     assert counted() == 30
 
 
+@on_both
 def test_more_reports_than_the_limit_are_too_large_for_good(limited, clock, batch, counted):
     http = limited()
     response = send(http, batch(*[[0, 0]] * 11))
@@ -94,6 +116,7 @@ def test_more_reports_than_the_limit_are_too_large_for_good(limited, clock, batc
     assert counted() == 10
 
 
+@on_both
 def test_retries_count_too_but_a_refused_request_does_not(limited, clock, batch):
     http = limited()
     body = batch(*[[0, 0]] * 4)
@@ -103,6 +126,7 @@ def test_retries_count_too_but_a_refused_request_does_not(limited, clock, batch)
     assert send(http, batch([0, 0], [0, 1])).status_code == 202
 
 
+@on_both
 @pytest.mark.parametrize("size", [1, 4, 10])
 @pytest.mark.parametrize(
     ("begin", "first", "pause"), [(0, 10, 0), (29.5, 3, 20), (59.999, 7, 61), (45, 10, 40)]
@@ -128,6 +152,7 @@ def test_who_waits_as_told_is_let_in_and_nobody_a_second_earlier(
     assert send(http, body).status_code == 202
 
 
+@on_both
 def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
     limited, clock, batch, counted
 ):
@@ -140,6 +165,7 @@ def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
     assert 40 <= counted() <= 60
 
 
+@on_both
 def test_surveys_with_invitations_have_no_limit(limited, clock, batch, store, counted):
     http = limited()
     store.surveys.set_terms("health", Terms(invitations=True))
@@ -154,6 +180,7 @@ def test_surveys_with_invitations_have_no_limit(limited, clock, batch, store, co
     assert counted() == 25
 
 
+@on_both
 def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
     limited, clock, batch, store, counted
 ):
@@ -177,6 +204,7 @@ def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
     assert counted() == 32
 
 
+@on_both
 def test_an_address_that_no_proxy_was_trusted_to_tell_is_not_believed(limited, clock, batch):
     http = limited()
     for number in range(10):
@@ -185,6 +213,7 @@ def test_an_address_that_no_proxy_was_trusted_to_tell_is_not_believed(limited, c
     refused(send(http, batch([0, 0]), **{"X-Forwarded-For": "198.51.100.77"}))
 
 
+@on_both
 def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, clock, batch):
     http = limited(proxies=1)
     told = {"X-Forwarded-For": "198.51.100.1"}
@@ -198,6 +227,7 @@ def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, cl
     refused(send(http, batch([0, 0])))
 
 
+@on_both
 def test_refused_requests_are_written_down(limited, clock, batch, store):
     http = limited()
     send(http, batch(*[[0, 0]] * 10))
@@ -209,6 +239,7 @@ def test_refused_requests_are_written_down(limited, clock, batch, store):
     assert day.refused == {"too-many-reports": 2, "too-large": 1}
 
 
+@on_both
 def test_the_limit_can_be_off(limited, batch, counted):
     assert Config.from_environment({"HALFTRUTH_RATE_LIMIT": "off"}).rate_limit is None
     http = limited(None)
@@ -217,6 +248,7 @@ def test_the_limit_can_be_off(limited, batch, counted):
     assert counted() == 3_000
 
 
+@on_both
 def test_a_refusal_can_be_read_from_other_origins(limited, clock, batch):
     """With the time to wait, which scripts of other origins see only where they are told so."""
     http = limited()
@@ -227,18 +259,7 @@ def test_a_refusal_can_be_read_from_other_origins(limited, clock, batch):
     assert response.headers["Access-Control-Expose-Headers"] == "Retry-After"
 
 
-def test_a_storage_that_is_away_is_said_to_be(limited, batch, counted, monkeypatch):
-    """As the package of the limit says it for every kind of storage."""
-    http = limited()
-    gone = Mock(side_effect=StorageError(ConnectionError("redis://secret@host")))
-    monkeypatch.setattr("limits.strategies.SlidingWindowCounterRateLimiter.hit", gone)
-    response = send(http, batch([0, 0]))
-    assert response.status_code == 503
-    assert response.headers["Retry-After"] == "5"
-    assert response.get_json()["detail"] == "the storage of the rate limit does not answer"
-    assert counted() == 0
-
-
+@on_both
 def test_a_network_of_version_6_has_one_limit_and_mapped_addresses_are_their_own(
     limited, clock, batch
 ):
@@ -249,3 +270,371 @@ def test_a_network_of_version_6_has_one_limit_and_mapped_addresses_are_their_own
     assert send(http, batch([0, 0]), **{"X-Forwarded-For": "2001:db8:1:3::1"}).status_code == 202
     assert send(http, batch(*[[0, 0]] * 10), **{"X-Forwarded-For": "192.0.2.1"}).status_code == 202
     refused(send(http, batch([0, 0]), **{"X-Forwarded-For": "::ffff:192.0.2.1"}))
+
+
+# Reports that are counted in Redis.
+
+
+class Redis:
+    """A server of this test's own, which keeps nothing."""
+
+    def __init__(self, folder) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.uri = f"redis://127.0.0.1:{self._port}"
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.client = redis.Redis(port=self._port)
+
+    def start(self) -> None:
+        settings = {"port": self._port, "bind": "127.0.0.1", "save": "", "dir": self._folder}
+        words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+        self._process = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
+        until(self._answers)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """In this block it takes connections and answers none."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def go_on(self, seconds: float) -> None:
+        """Let everything there be that much older, as if time had passed."""
+        for key in self.client.scan_iter():
+            left = self.client.pttl(key) - round(seconds * 1000)
+            self.client.pexpire(key, left)
+
+    def _answers(self) -> bool:
+        try:
+            return self.client.ping()
+        except redis.ConnectionError:
+            return False
+
+
+def until(condition) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def server(tmp_path) -> Iterator[Redis]:
+    """Redis; without it its tests are skipped, and fail in CI."""
+    if shutil.which("redis-server") is None:
+        reason = "no redis-server on the path: the shared rate limit is not tried"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    made = Redis(tmp_path)
+    made.start()
+    yield made
+    made.client.close()
+    made.stop()
+
+
+@contextmanager
+def serving(database, uri, rate_limit) -> Iterator[str]:
+    """A collector with one worker, as it is run; the value is its address."""
+    command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
+    environment = {
+        **os.environ,
+        "HALFTRUTH_RATE_LIMIT": rate_limit,
+        "HALFTRUTH_RATE_LIMIT_STORAGE": uri,
+        "HALFTRUTH_PROXIES": "1",
+    }
+    with subprocess.Popen(
+        [*command, "--workers", "1", "--database", database],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            assert select.select([process.stdout], [], [], PATIENCE)[0]
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+def post(url, body, address="192.0.2.1"):
+    headers = {"X-Forwarded-For": address}
+    return requests.post(url + URL, json=body, headers=headers, timeout=PATIENCE)
+
+
+def unavailable(response) -> None:
+    assert response.status_code == 503, response.text
+    assert response.headers["Retry-After"] == "5"
+    assert "the storage of the rate limit does not answer" in response.text
+
+
+def test_collectors_with_one_storage_share_the_limit(limited, server, batch, counted):
+    one, other = (limited(rate_limit_storage=server.uri) for _ in range(2))
+    assert send(one, batch(*[[0, 0]] * 6)).status_code == 202
+    refused(send(other, batch(*[[0, 0]] * 5)))
+    assert send(other, batch(*[[0, 0]] * 4)).status_code == 202
+    refused(send(one, batch([0, 0])))
+    refused(send(other, batch([0, 0])))
+    assert send(one, batch()).status_code == 202
+    assert send(one, batch(*[[0, 0]] * 11)).status_code == 413
+    assert send(other, batch(*[[0, 0]] * 10), "192.0.2.2").status_code == 202
+    assert counted() == 20
+
+
+@pytest.mark.parametrize("size", [1, 4, 10])
+@pytest.mark.parametrize(("first", "pause"), [(10, 0), (3, 20), (7, 61), (10, 40), (10, 90)])
+def test_who_waits_as_a_shared_storage_tells_is_let_in(limited, server, batch, first, pause, size):
+    """And nobody is told to wait for long without need."""
+    one, other = (limited(rate_limit_storage=server.uri) for _ in range(2))
+    assert send(one, batch(*[[0, 0]] * first)).status_code == 202
+    server.go_on(pause)
+    while send(other, batch([0, 0])).status_code == 202:
+        pass
+    body = batch(*[[0, 0]] * size)
+    wait = refused(send(one, body))
+    assert 1 <= wait <= 120
+    if wait > 5:
+        # Here real time passes too, though less than what is left.
+        server.go_on(wait - 5)
+        assert refused(send(other, body)) <= 6
+        wait = 5
+    server.go_on(wait)
+    assert send(one, body).status_code == 202
+
+
+def test_a_shared_storage_forgets_an_address_after_two_windows(limited, server, batch):
+    http = limited(rate_limit_storage=server.uri)
+    assert send(http, batch([0, 0])).status_code == 202
+    keys = server.client.keys()
+    assert any(b"192.0.2.1" in key for key in keys)
+    assert all(0 < server.client.ttl(key) <= 120 for key in keys)
+    server.go_on(120)
+    assert server.client.keys() == []
+
+
+def test_a_shared_storage_is_never_waited_for_in_the_main_loop(
+    limited, server, batch, fibre_loop, monkeypatch
+):
+    http = limited(rate_limit_storage=server.uri)
+    asked = []
+    take = limits.ReportLimit._take
+
+    def watched(self, *arguments):
+        asked.append(fibres.current())
+        return take(self, *arguments)
+
+    monkeypatch.setattr(limits.ReportLimit, "_take", watched)
+    first = fibre_loop.start(send, http, batch([0, 0]))
+    second = fibre_loop.start(send, http, batch(*[[0, 0]] * 10))
+    assert not first.done()
+    assert not second.done()
+    fibre_loop.run_until(first, second)
+    statuses = [first.result().status_code, second.result().status_code]
+    assert sorted(statuses) == [202, 429]
+    assert asked == [None, None]
+
+
+def test_a_storage_that_is_away_at_the_start_may_come_later(limited, server, batch, counted):
+    server.stop()
+    http = limited(rate_limit_storage=server.uri)
+    for _ in range(2):
+        response = send(http, batch([0, 0]))
+        unavailable(response)
+        assert "127.0.0.1" not in response.text
+    assert http.get("/healthz").status_code == 200
+    assert counted() == 0
+    server.start()
+    until(lambda: send(http, batch([0, 0])).status_code == 202)
+    assert counted() == 1
+
+
+def test_a_storage_that_restarts_is_used_again_and_has_forgotten(limited, server, batch, counted):
+    http = limited(rate_limit_storage=server.uri)
+    assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
+    refused(send(http, batch([0, 0])))
+    server.stop()
+    unavailable(send(http, batch([0, 0])))
+    server.start()
+    until(lambda: send(http, batch(*[[0, 0]] * 10)).status_code == 202)
+    refused(send(http, batch([0, 0])))
+    assert counted() == 20
+
+
+@pytest.mark.parametrize(
+    "setting", [("requirepass", "secret"), ("maxmemory", "1")], ids=lambda setting: setting[0]
+)
+def test_a_storage_that_refuses_is_away(limited, server, batch, counted, setting):
+    server.client.config_set(*setting)
+    http = limited(rate_limit_storage=server.uri)
+    unavailable(send(http, batch([0, 0])))
+    assert counted() == 0
+
+
+def test_a_storage_that_hangs_holds_up_nobody(database, store, survey, server, batch, counted):
+    """Neither those that send reports, few or many at once, nor those that ask for other things."""
+    store.surveys.publish(survey)
+    with (
+        serving(database, server.uri, "1000 per minute") as url,
+        serving(database, server.uri, "1000 per minute") as other,
+        ThreadPoolExecutor(40) as clients,
+    ):
+        assert post(url, batch(*[[0, 0]] * 600)).status_code == 202
+        assert post(other, batch(*[[0, 0]] * 400)).status_code == 202
+        assert post(other, batch([0, 0])).status_code == 429
+        with server.hanging():
+            bodies = [batch([0, 0]) if index % 4 else batch(*[[0, 0]] * 300) for index in range(40)]
+            sent = [
+                clients.submit(post, url, body, f"192.0.2.{9 + index}")
+                for index, body in enumerate(bodies)
+            ]
+            for path in ("/healthz", "/readyz", "/v1/surveys/health"):
+                assert requests.get(url + path, timeout=PATIENCE).status_code == 200
+            for response in sent:
+                unavailable(response.result(PATIENCE))
+            assert counted() == 1_000
+        until(lambda: post(url, batch([0, 0]), "192.0.2.2").status_code == 202)
+        assert counted() == 1_001
+
+
+class Moment:
+    """The time of `Answering`, as a test sets it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def moment(monkeypatch) -> Moment:
+    made = Moment()
+    monkeypatch.setattr(limits, "time", made)
+    return made
+
+
+def test_after_a_failure_one_request_in_each_pause_asks_again(moment, caplog):
+    answering = limits.Answering()
+
+    def ask(error=None, since=None) -> bool:
+        """Whether the storage was asked."""
+        asked = False
+        try:
+            with answering.asking(moment.now if since is None else since):
+                asked = True
+                if error is not None:
+                    raise StorageError(error)
+        except StoreUnavailable:
+            pass
+        return asked
+
+    failure = ConnectionError("redis://secret@host")
+    assert ask()
+    assert ask(failure)
+    moment.now += 1.9
+    assert not ask()
+    moment.now += 0.2
+    assert ask(failure)
+    assert not ask()
+    moment.now += 2.1
+    with answering.asking(moment.now):
+        # While one asks, no other does.
+        assert not ask()
+    assert ask()
+    assert ask()
+    # A request that waited for its turn for long is refused, though the storage answers.
+    assert not ask(since=moment.now - 2.1)
+    assert ask()
+    assert caplog.messages == [
+        "the storage of the rate limit does not answer: ConnectionError",
+        "the storage of the rate limit answers again",
+    ]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "memory",
+        "memory://here",
+        "async+memory://",
+        "async+redis://host",
+        "redis+cluster://host",
+        "memcached://host",
+        "redis",
+        "redis://",
+        "redis://:secret@",
+        "redis://host:port",
+        "redis://host:0",
+        "redis://host:65536",
+        "redis://host/zero",
+        "redis://host/0/1",
+        "redis://:secret#1@host",
+        "redis://[::1",
+        "redis://no..name",
+        "redis://host?socket_timeout=soon",
+        "redis://host?secret=1",
+        "redis://host?connection_class=secret",
+        "rediss://host?ssl_cert_reqs=secret",
+        "redis+unix://",
+        "redis+unix://run/redis.sock",
+    ],
+)
+def test_a_storage_that_is_none_is_refused_at_the_start(uri):
+    with pytest.raises(ParameterError) as wrong:
+        Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": uri})
+    assert str(wrong.value) == (
+        "HALFTRUTH_RATE_LIMIT_STORAGE: expected the URI of a storage: memory://,"
+        " redis://host:6379/0, rediss://host:6379/0 (TLS) or redis+unix:///path"
+    )
+    assert wrong.value.field == "HALFTRUTH_RATE_LIMIT_STORAGE"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory://",
+        "redis://host",
+        "redis://host/",
+        "redis://me:pass%23word@[2001:db8::1]:6380/15?socket_timeout=0.5",
+        "rediss://host:6380/0?ssl_cert_reqs=required",
+        "redis+unix:///run/redis/redis.sock?db=3",
+    ],
+)
+def test_a_storage_need_not_answer_at_the_start(uri):
+    config = Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": uri})
+    assert config.rate_limit_storage == uri
+    assert limits.ReportLimit.of(config) is not None
+
+
+def test_a_storage_without_its_package_says_what_brings_it(monkeypatch):
+    for name in list(sys.modules):
+        if name.split(".")[0] == "redis":
+            monkeypatch.delitem(sys.modules, name)
+
+    class Without(PathFinder):
+        @classmethod
+        def find_spec(cls, name, path=None, target=None):
+            if name.split(".")[0] == "redis":
+                raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Without, *sys.meta_path])
+    with pytest.raises(ParameterError) as wrong:
+        Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": "redis://secret@host"})
+    assert str(wrong.value) == (
+        "HALFTRUTH_RATE_LIMIT_STORAGE: expected memory://, since the Python package redis is not"
+        " installed here; halftruth-collector[redis] brings it"
+    )
