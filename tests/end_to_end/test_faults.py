@@ -1,5 +1,6 @@
 """What `make soak` breaks, in few rounds, and that its checks notice what they are to notice."""
 
+import hashlib
 import os
 import signal
 import sqlite3
@@ -15,7 +16,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector.store import Store
 from halftruth_shared import Survey
-from halftruth_shared.messages import Report
+from halftruth_shared.messages import Report, Terms
 
 SOAK = Path(__file__).parents[1] / "soak"
 SCENARIOS = [
@@ -177,6 +178,65 @@ def test_damage_is_noticed(suite, counted, damage, notice):
         suite.promise.check_after_fault(counted.file.read(), counted.ledger)
 
 
+@pytest.fixture
+def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
+    """A database with a report for each of three invitations out of five, and its ledger."""
+    file = suite.SqliteFile(tmp_path / "invited.db")
+    book = suite.Ledger()
+    entries = [suite.Entry("health", UUID(int=i).bytes, b"\1\2") for i in range(3)]
+    with Store(file.url) as store:
+        store.surveys.publish(survey, Terms(invitations=True))
+        given = store.invitations.create("health", 5)
+        reports = [
+            Report(id=UUID(int=i), values=[1, 2], invitation=invitation)
+            for i, invitation in enumerate(given[:3])
+        ]
+        store.reports.add("health", survey.digest, reports)
+    book.issue(given)
+    for entry, invitation in zip(entries, given[:3], strict=True):
+        book.invite(entry, invitation)
+    book.answered(entries, book.attempt(entries), 202, b'{"accepted": 3, "duplicates": 0}')
+    hashes = [hashlib.sha256(bytes.fromhex(invitation)).hexdigest() for invitation in given]
+    return SimpleNamespace(file=file, ledger=book, hashes=hashes)
+
+
+def test_invitations_spent_as_promised_pass(suite, invited):
+    reading = invited.file.read()
+    assert {hash_.hex() for hash_ in reading.invitations} == set(invited.hashes[3:])
+    suite.promise.check_after_fault(reading, invited.ledger)
+    suite.promise.check_after_retries(reading, invited.ledger)
+
+
+@pytest.mark.parametrize(
+    ("damage", "notice"),
+    [
+        ("INSERT INTO invitations VALUES (1, x'{0}')", "1 invitations are left whose reports"),
+        ("DELETE FROM invitations WHERE hash = x'{4}'", "1 invitations are gone"),
+        ("INSERT INTO invitations VALUES (1, x'00')", "of 5 invitations 3 are left, but 3 reports"),
+    ],
+)
+@pytest.mark.parametrize("check", ["check_after_fault", "check_after_retries"])
+def test_damage_to_invitations_is_noticed(suite, invited, damage, notice, check):
+    change(invited.file, damage.format(*invited.hashes))
+    with pytest.raises(suite.Broken, match=notice):
+        getattr(suite.promise, check)(invited.file.read(), invited.ledger)
+
+
+def test_two_reports_counted_for_one_invitation_are_noticed(suite, invited):
+    twice = suite.Entry("health", UUID(int=9).bytes, b"\1\2")
+    book = invited.ledger
+    book.invite(twice, next(iter(book.invitations.values())))
+    book.attempt([twice])
+    book.lost([twice])
+    change(
+        invited.file,
+        f"INSERT INTO report_ids VALUES (1, x'{twice.id.hex()}', x'0102');"
+        " UPDATE cells SET count = 4; UPDATE arrivals SET count = 4",
+    )
+    with pytest.raises(suite.Broken, match="of 5 invitations 2 are left, but 4 reports came"):
+        suite.promise.check_after_fault(invited.file.read(), book)
+
+
 def test_a_report_of_a_refused_request_must_not_be_counted(suite, counted):
     refused = counted.entries[:1]
     book = suite.Ledger()
@@ -204,6 +264,7 @@ def test_reports_in_flight_may_be_counted_or_not_until_they_are_sent_again(suite
     [
         (500, b"{}", "a report was answered 500"),
         (422, b"{}", "a report was answered 422"),
+        (403, b"{}", "a report was answered 403"),
         (202, b'{"accepted": 1, "duplicates": 3}', "the receipt of 5 reports"),
         (202, b'{"accepted": 5, "duplicates": 0}', "receipts accept 10"),
     ],

@@ -1,5 +1,6 @@
 """What clients know of their reports: sent, acknowledged, in flight, or never to be counted."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Collection
@@ -10,6 +11,7 @@ from uuid import UUID
 import requests
 from halftruth_shared import Survey
 from reading import Entry
+from sealed import open_report
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 #: Seconds that a client waits for an answer: longer than any fault lasts.
@@ -29,6 +31,10 @@ class Ledger:
         Those of a request whose answer was lost or 503: whether it was counted is unknown.
     forged : set of Entry
         Reports of requests that should be refused, whatever else is in them.
+    issued : set of bytes
+        Hashes of all invitations that there ever were.
+    invitations : dict of Entry to str
+        What each report was sent with that needs an invitation.
     at_first : int
         Reports acknowledged at their first attempt.
     accepted : int
@@ -46,6 +52,8 @@ class Ledger:
         self.acknowledged: set[Entry] = set()
         self.in_flight: set[Entry] = set()
         self.forged: set[Entry] = set()
+        self.issued: set[bytes] = set()
+        self.invitations: dict[Entry, str] = {}
         self.at_first = 0
         self.accepted = 0
         self.unavailable = 0
@@ -69,6 +77,16 @@ class Ledger:
         with self._lock:
             self.forged.update(entries)
 
+    def issue(self, invitations: Collection[str]) -> None:
+        """There are more invitations now."""
+        with self._lock:
+            self.issued.update(map(hash_invitation, invitations))
+
+    def invite(self, entry: Entry, invitation: str) -> None:
+        """A report is about to go out with this invitation."""
+        with self._lock:
+            self.invitations[entry] = invitation
+
     def attempt(self, entries: Collection[Entry]) -> int:
         """A request with these reports goes out; how many of them go for the first time."""
         with self._lock:
@@ -90,7 +108,7 @@ class Ledger:
                 self.unavailable += 1
                 self._lost(entries)
             elif self._is_forged(entries):
-                if status not in (409, 422):
+                if status not in (403, 409, 422):
                     self.complaints.append(f"a request to be refused was answered {status}")
             elif status == 202:
                 receipt = json.loads(body)
@@ -121,7 +139,7 @@ class Courier(requests.Session):
         super().__init__()
         self.trust_env = False
         self._ledger = ledger
-        self._widths = {survey.id: cell_width(survey) for survey in surveys}
+        self._surveys = {survey.id: survey for survey in surveys}
 
     def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
         if method != "POST":
@@ -138,13 +156,31 @@ class Courier(requests.Session):
         return response
 
     def _entries(self, url: str, body: bytes) -> list[Entry]:
-        """The reports of a request, as the collector is to store them."""
-        survey = urlsplit(url).path.split("/")[3]
-        width = self._widths[survey]
-        return [
-            Entry(survey, UUID(report["id"]).bytes, pack(report["values"], width))
-            for report in json.loads(body)["reports"]
-        ]
+        """The reports of a request, as the collector is to store them.
+
+        A sealed one that does not open stands for nothing: those beside it tell whether the request
+        should be refused.
+        """
+        survey = self._surveys[urlsplit(url).path.split("/")[3]]
+        read = [self._entry(survey, report) for report in json.loads(body)["reports"]]
+        return [entry for entry in read if entry is not None]
+
+    def _entry(self, survey: Survey, report: dict[str, Any]) -> Entry | None:
+        id_ = UUID(report["id"])
+        if "values" in report:
+            return Entry(survey.id, id_.bytes, pack(report["values"], cell_width(survey)))
+        opened = open_report(survey.digest, id_, report["sealed"])
+        if opened is None:
+            return None
+        cell, invitation = opened
+        entry = Entry(survey.id, id_.bytes, cell)
+        self._ledger.invite(entry, invitation)
+        return entry
+
+
+def hash_invitation(invitation: str) -> bytes:
+    """What a collector keeps of an invitation until a report has spent it."""
+    return hashlib.sha256(bytes.fromhex(invitation)).digest()
 
 
 def cell_width(survey: Survey) -> int:

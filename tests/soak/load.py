@@ -4,12 +4,12 @@ import json
 import random
 import threading
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import requests
@@ -19,25 +19,33 @@ from ledger import TIMEOUT, Courier, Ledger, cell_width, pack, unpack
 from processes import Broken, until
 from promise import check_answers
 from reading import Entry
+from sealed import seal_report
 
-#: Two surveys whose requests share transactions: few popular cells, and values of two bytes.
-SURVEYS = (
-    Survey(
-        "narrow",
-        "Six cells",
-        Schema((Attribute("a", ("0", "1")), Attribute("b", ("0", "1", "2")))),
-        GammaDiagonal("19"),
-    ),
-    Survey(
-        "wide",
-        "Six hundred cells",
-        Schema((Attribute("a", tuple(map(str, range(300)))), Attribute("b", ("0", "1")))),
-        GammaDiagonal("19"),
-    ),
+#: Surveys whose requests share transactions: few popular cells, values of two bytes, and one that
+#: asks the questions of the first and takes sealed reports with invitations only.
+NARROW = Survey(
+    "narrow",
+    "Six cells",
+    Schema((Attribute("a", ("0", "1")), Attribute("b", ("0", "1", "2")))),
+    GammaDiagonal("19"),
 )
+WIDE = Survey(
+    "wide",
+    "Six hundred cells",
+    Schema((Attribute("a", tuple(map(str, range(300)))), Attribute("b", ("0", "1")))),
+    GammaDiagonal("19"),
+)
+INVITED = Survey("invited", "Six cells by invitation", NARROW.schema, NARROW.mechanism)
+SURVEYS = (NARROW, WIDE, INVITED)
 
-#: Clients that send requests of their own making, and real ones with an outbox.
-_PLAIN, _REAL = 8, 1
+#: What clients answer that send requests of their own making, many of them under the same ids.
+_PAIRS = ((NARROW, WIDE), (NARROW, INVITED))
+
+#: So many of these clients answer each pair, and so many real ones with an outbox all surveys.
+_OWN, _REAL = 4, 1
+
+#: Invitations that a client has at the start of a round; it hardly ever runs out of them in one.
+_PURSE = 1_000
 
 #: Seconds, at most, before a client whose report was not acknowledged goes on.
 _PAUSE = 0.3
@@ -50,29 +58,57 @@ _SIZES = (1, 1, 1, 1, 5, 20, 100)
 #: Shares of requests that should be refused, and of those sent to all collectors at once.
 _FORGED, _EVERYWHERE = 0.05, 0.5
 
+#: Reports in a request that should be refused, what is wrong with its last one, and what else may
+#: be wrong with one that is sealed.
+_FORGED_SIZE = 4
+_WRONG = ("digest", "range", "reused", "twice")
+_WRONG_SEALED = ("spent", "unknown", "elsewhere", "exchanged")
+
 #: Reports in one request of the final retries, and attempts to have it acknowledged.
 _CHUNK, _ATTEMPTS = 500, 100
 
 
+class Report(NamedTuple):
+    """A report to be sent.
+
+    `sealed_for` is the digest and id of another report, where it should not open as this one.
+    """
+
+    id: UUID
+    values: tuple[int, ...]
+    invitation: str | None = None
+    sealed_for: tuple[str, UUID] | None = None
+
+
 @dataclass(frozen=True)
 class Batch:
-    """The reports of one request: ids with values."""
+    """The reports of one request."""
 
     survey: Survey
     digest: str
-    reports: tuple[tuple[UUID, tuple[int, ...]], ...]
+    reports: tuple[Report, ...]
 
     @property
     def entries(self) -> list[Entry]:
         """The reports as the collector is to store them."""
         width = cell_width(self.survey)
-        return [Entry(self.survey.id, id_.bytes, pack(v, width)) for id_, v in self.reports]
+        return [Entry(self.survey.id, r.id.bytes, pack(r.values, width)) for r in self.reports]
 
     @property
     def body(self) -> bytes:
         """The request's JSON."""
-        reports = [{"id": str(id_), "values": values} for id_, values in self.reports]
+        write = self._sealed if self.survey is INVITED else _plain
+        reports = [write(report) for report in self.reports]
         return json.dumps({"digest": self.digest, "reports": reports}).encode()
+
+    def _sealed(self, report: Report) -> dict[str, Any]:
+        digest, id_ = report.sealed_for or (self.survey.digest, report.id)
+        cell = pack(report.values, cell_width(self.survey))
+        return {"id": str(report.id), "sealed": seal_report(digest, id_, cell, report.invitation)}
+
+
+def _plain(report: Report) -> dict[str, Any]:
+    return {"id": str(report.id), "values": report.values}
 
 
 class _Sender(Protocol):
@@ -89,10 +125,17 @@ class PlainClient:
         Of collectors on the same database.
     ledger : Ledger
     seed : int
+    surveys : sequence of Survey
+        One or two that it answers.
     sizes : sequence of int
         Numbers of reports to choose from for a batch.
     forged : float
         Share of batches that should be refused.
+
+    Attributes
+    ----------
+    purse : list of str
+        Invitations that it may spend.
     """
 
     def __init__(
@@ -101,14 +144,17 @@ class PlainClient:
         ledger: Ledger,
         seed: int,
         *,
+        surveys: Sequence[Survey] = _PAIRS[0],
         sizes: Sequence[int] = _SIZES,
         forged: float = _FORGED,
     ) -> None:
         self._urls = urls
         self._ledger = ledger
         self._rng = random.Random(seed)
+        self._surveys = surveys
         self._sizes = sizes
         self._forged = forged
+        self.purse: list[str] = []
         # One session for each collector, since several send at once.
         self._couriers = {url: Courier(ledger, SURVEYS) for url in urls}
         self._last: Batch | None = None
@@ -118,21 +164,24 @@ class PlainClient:
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
             if self._rng.random() < self._forged and self._last is not None:
-                self.send(self._forgery(self._last))
+                self.forge(self._last, self._rng.choice(_wrong(self._last.survey)))
             else:
                 self._deliver(self.batch(), stop)
 
     def batch(self) -> Batch:
         """New reports; half of the time under the ids of the batch before, for the other survey."""
         rng, before = self._rng, self._unpaired
-        if before is not None and rng.random() < 0.5:
-            [survey] = (other for other in SURVEYS if other is not before.survey)
-            ids = [id_ for id_, _ in before.reports]
+        surveys = _open_to(self.purse, self._surveys)
+        others = [survey for survey in surveys if before and survey is not before.survey]
+        if before and others and rng.random() < 0.5:
+            [survey] = others
+            ids = [report.id for report in before.reports]
         else:
             before = None
-            survey = rng.choice(SURVEYS)
+            survey = rng.choice(surveys)
             ids = [self._id() for _ in range(rng.choice(self._sizes))]
-        made = Batch(survey, survey.digest, tuple((id_, self._values(survey)) for id_ in ids))
+        invitations = _take(self.purse, len(ids)) if survey is INVITED else [None] * len(ids)
+        made = Batch(survey, survey.digest, self._reports(survey, ids, invitations))
         self._unpaired = made if before is None else None
         return made
 
@@ -161,25 +210,44 @@ class PlainClient:
             return False
         return response.status_code == 202
 
-    def _forgery(self, counted: Batch) -> Batch:
-        """A batch that should be refused as a whole, made of good reports and something wrong."""
+    def forge(self, counted: Batch, kind: str) -> None:
+        """Send a batch that should be refused as a whole: good reports, and something wrong."""
+        forgery = self._forgery(counted, kind)
+        self._ledger.forge(forgery.entries)
+        self.send(forgery)
+
+    def _forgery(self, counted: Batch, kind: str) -> Batch:
         survey, rng = counted.survey, self._rng
-        good = [(self._id(), self._values(survey)) for _ in range(3)]
-        digest = survey.digest
-        kind = rng.choice(("digest", "range", "reused", "twice"))
+        ids = [self._id() for _ in range(_FORGED_SIZE)]
+        # These stay in the purse: what is refused spends none, so they are to let others in.
+        shown = self.purse[:_FORGED_SIZE] if survey is INVITED else [None] * _FORGED_SIZE
+        *good, bad = self._reports(survey, ids, shown)
+        digest, known = survey.digest, rng.choice(counted.reports)
         if kind == "digest":
             digest = "0" * 64
         elif kind == "range":
-            good.append((self._id(), survey.schema.shape))
+            bad = bad._replace(values=survey.schema.shape)
         elif kind == "reused":
-            id_, values = rng.choice(counted.reports)
-            good.append((id_, _another(survey, values)))
+            bad = bad._replace(id=known.id, values=_another(survey, known.values))
+        elif kind == "twice":
+            bad = bad._replace(id=good[0].id, values=_another(survey, good[0].values))
+        elif kind == "spent":
+            bad = bad._replace(invitation=known.invitation)
+        elif kind == "unknown":
+            bad = bad._replace(invitation=f"{rng.getrandbits(128):032x}")
+        elif kind == "elsewhere":
+            bad = bad._replace(sealed_for=(NARROW.digest, bad.id))
         else:
-            id_, values = good[0]
-            good.append((id_, _another(survey, values)))
-        forgery = Batch(survey, digest, tuple(good))
-        self._ledger.forge(forgery.entries)
-        return forgery
+            bad = bad._replace(sealed_for=(survey.digest, self._id()))
+        return Batch(survey, digest, (*good, bad))
+
+    def _reports(
+        self, survey: Survey, ids: Sequence[UUID], invitations: Sequence[str | None]
+    ) -> tuple[Report, ...]:
+        return tuple(
+            Report(id_, self._values(survey), invitation)
+            for id_, invitation in zip(ids, invitations, strict=True)
+        )
 
     def _id(self) -> UUID:
         return UUID(int=self._rng.getrandbits(128), version=4)
@@ -191,12 +259,34 @@ class PlainClient:
         return tuple(self._rng.randrange(size) for size in survey.schema.shape)
 
 
+def _wrong(survey: Survey) -> tuple[str, ...]:
+    return _WRONG + _WRONG_SEALED if survey is INVITED else _WRONG
+
+
 def _another(survey: Survey, values: tuple[int, ...]) -> tuple[int, ...]:
     return ((values[0] + 1) % survey.schema.shape[0], *values[1:])
 
 
+def _open_to(purse: Sequence[str], surveys: Sequence[Survey]) -> list[Survey]:
+    """The surveys that whoever has these invitations can send any batch to, and a forged one."""
+    enough = len(purse) >= max(_SIZES) + _FORGED_SIZE
+    return [survey for survey in surveys if enough or survey is not INVITED]
+
+
+def _take(purse: list[str], count: int) -> list[str]:
+    taken = purse[-count:]
+    del purse[-count:]
+    return taken
+
+
 class RealClient:
-    """The package's own client with its outbox, for people with and without a key."""
+    """The package's own client with its outbox, for people with and without a key.
+
+    Attributes
+    ----------
+    purse : list of str
+        Invitations that it may spend.
+    """
 
     def __init__(self, url: str, ledger: Ledger, seed: int, folder: Path) -> None:
         self._rng = random.Random(seed)
@@ -208,18 +298,26 @@ class RealClient:
             session=Courier(ledger, SURVEYS),
         )
         self._people = 0
+        self.purse: list[str] = []
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
-            survey = self._rng.choice(SURVEYS)
+            survey = self._rng.choice(_open_to(self.purse, SURVEYS))
             records = [self._record(survey) for _ in range(self._rng.choice(_SIZES))]
+            invitations = _take(self.purse, len(records)) if survey is INVITED else None
             if len(records) == 1:
                 self._people += 1
                 respondent = f"person {self._people}"
-                sent = self._client.submit(survey, records[0], respondent=respondent)
+                sent = self._client.submit(
+                    survey,
+                    records[0],
+                    respondent=respondent,
+                    invitation=invitations[0] if invitations else None,
+                )
                 waiting = sent.status == "waiting"
             else:
-                waiting = self._client.submit_many(survey, records).waiting > 0
+                sent_many = self._client.submit_many(survey, records, invitations=invitations)
+                waiting = sent_many.waiting > 0
             if waiting:
                 stop.wait(self._rng.uniform(0, _PAUSE))
 
@@ -250,10 +348,30 @@ class Load:
     def __init__(
         self, urls: Sequence[str], ledger: Ledger, rng: random.Random, folder: Path
     ) -> None:
-        seeds = iter(rng.sample(range(2**32), _PLAIN + _REAL))
+        seeds = iter(rng.sample(range(2**32), _OWN * len(_PAIRS) + _REAL))
         self._ledger = ledger
-        self._plain = [PlainClient(urls, ledger, next(seeds)) for _ in range(_PLAIN)]
+        self._plain = [
+            PlainClient(urls, ledger, next(seeds), surveys=pair)
+            for pair in _PAIRS
+            for _ in range(_OWN)
+        ]
         self._real = [RealClient(urls[0], ledger, next(seeds), folder) for _ in range(_REAL)]
+        self._invited: list[PlainClient | RealClient] = [*self._plain[_OWN:], *self._real]
+
+    def invite(self, issue: Callable[[int], list[str]]) -> None:
+        """Give every client that spends invitations as many as it had at first.
+
+        Parameters
+        ----------
+        issue : callable
+            Makes so many new ones.
+        """
+        for client in self._invited:
+            missing = _PURSE - len(client.purse)
+            if missing:
+                issued = issue(missing)
+                self._ledger.issue(issued)
+                client.purse.extend(issued)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -282,12 +400,19 @@ class Load:
         for client in self._real:
             client.flush()
         sender = self._plain[0]
-        for batch in batches(entries):
+        for batch in batches(entries, self._ledger.invitations):
             for _ in range(_ATTEMPTS):
                 if sender.send(batch):
                     break
             else:
                 raise Broken("a retry was not acknowledged")
+
+    def forge(self, counted: Collection[Entry]) -> None:
+        """Send everything that should be refused, beside reports that are counted."""
+        forger = self._plain[-1]
+        for batch in batches(counted, self._ledger.invitations):
+            for kind in _wrong(batch.survey):
+                forger.forge(batch, kind)
 
 
 @contextmanager
@@ -315,8 +440,8 @@ def sending(clients: Sequence[_Sender]) -> Iterator[None]:
         raise Broken(f"a client failed:\n{failures[0]}")
 
 
-def batches(entries: Collection[Entry]) -> Iterator[Batch]:
-    """Requests that bring these reports again."""
+def batches(entries: Collection[Entry], invitations: Mapping[Entry, str]) -> Iterator[Batch]:
+    """Requests that bring these reports again, with the invitations that they had."""
     for survey in SURVEYS:
         width = cell_width(survey)
         reports = sorted(entry for entry in entries if entry.survey == survey.id)
@@ -325,7 +450,11 @@ def batches(entries: Collection[Entry]) -> Iterator[Batch]:
                 survey,
                 survey.digest,
                 tuple(
-                    (UUID(bytes=entry.id), tuple(unpack(entry.cell, width)))
+                    Report(
+                        UUID(bytes=entry.id),
+                        tuple(unpack(entry.cell, width)),
+                        invitations.get(entry),
+                    )
                     for entry in reports[start : start + _CHUNK]
                 ),
             )

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-from ledger import Ledger
+from ledger import Ledger, hash_invitation
 from processes import Broken
 from reading import Entry, Reading
 
@@ -41,6 +41,26 @@ def check_acknowledged(reading: Reading, acknowledged: Collection[Entry]) -> Non
     _expect(not missing, f"{len(missing)} acknowledged reports are not counted")
 
 
+def check_invitations(reading: Reading, ledger: Ledger) -> None:
+    """Make sure that every report counted spent its own invitation, and nothing else spent any.
+
+    Raises
+    ------
+    Broken
+    """
+    invited = [entry for entry in reading.entries if entry in ledger.invitations]
+    spent = {hash_invitation(ledger.invitations[entry]) for entry in invited}
+    kept = len(spent & reading.invitations)
+    _expect(not kept, f"{kept} invitations are left whose reports are counted")
+    gone = len(ledger.issued - spent - reading.invitations)
+    _expect(not gone, f"{gone} invitations are gone that let no report in")
+    issued, left = len(ledger.issued), len(reading.invitations)
+    _expect(
+        issued - left == len(invited),
+        f"of {issued} invitations {left} are left, but {len(invited)} reports came with one",
+    )
+
+
 def check_after_fault(reading: Reading, ledger: Ledger) -> None:
     """What is counted was acknowledged or in flight, and all that was acknowledged is counted.
 
@@ -54,6 +74,7 @@ def check_after_fault(reading: Reading, ledger: Ledger) -> None:
     forged = strange & ledger.forged
     _expect(not forged, f"{len(forged)} reports of refused requests are counted")
     _expect(not strange, f"{len(strange)} reports are counted that never reached the collector")
+    check_invitations(reading, ledger)
     _check_receipts(reading, ledger)
 
 
@@ -71,6 +92,7 @@ def check_after_retries(reading: Reading, ledger: Ledger) -> None:
         f"after all retries {len(ledger.sent - counted)} reports sent are not counted, and"
         f" {len(counted - ledger.sent)} are counted that were not sent",
     )
+    check_invitations(reading, ledger)
     _check_receipts(reading, ledger)
 
 

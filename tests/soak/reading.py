@@ -19,6 +19,7 @@ SELECT surveys.id, arrivals.day, arrivals.count
 FROM arrivals JOIN surveys ON surveys.number = arrivals.survey
 WHERE arrivals.outcome = 'counted'
 """
+_INVITATIONS = "SELECT hash FROM invitations"
 
 #: Answers one statement with its rows; all statements see the same moment.
 Query = Callable[[str], Iterable[Sequence[Any]]]
@@ -44,11 +45,14 @@ class Reading:
         By survey and cell.
     arrivals : Counter
         Reports counted, by survey and day.
+    invitations : set of bytes
+        Hashes of those that are left.
     """
 
     entries: list[Entry]
     counts: Counter[tuple[str, bytes]]
     arrivals: Counter[tuple[str, date]]
+    invitations: set[bytes]
 
 
 def read(query: Query) -> Reading:
@@ -60,4 +64,5 @@ def read(query: Query) -> Reading:
     for survey, day, count in query(_ARRIVALS):
         arrivals[survey, day if isinstance(day, date) else date.fromisoformat(day)] += count
     entries = [Entry(survey, bytes(id_), bytes(cell)) for survey, id_, cell in query(_IDS)]
-    return Reading(entries, counts, arrivals)
+    invitations = {bytes(hash_) for (hash_,) in query(_INVITATIONS)}
+    return Reading(entries, counts, arrivals, invitations)

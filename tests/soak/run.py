@@ -20,7 +20,7 @@ from scenarios import SCENARIOS, Kind, Scenario, Setting
 
 HEADER = [
     *["scenario", "database", "rounds", "reports sent", "acknowledged at first"],
-    *["in flight at faults", "duplicates at retry", "counted", "verdict"],
+    *["in flight at faults", "duplicates at retry", "counted", "by invitation", "verdict"],
 ]
 
 #: Exit statuses: the promise is broken; something could not be run on this machine.
@@ -85,7 +85,7 @@ def _run(scenario: Scenario, kind: Kind, *, quick: bool, seed: int) -> Result:
         else:
             numbers = (
                 *(figures.rounds, figures.sent, figures.at_first),
-                *(figures.in_flight, figures.duplicates, figures.counted),
+                *(figures.in_flight, figures.duplicates, figures.counted, figures.invited),
             )
             result = Result(_row(scenario, kind, "kept", *numbers), figures.notes)
     print(f"{result.row[-1]}, {time.monotonic() - began:.0f} s", file=sys.stderr)

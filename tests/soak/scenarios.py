@@ -13,11 +13,13 @@ from typing import Literal
 from clock import Clock
 from collectors import Collector
 from disk import SmallDisk
+from halftruth_shared.key_files import create_key_file
 from ledger import Ledger
 from load import PlainClient, sending
 from postgres import Cluster
 from processes import Broken, resident, until
 from promise import check_after_retries
+from sealed import KEYS
 from sqlite import SqliteFile
 from trial import Figures, Trial, publish
 
@@ -66,7 +68,10 @@ class Setting:
 
     def collector(self, database: SqliteFile | Cluster, clock: Clock | None = None) -> Collector:
         """A collector on a database, not started yet."""
-        environment = clock.environment if clock else {}
+        keys = self.folder / "sealing.keys"
+        if not keys.exists():
+            create_key_file(keys, KEYS.to_pem())
+        environment = {"HALFTRUTH_SEALING_KEYS": str(keys), **(clock.environment if clock else {})}
         return Collector(database.url, self.folder, self.rng, environment)
 
     def trial(self, database: SqliteFile | Cluster, *collectors: Collector) -> Trial:

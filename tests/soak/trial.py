@@ -8,22 +8,28 @@ from pathlib import Path
 from typing import Protocol
 
 from halftruth_collector.store import Store
+from halftruth_shared.messages import Terms
 from ledger import Ledger
-from load import SURVEYS, Load
+from load import INVITED, SURVEYS, Load
 from processes import Broken
 from promise import (
     check_acknowledged,
     check_after_fault,
     check_after_retries,
     check_agreement,
+    check_invitations,
 )
-from reading import Reading
+from reading import Entry, Reading
+from sealed import KEYS
 
 #: Reports acknowledged between start of the load and fault, and after the fault is over.
 _BEFORE, _AFTER = (20, 400), 30
 
 #: Longest pause between them, so that faults come at any moment of a request.
 _JITTER = 0.02
+
+#: How collectors take the reports of one of the surveys.
+_TERMS = Terms(invitations=True, sealing_key=KEYS.public[0])
 
 #: Acknowledged reports that are sent once more in each round.
 _REPEATED = 300
@@ -45,7 +51,8 @@ class Figures:
     """What a scenario came to.
 
     `duplicates` are reports that clients retried since nothing acknowledged them, but that had
-    been counted. `notes` are lines to print below the table.
+    been counted. `invited` are those of the reports counted that came sealed with an invitation.
+    `notes` are lines to print below the table.
     """
 
     rounds: int
@@ -54,6 +61,7 @@ class Figures:
     in_flight: int
     duplicates: int
     counted: int
+    invited: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -79,7 +87,7 @@ class Trial:
         self._load = Load(urls, self.ledger, rng, folder)
         self._rounds = 0
         self._duplicates = 0
-        self._counted = 0
+        self._counted: list[Entry] = []
 
     def round(self, fault: Callable[[], None]) -> None:
         """Load, a fault at a random moment, and retries.
@@ -95,6 +103,7 @@ class Trial:
         """
         self._rounds += 1
         try:
+            self._invite()
             with self._load.running():
                 self.wait_for(self._rng.randint(*_BEFORE))
                 time.sleep(self._rng.uniform(0, _JITTER))
@@ -104,6 +113,7 @@ class Trial:
                 reading = self._database.read()
                 check_agreement(reading)
                 check_acknowledged(reading, acknowledged)
+                check_invitations(reading, self.ledger)
             self._database.settle()
             check_after_fault(before := self._database.read(), self.ledger)
             self._retry(before)
@@ -111,26 +121,44 @@ class Trial:
             check_after_retries(after := self._database.read(), self.ledger)
         except Broken as error:
             raise Broken(f"round {self._rounds}: {error}") from error
-        self._counted = len(after.entries)
+        self._counted = after.entries
 
     def wait_for(self, reports: int) -> None:
         """Wait until so many more reports have been acknowledged."""
         self._load.wait_for(reports)
 
     def figures(self, *notes: str) -> Figures:
-        """What all rounds came to."""
+        """What all rounds came to.
+
+        Raises
+        ------
+        Broken
+            If no report came with an invitation.
+        """
+        invited = sum(entry.survey == INVITED.id for entry in self._counted)
+        if not invited:
+            raise Broken("no report came with an invitation")
         return Figures(
             rounds=self._rounds,
             sent=len(self.ledger.sent),
             at_first=self.ledger.at_first,
             in_flight=len(self.ledger.in_flight),
             duplicates=self._duplicates,
-            counted=self._counted,
+            counted=len(self._counted),
+            invited=invited,
             notes=notes,
         )
 
+    def _invite(self) -> None:
+        """Issue invitations for what clients spent of theirs, as an operator would."""
+        with Store(self._database.url) as store:
+            self._load.invite(lambda count: store.invitations.create(INVITED.id, count))
+
     def _retry(self, reading: Reading) -> None:
-        """Send again what nothing acknowledged, and some of what was; hold receipts to it."""
+        """Send again what nothing acknowledged, and some of what was; hold receipts to it.
+
+        Forgeries of the latter follow.
+        """
         counted = set(reading.entries)
         outstanding = self.ledger.outstanding
         known = sorted(self.ledger.acknowledged)
@@ -143,6 +171,7 @@ class Trial:
         # A receipt that was lost on the way may have accepted some of them.
         if not 0 <= new - receipts <= self.ledger.unanswered - unanswered:
             raise Broken(f"{new} reports were not counted before, but receipts accept {receipts}")
+        self._load.forge(again)
         self._duplicates += len(outstanding & counted)
 
 
@@ -150,4 +179,4 @@ def publish(database: Database) -> None:
     """Publish the surveys that all clients answer."""
     with Store(database.url) as store:
         for survey in SURVEYS:
-            store.surveys.publish(survey)
+            store.surveys.publish(survey, _TERMS if survey is INVITED else None)
