@@ -36,7 +36,7 @@ from databases import (
     sync_seconds,
 )
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
-from halftruth_collector.server import Server
+from halftruth_collector.serving.server import Server
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal

@@ -12,7 +12,7 @@ from flask import Flask, request
 from flask.typing import ResponseReturnValue
 from halftruth_collector.cli.serve import serve
 from halftruth_collector.config import Config
-from halftruth_collector.server import Server
+from halftruth_collector.serving.server import Server
 
 #: As many processes and threads as `halftruth serve` has by default.
 SIZE = {option.name: option.default for option in serve.params}

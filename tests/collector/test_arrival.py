@@ -3,7 +3,7 @@
 import pytest
 from gunicorn.config import Config
 from gunicorn.http.parser import RequestParser
-from halftruth_collector.arrival import Arrival, Limits, Refusal
+from halftruth_collector.serving.arrival import Arrival, Limits, Refusal
 
 CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -1,11 +1,28 @@
-"""Fibres by themselves: what they wait for, and what must not be done in one."""
+"""Fibres: what they wait for, what must not be done in one, and the loop that runs them."""
 
+import contextlib
+import os
+import selectors
+import socket
+import struct
 import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from flask import request
-from halftruth_collector.fibres import Gathering, current, elsewhere, forbid
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+from gunicorn.workers.gthread import PollableMethodQueue
+from halftruth_collector.fibres import Fibre, Gathering, current, elsewhere, forbid
+from halftruth_collector.serving.arrival import Limits
+from halftruth_collector.serving.server import Server
+from halftruth_collector.serving.worker import Worker
 
 PATIENCE = 30
 
@@ -129,3 +146,134 @@ def test_a_crowd_that_does_not_return_is_forgotten():
         assert gathering.pause(1, turns + 0.5) == 0
         turns += 1
     assert 10 < turns < 50
+
+
+class MainLoop:
+    """The main loop of a worker that runs turn by turn, with an application that waits.
+
+    Attributes
+    ----------
+    worker : Worker
+    waiting : list of Fibre
+        Those in which requests wait for their answer.
+    """
+
+    def __init__(self) -> None:
+        config = Config()
+        app = SimpleNamespace(
+            limits=Limits(1_000, 1_000, PATIENCE), brief=Server.brief, refused=lambda _: None
+        )
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.waiting: list[Fibre] = []
+        self.worker = Worker(0, os.getppid(), [self.listener], app, 60, config, Mock(Logger))
+        self.worker.wsgi = self._answer
+        # What gunicorn does in a worker's process before its loop begins.
+        self.worker.tpool = ThreadPoolExecutor(1)
+        self.worker.poller = selectors.DefaultSelector()
+        self.worker.method_queue.init()
+        queue = self.worker.method_queue
+        self.worker.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
+        self.worker.set_accept_enabled(True)
+        self._own = set(self.watched())
+
+    def _answer(self, environ: Any, start: Callable[..., Any]) -> Iterable[bytes]:
+        fibre = current()
+        if fibre is not None:
+            self.waiting.append(fibre)
+            fibre.wait()
+        start("202 ACCEPTED", [("Content-Length", "0")])
+        return []
+
+    def watched(self) -> list[int]:
+        return list(self.worker.poller.get_map())
+
+    def turn(self) -> None:
+        self.worker.wait_for_and_dispatch_events(0.01)
+
+    def run_until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            self.turn()
+
+    def knows_no_connection(self) -> bool:
+        return self.worker.nr_conns == 0 and set(self.watched()) == self._own
+
+    def close(self) -> None:
+        self.worker.tpool.shutdown()
+        self.worker.threads.shutdown()
+        self.worker.poller.close()
+        # The worker leaves it to the end of its process.
+        PollableMethodQueue.close(self.worker.method_queue)
+        self.worker.tmp.close()
+        self.listener.close()
+
+
+@pytest.fixture
+def main_loop() -> Iterator[MainLoop]:
+    loop = MainLoop()
+    yield loop
+    loop.close()
+
+
+def test_a_thread_that_is_late_writes_into_no_other_file(main_loop, tmp_path):
+    main_loop.worker.method_queue.close()
+    # These get the lowest numbers that are free.
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context((tmp_path / str(n)).open("wb")) for n in range(5)]
+        main_loop.worker.resume([])
+        assert [os.fstat(file.fileno()).st_size for file in files] == [0] * 5
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+REPORT = b"POST /v1/surveys/x/reports HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"
+LAST = REPORT.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+
+
+@pytest.mark.parametrize("sent", [REPORT, LAST, REPORT + REPORT, REPORT + LAST, REPORT + b"POST"])
+@pytest.mark.parametrize(
+    "then",
+    [
+        lambda connection: connection.sendall(REPORT),
+        lambda connection: connection.sendall(b"x"),
+        lambda connection: connection.shutdown(socket.SHUT_WR),
+        socket.socket.close,
+        reset,
+    ],
+    ids=["sends another", "sends something", "sends no more", "closes", "resets"],
+)
+@pytest.mark.parametrize("same_turn", [True, False])
+def test_whatever_a_peer_does_about_its_answer_the_loop_forgets_it_in_the_end(
+    main_loop, sent, then, same_turn
+):
+    connection = socket.create_connection(main_loop.listener.getsockname(), timeout=PATIENCE)
+    connection.sendall(sent)
+    main_loop.run_until(lambda: bool(main_loop.waiting))
+    # A turn without news: whatever comes now is seen in the order in which it came.
+    main_loop.turn()
+    if not same_turn:
+        then(connection)
+        main_loop.turn()
+    main_loop.worker.resume(main_loop.waiting[:1])
+    if same_turn:
+        then(connection)
+    main_loop.turn()
+    if connection.fileno() >= 0:
+        assert connection.recv(30).startswith(b"HTTP/1.1 202 ")
+        connection.close()
+    answered = 1
+
+    def forgotten() -> bool:
+        nonlocal answered
+        if len(main_loop.waiting) > answered:
+            main_loop.worker.resume(main_loop.waiting[answered:])
+            answered = len(main_loop.waiting)
+        return main_loop.knows_no_connection()
+
+    main_loop.run_until(forgotten)
+    assert not main_loop.worker.keepalived_conns
+    assert all(fibre.dead for fibre in main_loop.waiting)

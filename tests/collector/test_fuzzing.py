@@ -18,7 +18,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector.api import create_app
 from halftruth_collector.config import Config
-from halftruth_collector.server import Server
+from halftruth_collector.serving.server import Server
 from halftruth_shared import Survey
 from halftruth_shared.messages import Terms
 from halftruth_shared.sealing import create_sealing_key, seal

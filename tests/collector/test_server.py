@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import socket
@@ -23,7 +24,7 @@ from halftruth_collector.api import create_app
 from halftruth_collector.api.operations import stop
 from halftruth_collector.config import Config
 from halftruth_collector.demo.process import collector_process
-from halftruth_collector.server import Server
+from halftruth_collector.serving.server import Server
 from halftruth_shared import ParameterError
 
 #: Seconds after which a test gives up waiting.
@@ -314,20 +315,37 @@ def with_one_thread(database: str) -> Iterator[str]:
         yield url
 
 
+def at_once(connection: socket.socket, report: bytes) -> None:
+    connection.sendall(report)
+
+
+def head_and_body_apart(connection: socket.socket, report: bytes) -> None:
+    """As the standard library's client does it, and with it many others."""
+    head, blank, rest = report.partition(b"\r\n\r\n")
+    connection.sendall(head + blank)
+    time.sleep(0.02)
+    connection.sendall(rest)
+
+
+def behind_another(connection: socket.socket, report: bytes) -> None:
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n" + report)
+    assert answers(connection, 1) == [200]
+
+
+@pytest.mark.parametrize("send", [at_once, head_and_body_apart, behind_another])
 def test_reports_that_wait_for_their_commit_hold_no_thread(
-    database, published, body, counted, writer
+    database, published, body, counted, writer, send
 ):
     with with_one_thread(database) as url, contextlib.ExitStack() as stack:
-        writer.execute("BEGIN IMMEDIATE")
         connections = [stack.enter_context(connect(url)) for _ in range(30)]
+        writer.execute("BEGIN IMMEDIATE")
         for connection in connections:
-            connection.sendall(post(body()))
+            send(connection, post(body()))
         # They take more than a turn, and the only thread answers all the same.
         for _ in range(5):
             assert requests.get(f"{url}/healthz", timeout=5).status_code == 200
             time.sleep(0.02)
-        select.select(connections, [], [], 0.2)
-        assert select.select(connections, [], [], 0)[0] == []
+        assert select.select(connections, [], [], 0.2)[0] == []
         writer.execute("ROLLBACK")
         assert [answers(connection, 1) for connection in connections] == [[202]] * 30
     assert counted() == 30
@@ -393,6 +411,123 @@ def test_refused_reports_are_told_so_in_the_main_loop_too(database, published, s
     assert counted() == 1
 
 
+def in_chunks(body: bytes) -> bytes:
+    head = b"POST /v1/surveys/health/reports HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "counts"),
+    [
+        (in_chunks, 202, 1),
+        (lambda body: in_chunks(body).replace(b"\r\n0\r\n", b"\r\nx\r\n"), 400, 0),
+        (lambda body: post(body, "Expect: 100-continue"), 202, 1),
+        (lambda body: post(body, "Expect: a miracle"), 417, 0),
+        (lambda body: post(body, "Content-Length: 1"), 400, 0),
+        (lambda body: post(body).replace(b"HTTP/1.1", b"HTTP/1.0"), 202, 1),
+        (lambda body: post(body).replace(b"/v1", b"http://here/v1", 1), 202, 1),
+        (lambda body: post(body).replace(b"/health/", b"/h%65alth/", 1), 202, 1),
+        (lambda body: post(body).replace(b"/health/", b"/health%2Fmore/", 1), 404, 0),
+        (lambda body: post(body).replace(b"/health/", b"/%00/", 1), 404, 0),
+        (lambda body: post(body, "no header"), 400, 0),
+        (lambda _: post(b""), 400, 0),
+        (lambda _: post(b"[" * 7_000), 422, 0),
+        (lambda body: post(body) + post(body), 202, 1),
+    ],
+)
+def test_what_only_begins_like_a_report_is_told_from_one_in_the_main_loop_too(
+    url, body, counted, capfd, sent, status, counts
+):
+    with connect(url) as connection:
+        # All of it at once, so that a whole request is there when it is first looked at.
+        connection.sendall(sent(body()))
+        got = answers(connection, 1)
+        assert (got if got != [100] else answers(connection, 1)) == [status]
+    assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+    assert counted() == counts
+    assert "error" not in capfd.readouterr().err
+
+
+def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
+    database, published, body, counted
+):
+    process = subprocess.Popen(
+        [
+            *[sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"],
+            *["--workers", "1", "--database", database, "--quiet"],
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    acknowledged = threading.Semaphore(0)
+    sent: list[int] = []
+    got: list[int] = []
+
+    def send(url: str) -> None:
+        with contextlib.suppress(OSError), connect(url) as connection:
+            while True:
+                sent.append(1)
+                connection.sendall(post(body()))
+                if answers(connection, 1) != [202]:
+                    return
+                got.append(1)
+                acknowledged.release()
+
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        threads = [threading.Thread(target=send, args=(url,)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for _ in range(200):
+            assert acknowledged.acquire(timeout=PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=PATIENCE)
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert process.returncode == 0
+        assert said == ""
+    finally:
+        process.kill()
+        process.communicate()
+    assert 200 <= len(got) <= counted() <= len(sent)
+
+
+def test_more_connections_than_files_end_no_worker(database, published, body, counted):
+    serve = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
+    process = subprocess.Popen(
+        [*serve, "--workers", "1", "--database", database],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120)),
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        with connect(url) as first, contextlib.ExitStack() as stack:
+            first.sendall(post(body()))
+            assert answers(first, 1) == [202]
+            for _ in range(200):
+                stack.enter_context(connect(url))
+            time.sleep(0.5)
+            first.sendall(post(body()))
+            assert answers(first, 1) == [202]
+            stack.close()
+            # Those that waited are taken now.
+            assert requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+        process.terminate()
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0
+    assert counted() == 2
+    assert said.count("connections wait to be taken: EMFILE") == 1
+    assert "exited" not in said
+
+
 def test_what_counts_reports_is_brief():
     rules = create_app(Config(database="sqlite://")).url_map.bind("here")
     line = b"POST /v1/surveys/health/reports HTTP/1.1\r\n"
@@ -400,6 +535,9 @@ def test_what_counts_reports_is_brief():
     assert rules.match("/v1/surveys/health/reports", "POST")[0] == "respondents.add_reports"
     for other in (b"GET" + line[4:], line.replace(b" HTTP", b"/more HTTP"), b"X" + line):
         assert not Server.brief.match(other)
+    # What is decoded before it is looked up may lead elsewhere.
+    for name in (b"health%2Fclose", b"health/close#", b"health?", b"health%2Fclose#"):
+        assert not Server.brief.match(line.replace(b"health", name))
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
@@ -543,7 +681,7 @@ def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
 
 
 def test_the_heartbeat_is_in_memory_where_there_is_such_a_folder():
-    from halftruth_collector.server import Server
+    from halftruth_collector.serving.server import Server
 
     server = Server(
         Config(database="sqlite://"), host="::1", port=0, workers=1, threads=1, ready=print

@@ -28,7 +28,7 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     # Imported here: no other command needs the server, and it takes a while.
     from dataclasses import replace
 
-    from ..server import Server
+    from ..serving.server import Server
 
     def ready(address: str) -> None:
         click.echo(f"halftruth collector on {address}")

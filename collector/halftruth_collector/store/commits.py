@@ -106,9 +106,24 @@ class GroupCommit(Generic[Item, Outcome]):
 
     def _hire(self) -> None:
         """Let the thread that is kept for it commit the next group."""
-        # Where the process ends, there are no more threads, and no loop that could answer.
-        with suppress(RuntimeError):
+        try:
             self._leaders.submit(self._lead)
+        except RuntimeError:
+            # There are no more threads: the process ends, or has too many. The executor keeps what
+            # it could not begin, so another one takes its place.
+            self._leaders = ThreadPoolExecutor(1, "halftruth-commit")
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Let all fail that wait: nobody would lead them."""
+        with self._lock:
+            group = list(self._queue)
+            self._queue.clear()
+            self._led = self._turning = False
+            self._tell()
+        for waiting in group:
+            waiting.outcome = StoreUnavailable("the collector has no thread to commit with")
+        _call(group)
 
     def _lead(self) -> None:
         """Commit the next group, and call who leads after it."""

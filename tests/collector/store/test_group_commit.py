@@ -436,3 +436,73 @@ def test_an_interrupted_thread_that_was_kept_leaves_no_fibre_waiting(recorder, f
     error, other = outcomes(*futures)
     assert isinstance(error, StoreUnavailable)
     assert other == "committed b"
+
+
+def test_where_there_is_no_thread_to_lead_nobody_waits_for_one(recorder, fibre_loop, monkeypatch):
+    crowd = Crowd(recorder)
+    with monkeypatch.context() as patched:
+
+        def refuse(*_: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        patched.setattr(ThreadPoolExecutor, "submit", refuse)
+        fibres = [fibre_loop.start(crowd.commits, item) for item in "ab"]
+        fibre_loop.run_until(*fibres)
+    assert all(isinstance(error, StoreUnavailable) for error in outcomes(*fibres))
+    assert recorder.groups == []
+    # With a thread, it goes on.
+    later = fibre_loop.start(crowd.commits, "later")
+    fibre_loop.run_until(later)
+    assert outcomes(later, crowd.send("thread")) == ["committed later", "committed thread"]
+
+
+def test_of_hundreds_of_items_from_threads_and_fibres_each_gets_its_own_outcome(fibre_loop):
+    database = threading.Lock()
+    groups: list[list[int]] = []
+
+    def commit(items):
+        if not database.acquire(blocking=False):
+            return [ValueError("two groups at the same time") for _ in items]
+        try:
+            groups.append(list(items))
+            # Meanwhile the others come.
+            time.sleep(0.001)
+            if any(item % 97 == 13 for item in items) and len(items) > 1:
+                raise ValueError("a bad one is among them")
+            return [ValueError(item) if item % 7 == 0 else -item for item in items]
+        finally:
+            database.release()
+
+    commits = GroupCommit(commit, most=10)
+    wrong: list[int] = []
+
+    def send(item: int) -> None:
+        try:
+            outcome = commits(item, size=item % 4)
+        except ValueError as error:
+            if item % 7 or error.args != (item,):
+                wrong.append(item)
+        else:
+            if item % 7 == 0 or outcome != -item:
+                wrong.append(item)
+
+    def work(first: int) -> None:
+        for item in range(first, first + 100):
+            send(item)
+
+    # Threads bring 1001 to 1800, and fibres 1 to 400, a few in each turn.
+    threads = [threading.Thread(target=work, args=(1001 + 100 * n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    fibres = []
+    for turn in range(40):
+        fibres += [fibre_loop.start(send, 1 + 10 * turn + n) for n in range(10)]
+        fibre_loop.run_until(*fibres[: -1 - turn % 10])
+    fibre_loop.run_until(*fibres)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [future.exception() for future in fibres if future.exception()] == []
+    assert wrong == []
+    assert {item for group in groups for item in group} == {*range(1, 401), *range(1001, 1801)}
+    assert any(min(group) <= 400 < max(group) for group in groups)

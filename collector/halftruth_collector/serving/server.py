@@ -18,10 +18,10 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from . import logs
+from .. import logs
+from ..config import Config
+from ..store import Store
 from .arrival import Limits
-from .config import Config
-from .store import Store
 from .worker import Worker
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ _LINE, _FIELDS, _FIELD, _HEAD = 8_190, 64, 8_190, 32_768
 _SEND_BUFFER = 262_144
 
 #: What waits for nothing but a commit.
-_BRIEF = re.compile(rb"POST /v1/surveys/[^/? ]+/reports HTTP/1\.1\r\n")
+_BRIEF = re.compile(rb"POST /v1/surveys/[^/?#% ]+/reports HTTP/1\.1\r\n")
 
 #: Read by prometheus_client when it is imported; see metrics.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -87,7 +87,7 @@ class Server(BaseApplication):
     limits : Limits
         What one request may take.
     brief : pattern
-        How requests begin that workers answer in their main loops; see :mod:`.fibres`.
+        How requests begin that workers answer in their main loops; see :mod:`..fibres`.
     """
 
     brief: re.Pattern[bytes] | None = _BRIEF
@@ -158,7 +158,7 @@ class Server(BaseApplication):
     def load(self) -> Flask:
         """Make the application; called by gunicorn in each worker."""
         # Imported after the folder for the metrics is known; see metrics.
-        from .api import create_app
+        from ..api import create_app
 
         self._app = create_app(self._config)
         return self._app
@@ -167,7 +167,7 @@ class Server(BaseApplication):
         """Count and log a request that the application did not get; called by a worker."""
         reason = HTTPStatus(status).phrase.lower().replace(" ", "-")
         if self._app is not None:
-            from .api.operations import metrics_of
+            from ..api.operations import metrics_of
 
             metrics_of(self._app).store.refused(reason)
         _log.info("refused", extra={"status": status, "reason": reason})
@@ -176,7 +176,7 @@ class Server(BaseApplication):
         """Let the application say that it wants no more requests; called by a worker."""
         if self._app is not None:
             # Imported only here: a worker may be told to stop while it imports the application.
-            from .api.operations import stop
+            from ..api.operations import stop
 
             stop(self._app)
 

@@ -9,41 +9,31 @@ time is answered 408. No thread waits for a client, except for one that does not
 import errno
 import gc
 import logging
-import select
 import socket
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
 from selectors import EVENT_READ
 from typing import Any
 
-import msgspec
 from gunicorn.http.body import ChunkedReader
 from gunicorn.http.errors import (
     ExpectationFailed,
     LimitRequestHeaders,
     LimitRequestLine,
-    NoMoreData,
     ParseException,
     UnsupportedTransferCoding,
 )
-from gunicorn.http.parser import RequestParser
-from gunicorn.http.unreader import Unreader
-from gunicorn.workers.gthread import TConn, ThreadWorker
-from halftruth_shared.messages import Problem
+from gunicorn.workers.gthread import PollableMethodQueue, ThreadWorker
 
-from .arrival import Arrival, Limits, Refusal
-from .fibres import Fibre, Gathering
-from .headers import API_HEADERS
-from .logs import place
+from ..fibres import Fibre, Gathering, current
+from ..logs import place
+from .arrival import Limits, Refusal
+from .connection import PIECE, Connection
+from .refusals import refuse
 
 _log = logging.getLogger(__name__)
-
-#: Bytes taken from a socket at once.
-_PIECE = 65_536
 
 #: Bytes that unfinished requests may take in one worker, beyond which the largest one is ended.
 _MOST_UNFINISHED = 128_000_000
@@ -69,78 +59,25 @@ _BRIEF = 8_192
 #: next to the others. Otherwise one of them has most, and works while the others wait.
 _BURST, _LEAVE = 0.001, 0.00005
 
+#: Seconds for which no connection is taken after the system had no means for one, and between two
+#: lines that say so.
+_EXHAUSTED, _SAY_AGAIN = 0.05, 60.0
+
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 #: What handling a connection came to.
 _MORE, _KEEP, _END = object(), object(), object()
 
 
-class _Received(Unreader):
-    """What has arrived; a parser that wants more finds the end."""
+class _Calls(PollableMethodQueue):
+    """What threads want to be done in the main loop."""
 
-    def chunk(self, size_hint: int | None = None) -> bytes:
-        raise NoMoreData
+    def close(self) -> None:
+        """Leave the pipe open until the process ends.
 
-
-class Connection(TConn):
-    """A connection and what has arrived on it.
-
-    Parameters
-    ----------
-    limits : Limits
-    cfg, sock, client, server
-        As gunicorn's own connection takes them.
-    """
-
-    def __init__(self, limits: Limits, cfg: Any, sock: Any, client: Any, server: Any) -> None:
-        super().__init__(cfg, sock, client, server)
-        self._limits = limits
-        self.parser = RequestParser(cfg, iter(()), client)
-        self.parser.unreader = _Received()
-        # What must not wait says so by itself; a change back and forth would cost every request.
-        sock.setblocking(True)
-        self.unfinished = 0
-        #: Whether the main loop looks for another request on it, and whether it answers one.
-        self.watched = False
-        self.busy = False
-        self.expect()
-        self.begin()
-
-    def expect(self) -> None:
-        """Expect another request, which may have arrived together with the one before."""
-        self.arrival = Arrival(self._limits, self.parser.unreader.take_buffered())
-
-    def begin(self) -> None:
-        """Give a request that begins to arrive its time."""
-        self.deadline = time.monotonic() + self._limits.seconds
-
-    def receive(self, pieces: int) -> bool:
-        """Take what is there; whether that is a whole request.
-
-        Parameters
-        ----------
-        pieces : int
-            Most pieces to take.
-
-        Raises
-        ------
-        Refusal
-        EOFError
-            If the peer is gone.
+        A thread that is late writes to it by its number, which might be that of the database by
+        then.
         """
-        for _ in range(pieces):
-            if self.arrival.is_whole():
-                break
-            try:
-                data = self.sock.recv(_PIECE, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return False
-            except OSError:
-                raise EOFError from None
-            if not data:
-                raise EOFError
-            self.arrival.add(data)
-        return self.arrival.is_whole()
 
 
 class Worker(ThreadWorker):
@@ -158,10 +95,12 @@ class Worker(ThreadWorker):
         self._lingering: dict[Connection, None] = {}
         self._unfinished = 0
         self._accepted = 0.0
+        self._said = -_SAY_AGAIN
         #: Fibres that run, and what to do once they all wait.
         self._fibres = 0
         self._endings: list[Callable[[], object]] = []
         self._gathering = Gathering()
+        self.method_queue = _Calls()
         self.threads = ThreadPoolExecutor(_HELPERS, "halftruth-helper")
 
     def run(self) -> None:
@@ -182,15 +121,24 @@ class Worker(ThreadWorker):
         try:
             sock, client = listener.accept()
         except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.ECONNABORTED):
-                return
-            raise
+            if error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
+                self._is_exhausted(error)
+            return
         self.nr_conns += 1
         self._idle(Connection(self._limits, self.cfg, sock, client, listener.getsockname()))
         now = time.monotonic()
         if now < self._accepted + _BURST and self.cfg.workers > 1:
             time.sleep(_LEAVE)
         self._accepted = now
+
+    def _is_exhausted(self, error: OSError) -> None:
+        """Pause where the system has no means for another connection, such as a file number."""
+        now = time.monotonic()
+        if now >= self._said + _SAY_AGAIN:
+            _log.warning("connections wait to be taken: %s", errno.errorcode.get(error.errno or 0))
+            self._said = now
+        # The connection is still there: without a pause, it would be tried again at once.
+        time.sleep(_EXHAUSTED)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Take new connections or not; at the end, take those in the queue and refuse others."""
@@ -218,6 +166,13 @@ class Worker(ThreadWorker):
         self.app.stopping()
         super().handle_exit(sig, frame)
 
+    def handle_quit(self, sig: int, frame: Any) -> None:
+        """Stop at once, but not inside a fibre: what it is in would take that for its own error."""
+        if current() is None:
+            super().handle_quit(sig, frame)
+        else:
+            self.method_queue.defer(super().handle_quit, sig, frame)
+
     def wait_for_and_dispatch_events(self, timeout: float) -> None:
         """One turn of the main loop."""
         if self._endings:
@@ -241,23 +196,27 @@ class Worker(ThreadWorker):
             return
         self.keepalived_conns.remove(conn)
         conn.begin()
-        if self._is_brief(conn):
+        self._take_up(conn)
+
+    def _take_up(self, conn: Connection) -> None:
+        """Answer a request here if it is brief, collect it if it is not whole, or let a thread."""
+        try:
+            whole = conn.receive(1)
+        except (Refusal, EOFError):
+            # Whoever asks again is told again.
+            self._ignore(conn)
+            self.enqueue_req(conn)
+            return
+        if whole and self.app.brief is not None and conn.arrival.begins(self.app.brief, _BRIEF):
             conn.busy = True
             self._fibres += 1
             Fibre(self, partial(self._answer, conn)).switch()
-        else:
-            self._ignore(conn)
+            return
+        self._ignore(conn)
+        if whole:
             self.enqueue_req(conn)
-
-    def _is_brief(self, conn: Connection) -> bool:
-        """Whether a whole request is here that is answered at once."""
-        if self.app.brief is None:
-            return False
-        try:
-            return conn.receive(1) and conn.arrival.begins(self.app.brief, _BRIEF)
-        except (Refusal, EOFError):
-            # Whoever asks again is told again.
-            return False
+        else:
+            self._go_on(conn, _MORE)
 
     def _answer(self, conn: Connection) -> None:
         """Answer a brief request; runs as a fibre."""
@@ -296,7 +255,8 @@ class Worker(ThreadWorker):
                 conn.expect()
                 if len(conn.arrival):
                     conn.begin()
-                    self.enqueue_req(conn)
+                    # Not now: this may be a fibre, and the next request needs one of its own.
+                    self.method_queue.defer(self._take_up, conn)
                 else:
                     self._idle(conn)
         except OSError:
@@ -360,7 +320,7 @@ class Worker(ThreadWorker):
         else:
             if whole:
                 self._leave(conn)
-                self.enqueue_req(conn)
+                self._take_up(conn)
             else:
                 self._weigh(conn)
 
@@ -395,7 +355,7 @@ class Worker(ThreadWorker):
 
     def _on_rest(self, conn: Connection, _: Any) -> None:
         try:
-            rest = conn.sock.recv(_PIECE, socket.MSG_DONTWAIT)
+            rest = conn.sock.recv(PIECE, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:
@@ -422,14 +382,14 @@ class Worker(ThreadWorker):
         """Answer a request that has arrived; called by gunicorn, too."""
         try:
             # As many as its declared length may take, so that one connection ends at last.
-            if not conn.receive(1 + self._limits.body // _PIECE):
+            if not conn.receive(1 + self._limits.body // PIECE):
                 return _MORE
         except Refusal as refusal:
             self._refuse(conn, refusal.status)
             return _END
         except EOFError:
             return _END
-        if not _has_room(conn.sock):
+        if not conn.has_room():
             # It sends on and takes no answers; the next one would hold this thread.
             return _END
         conn.parser.unreader.unread(conn.arrival.take())
@@ -455,11 +415,11 @@ class Worker(ThreadWorker):
         if status == 500:
             _log.error("unforeseen %s at %s", type(exc).__name__, place(exc.__traceback__))
         self.app.refused(status)
-        _send_problem(client, status)
+        refuse(client, status)
 
     def _refuse(self, conn: Connection, status: int) -> None:
         self.app.refused(status)
-        _send_problem(conn.sock, status)
+        refuse(conn.sock, status)
 
 
 def _overdue(connections: dict[Connection, None], now: float) -> list[Connection]:
@@ -470,43 +430,3 @@ def _overdue(connections: dict[Connection, None], now: float) -> list[Connection
             break
         overdue.append(conn)
     return overdue
-
-
-def _has_room(sock: socket.socket) -> bool:
-    """Whether the system takes an answer without waiting for the peer."""
-    poll = select.poll()
-    poll.register(sock, select.POLLOUT)
-    return bool(poll.poll(0))
-
-
-def _send_problem(sock: socket.socket, status: int) -> None:
-    """Answer without the application, as far as the peer takes it."""
-    phrase = HTTPStatus(status).phrase
-    body = msgspec.json.encode(
-        Problem(
-            type="urn:halftruth:problem:http", title=phrase, status=status, detail=_DETAIL[status]
-        )
-    )
-    headers = {
-        "Connection": "close",
-        "Content-Type": "application/problem+json",
-        "Content-Length": str(len(body)),
-        **API_HEADERS,
-    }
-    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    with suppress(OSError):
-        answer = f"HTTP/1.1 {status} {phrase}\r\n{head}\r\n".encode() + body
-        sock.send(answer, socket.MSG_DONTWAIT)
-
-
-_DETAIL = {
-    400: "request: expected HTTP/1.1",
-    408: "request: expected all of it sooner",
-    413: "body: expected fewer bytes",
-    414: "request: expected a shorter address",
-    417: "expect: expected 100-continue or none",
-    431: "request: expected fewer and shorter headers",
-    500: "the collector failed; nothing of this request was counted",
-    501: "transfer-encoding: expected chunked or none",
-    503: "the collector has too many unfinished requests; try again later",
-}

@@ -1,0 +1,1 @@
+"""The HTTP server: gunicorn with workers that receive whole requests before they answer."""
