@@ -343,7 +343,7 @@ def test_reports_that_wait_for_their_commit_hold_no_thread(
             send(connection, post(body()))
         # They take more than a turn, and the only thread answers all the same.
         for _ in range(5):
-            assert requests.get(f"{url}/healthz", timeout=5).status_code == 200
+            assert requests.get(f"{url}/healthz", timeout=10).status_code == 200
             time.sleep(0.02)
         assert select.select(connections, [], [], 0.2)[0] == []
         writer.execute("ROLLBACK")
