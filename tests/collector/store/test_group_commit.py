@@ -284,49 +284,73 @@ def test_an_error_is_raised_for_a_lone_item(recorder):
         commits("a")
 
 
-def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
-    database = threading.Lock()
-    overlapping: list[int] = []
-    groups: list[list[int]] = []
+class Traffic:
+    """Items from everywhere to a database that takes one group at a time and refuses every seventh.
 
-    def commit(items):
-        if not database.acquire(blocking=False):
-            overlapping.append(items[0])
+    Attributes
+    ----------
+    groups : list of list of int
+        As they came to the database.
+    overlapping, wrong : list of int
+        Items of a group that came during another one, and those with an outcome not their own.
+    """
+
+    def __init__(self, pause: float = 0.0) -> None:
+        self.groups: list[list[int]] = []
+        self.overlapping: list[int] = []
+        self.wrong: list[int] = []
+        self._pause = pause
+        self._database = threading.Lock()
+        self._commits = GroupCommit(self._commit, most=10)
+
+    def send(self, item: int) -> None:
+        try:
+            outcome = self._commits(item, size=item % 4)
+        except ValueError as error:
+            if item % 7 or error.args != (item,):
+                self.wrong.append(item)
+        else:
+            if item % 7 == 0 or outcome != -item:
+                self.wrong.append(item)
+
+    def threads(self, number: int, first: int, items: int) -> list[threading.Thread]:
+        """Started threads that send items from this one on."""
+
+        def work(begin: int) -> None:
+            for item in range(begin, begin + items):
+                self.send(item)
+
+        begins = range(first, first + number * items, items)
+        threads = [threading.Thread(target=work, args=(begin,)) for begin in begins]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _commit(self, items: Sequence[int]) -> Sequence[int | Exception]:
+        if not self._database.acquire(blocking=False):
+            self.overlapping += items
             return [ValueError("two groups at the same time") for _ in items]
         try:
-            groups.append(list(items))
+            self.groups.append(list(items))
+            # Meanwhile the others come.
+            time.sleep(self._pause)
             if any(item % 97 == 13 for item in items) and len(items) > 1:
                 raise ValueError("a bad one is among them")
             return [ValueError(item) if item % 7 == 0 else -item for item in items]
         finally:
-            database.release()
+            self._database.release()
 
-    commits = GroupCommit(commit, most=10)
-    wrong: list[int] = []
 
-    def work(thread: int) -> None:
-        for n in range(200):
-            item = 1 + thread * 200 + n
-            try:
-                outcome = commits(item, size=item % 4)
-            except ValueError as error:
-                if item % 7 or error.args != (item,):
-                    wrong.append(item)
-            else:
-                if item % 7 == 0 or outcome != -item:
-                    wrong.append(item)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
+def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
+    traffic = Traffic()
+    threads = traffic.threads(32, first=1, items=200)
     for thread in threads:
         thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
-    assert wrong == []
-    assert overlapping == []
+    assert traffic.wrong == traffic.overlapping == []
     # Each at least once, and more often only where a group was tried again.
-    assert {item for group in groups for item in group} == set(range(1, 6401))
-    assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in groups)
+    assert {item for group in traffic.groups for item in group} == set(range(1, 6401))
+    assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in traffic.groups)
 
 
 def test_the_fibres_of_a_turn_share_a_transaction_in_a_thread_kept_for_it(recorder, fibre_loop):
@@ -457,52 +481,19 @@ def test_where_there_is_no_thread_to_lead_nobody_waits_for_one(recorder, fibre_l
 
 
 def test_of_hundreds_of_items_from_threads_and_fibres_each_gets_its_own_outcome(fibre_loop):
-    database = threading.Lock()
-    groups: list[list[int]] = []
-
-    def commit(items):
-        if not database.acquire(blocking=False):
-            return [ValueError("two groups at the same time") for _ in items]
-        try:
-            groups.append(list(items))
-            # Meanwhile the others come.
-            time.sleep(0.001)
-            if any(item % 97 == 13 for item in items) and len(items) > 1:
-                raise ValueError("a bad one is among them")
-            return [ValueError(item) if item % 7 == 0 else -item for item in items]
-        finally:
-            database.release()
-
-    commits = GroupCommit(commit, most=10)
-    wrong: list[int] = []
-
-    def send(item: int) -> None:
-        try:
-            outcome = commits(item, size=item % 4)
-        except ValueError as error:
-            if item % 7 or error.args != (item,):
-                wrong.append(item)
-        else:
-            if item % 7 == 0 or outcome != -item:
-                wrong.append(item)
-
-    def work(first: int) -> None:
-        for item in range(first, first + 100):
-            send(item)
-
-    # Threads bring 1001 to 1800, and fibres 1 to 400, a few in each turn.
-    threads = [threading.Thread(target=work, args=(1001 + 100 * n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
+    traffic = Traffic(pause=0.001)
+    threads = traffic.threads(8, first=1001, items=100)
     fibres = []
+    # A few in each turn.
     for turn in range(40):
-        fibres += [fibre_loop.start(send, 1 + 10 * turn + n) for n in range(10)]
+        fibres += [fibre_loop.start(traffic.send, 1 + 10 * turn + n) for n in range(10)]
         fibre_loop.run_until(*fibres[: -1 - turn % 10])
     fibre_loop.run_until(*fibres)
     for thread in threads:
         thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert [future.exception() for future in fibres if future.exception()] == []
-    assert wrong == []
-    assert {item for group in groups for item in group} == {*range(1, 401), *range(1001, 1801)}
-    assert any(min(group) <= 400 < max(group) for group in groups)
+    assert traffic.wrong == traffic.overlapping == []
+    items = {item for group in traffic.groups for item in group}
+    assert items == {*range(1, 401), *range(1001, 1801)}
+    assert any(min(group) <= 400 < max(group) for group in traffic.groups)
