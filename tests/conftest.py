@@ -16,6 +16,7 @@ from halftruth_collector.config import Config
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.sealing import create_sealing_key
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
@@ -140,6 +141,26 @@ def store(database: str) -> Iterator[Store]:
 @pytest.fixture
 def app(database: str, store: Store) -> Iterator[Flask]:
     made = create_app(Config(database=database, rate_limit=None))
+    yield made
+    made.extensions["halftruth"].store.close()
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    """Where the private key of sealed reports is, once there is one."""
+    return tmp_path / "sealing.pem"
+
+
+@pytest.fixture
+def sealing_key(key_file: Path) -> str:
+    """Public key to which reports are sealed."""
+    return create_sealing_key(key_file)
+
+
+@pytest.fixture
+def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Flask]:
+    """A collector that opens sealed reports."""
+    made = create_app(Config(database=database, sealing_keys=key_file))
     yield made
     made.extensions["halftruth"].store.close()
 

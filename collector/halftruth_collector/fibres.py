@@ -18,7 +18,7 @@ from greenlet import getcurrent, greenlet
 Result = TypeVar("Result")
 
 #: Seconds for which requests are gathered that are likely to share a commit.
-_GATHER = 0.001
+GATHER = 0.001
 
 #: How fast a crowd is forgotten, as the share of it that is expected in the next turn.
 _FORGET = 0.9
@@ -113,7 +113,7 @@ class Gathering:
         """
         if self._since is None:
             self._since = now
-        left = self._since + _GATHER - now
+        left = self._since + GATHER - now
         if waiting < self._expected and left > 0:
             return left
         self._since = None

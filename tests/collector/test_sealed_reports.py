@@ -75,13 +75,8 @@ def altered(report, content):
 
 
 @pytest.fixture
-def key_file(tmp_path):
-    return tmp_path / "sealing.pem"
-
-
-@pytest.fixture
-def public(key_file):
-    return create_sealing_key(key_file)
+def public(sealing_key):
+    return sealing_key
 
 
 @pytest.fixture

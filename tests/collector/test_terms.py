@@ -41,20 +41,8 @@ def alice():
 
 
 @pytest.fixture
-def key_file(tmp_path):
-    return tmp_path / "sealing.pem"
-
-
-@pytest.fixture
-def sealing_key(key_file):
-    return create_sealing_key(key_file)
-
-
-@pytest.fixture
-def app(database, store, key_file, sealing_key):
-    made = create_app(Config(database=database, sealing_keys=key_file))
-    yield made
-    made.extensions["halftruth"].store.close()
+def app(store, sealing_app):
+    return sealing_app
 
 
 @pytest.fixture

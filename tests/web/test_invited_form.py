@@ -4,10 +4,7 @@ import base64
 import json
 
 import pytest
-from halftruth_collector.api import create_app
-from halftruth_collector.config import Config
 from halftruth_shared.messages import Terms
-from halftruth_shared.sealing import create_sealing_key
 from halftruth_shared.signing import OperatorKey, sign
 from playwright.sync_api import expect
 
@@ -18,21 +15,8 @@ RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
 
 
 @pytest.fixture
-def key_file(tmp_path):
-    return tmp_path / "sealing.pem"
-
-
-@pytest.fixture
-def sealing_key(key_file):
-    """Public key of the collector."""
-    return create_sealing_key(key_file)
-
-
-@pytest.fixture
-def app(database, store, key_file, sealing_key):
-    made = create_app(Config(database=database, sealing_keys=key_file))
-    yield made
-    made.extensions["halftruth"].store.close()
+def app(store, sealing_app):
+    return sealing_app
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
-"""A worker of gunicorn that reads requests before it gives them to threads.
+"""A worker of gunicorn that reads requests before it answers them.
 
 gunicorn's own worker reads head and body in the thread that answers, so that a handful of clients
 that send one byte a second hold every thread. Here a connection waits in the worker's main loop,
 with as many others as there are, until a whole request has arrived; one that has not arrived in
 time is answered 408. No thread waits for a client, except for one that does not take its answer.
+
+Requests that the server calls brief are then answered in the main loop itself, as fibres, and all
+others by threads.
 """
 
 import errno
@@ -53,7 +56,7 @@ _STATUS: dict[type[Exception], int] = {
 _HELPERS = 4
 
 #: Bytes of a request that may be brief.
-_BRIEF = 8_192
+_MOST_BRIEF = 8_192
 
 #: Seconds between two connections of a burst, and for how long a worker that took one leaves the
 #: next to the others. Otherwise one of them has most, and works while the others wait.
@@ -207,7 +210,11 @@ class Worker(ThreadWorker):
             self._ignore(conn)
             self.enqueue_req(conn)
             return
-        if whole and self.app.brief is not None and conn.arrival.begins(self.app.brief, _BRIEF):
+        if (
+            whole
+            and self.app.brief is not None
+            and conn.arrival.begins(self.app.brief, _MOST_BRIEF)
+        ):
             conn.busy = True
             self._fibres += 1
             Fibre(self, partial(self._answer, conn)).switch()

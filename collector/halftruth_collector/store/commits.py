@@ -18,11 +18,6 @@ Outcome = TypeVar("Outcome")
 Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
 
 
-#: Seconds for which a leader gathers a group, if there was a crowd a moment ago. Those seconds are
-#: spent on the requests of the others, and a transaction for many costs little more than for one.
-_GATHER = 0.001
-
-
 class _Waiting(Generic[Item, Outcome]):
     """One request's item, and the wake-up call of its thread where it is no fibre."""
 
@@ -97,7 +92,8 @@ class GroupCommit(Generic[Item, Outcome]):
                 mine.called.acquire()
             if mine.outcome is None:
                 if self._crowded:
-                    time.sleep(_GATHER)
+                    # Spent on the requests of the others, who are likely to come again.
+                    time.sleep(fibres.GATHER)
                 self._lead()
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
