@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[pandas]' -e './collector[postgres,redis]'
+ROOMS := -e ./shared -e './client[pandas]' -e './collector[parquet,postgres,redis]'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
@@ -17,8 +17,9 @@ demo: .venv/.installed
 serve: .venv/.installed
 	$(BIN)/halftruth serve --database sqlite:///$(or $(wildcard demo.db),halftruth.db)
 
+# Three on two cores, since much of it is waiting; who has done its share takes over from others.
 test: .venv/.developed client/node_modules/.installed
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check: .venv/.developed client/node_modules/.installed
 	$(BIN)/ruff check .
@@ -27,12 +28,13 @@ check: .venv/.developed client/node_modules/.installed
 	$(BIN)/lint-imports --no-cache
 	if [ -x client/node_modules/.bin/tsc ]; then cd client && node_modules/.bin/tsc -p jsconfig.json; fi
 
+# Throughput is measured with wrk, Debian's package of that name; without it this says so and stops.
 bench: .venv/.benched
-	$(BIN)/python tests/benchmarks/run.py
+	$(BIN)/python tests/bench/run.py
 
 soak: .venv/.benched
 	$(BIN)/python tests/soak/run.py
-	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest tests/collector/test_fuzzing.py -k mutated
+	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest tests/collector/web/test_fuzzing.py -k mutated
 
 clean:
 	rm -rf .venv client/node_modules

@@ -1,7 +1,9 @@
 """What tests of several rooms share: a small survey, and a collector on loopback."""
 
+import gc
 import os
-import threading
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,16 +13,17 @@ from uuid import uuid4
 
 import pytest
 from flask import Flask
-from halftruth_collector.api import create_app
-from halftruth_collector.config import Config
+from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
+from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-from halftruth_shared.sealing import create_sealing_key
+from halftruth_shared.protocol.sealing import create_sealing_key
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from werkzeug.serving import make_server
+from wire import running
 
 SCHEMA = Schema(
     (
@@ -29,6 +32,19 @@ SCHEMA = Schema(
     )
 )
 RECORD = {"smoker": "yes", "drinks": "weekly"}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let go of what a failed test left open before the next one, which would fail of it too."""
+    failed = item.session.testsfailed
+    done = yield
+    if item.session.testsfailed > failed:
+        sys.last_value = sys.last_traceback = sys.last_exc = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+    return done
 
 
 @dataclass
@@ -169,13 +185,8 @@ def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Fla
 def live(app: Flask, store: Store, survey: Survey) -> Iterator[LiveCollector]:
     """A collector with the small survey published."""
     store.surveys.publish(survey)
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield LiveCollector(f"http://127.0.0.1:{server.port}", app, store)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(make_server("127.0.0.1", 0, app, threaded=True)) as server:
+        yield LiveCollector(f"http://127.0.0.1:{server.server_port}", app, store)
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,7 @@ from halftruth_shared import Attribute, HalftruthError, RecordError, Schema, Sur
 
 from .analyst import Analyst
 from .client import Client, Delivery, Submission
-from .errors import (
-    AnsweredBefore,
-    ClientError,
-    CollectorUnavailable,
-    RequestRefused,
-    SurveyRefused,
-)
+from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
 
 __all__ = [
     "Analyst",

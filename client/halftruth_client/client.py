@@ -1,23 +1,26 @@
 """The respondent's side: fetch a survey, perturb a record, send the report."""
 
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from random import SystemRandom
 from typing import Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import requests
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
-from halftruth_shared.messages import Receipt
+from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.rational import Rational
 
-from .announcements import Announcements, Floor
+from .catalog import Catalog
+from .delivery import check_form, check_wanted, send
+from .drawing import Unsettled, draw
 from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
-from .invitations import check_form, check_wanted, fit
 from .outbox import Outbox, StoredReport
-from .perturbing import perturb, perturb_many
-from .sending import Sender
+from .policy import PrivacyPolicy
 from .transport import Transport
 
 #: Reports in one request.
@@ -26,7 +29,22 @@ BATCH = 1_000
 #: Answers that make sending the same report again pointless: closed or replaced, not a report.
 _FINAL = (409, 422)
 
+#: How a collector begins what it says of one report of a batch.
+_NUMBERED = re.compile(r"^report \d+: ")
+
 _log = logging.getLogger(__name__)
+
+
+@cache
+def _unsettled() -> Unsettled:
+    """What failed calls of this process left: whoever calls again may do so by another client."""
+    return Unsettled()
+
+
+@cache
+def _memory() -> Outbox:
+    """What respondents gave to the clients of this process that have no outbox."""
+    return Outbox()
 
 
 @dataclass(frozen=True)
@@ -64,31 +82,34 @@ class Delivery:
 class Client:
     """Perturbs records on this device and sends the reports to one collector.
 
-    A true record is never logged, stored, sent or put into an error.
+    A true record is never logged, stored, sent or put into an error, and is drawn once: until the
+    collector has acknowledged a report, every further try sends the same one. Clients of one
+    process remember together.
 
     Parameters
     ----------
     url : str
         Address of the collector.
     max_gamma : Fraction, int or str
-        Privacy floor: a survey with a larger amplification is refused.
+        A survey with a larger amplification is refused.
     unprotected : collection of str
-        Attributes that may be sent as they are. The floor is then about the other ones, given
-        these. Whether an attribute is sensitive is for the one who asks the respondent to say;
-        what the survey says of it is not trusted.
+        Attributes that may be sent as they are. The amplification is then that of the other ones,
+        given these. Whether an attribute is sensitive is for the one who asks the respondent to
+        say; what the survey says of it is not trusted.
     operator_keys : collection of str
         Public keys of the operators that are trusted, each of 64 hexadecimal digits. With any, a
         survey that none of them signed as it is, terms included, is refused.
     outbox : str or Path, optional
         File in which reports wait that could not be sent, and in which the reports of known
-        respondents are remembered. Without it such a report is lost and an error says so.
+        respondents are remembered. Without it an error says that a report could not be sent, and
+        what is remembered ends with the process.
     retries, backoff, timeout, session
         See :class:`~halftruth_client.transport.Transport`.
 
     Raises
     ------
     ParameterError
-        If the address, the floor or a key is not one.
+        If the address, the outbox, a key or the largest amplification cannot be used.
     """
 
     def __init__(
@@ -104,30 +125,32 @@ class Client:
         timeout: float = 10.0,
         session: requests.Session | None = None,
     ) -> None:
-        self._floor = Floor(max_gamma, unprotected)
+        self._policy = PrivacyPolicy(max_gamma, unprotected)
         self._transport = Transport(
             url, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
-        self._announcements = Announcements(self._transport, operator_keys)
-        self._sender = Sender(self._transport, self._announcements)
-        self._outbox = None if outbox is None else Outbox(outbox)
+        self._catalog = Catalog(self._transport, operator_keys)
+        self._outbox = _memory() if outbox is None else Outbox(outbox)
+        #: Whether what waits outlives the process, so that no error has to be raised.
+        self._keeps = outbox is not None
+        self._unsettled = _unsettled()
 
     def survey(self, id: str) -> Survey:
-        """Fetch a survey, verify digest and signature and hold it against the privacy floor.
+        """Fetch a survey, verify digest and signature and hold it against the policy.
 
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey, no pinned operator signed it, or the
-            amplification exceeds the floor.
+            If the digest is not that of the survey, no pinned operator signed it, or its
+            amplification is above `max_gamma`.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
         """
-        survey, announced = self._announcements.fetch(id)
-        self._floor.check(survey)
-        self._announcements.remember(survey, announced)
-        return survey
+        entry = self._catalog.fetch(id)
+        self._policy.check(entry.survey)
+        self._catalog.accept(entry)
+        return entry.survey
 
     def submit(
         self,
@@ -139,15 +162,23 @@ class Client:
     ) -> Submission:
         """Perturb a record and send the report.
 
+        If the call fails, call it again with the same answers: the report that was drawn is sent
+        again, with the same id. Each call that returns is one person's. One whose status is
+        "waiting" is not to be repeated: its report will be sent by :meth:`flush` or after another.
+
+        Where people with equal answers use one process, nobody can tell the second call of one
+        from the first of another. Each call that returns still has a report of its own, but only
+        with `respondent` is it certain whose draw it is.
+
         Parameters
         ----------
         survey : Survey
         record : mapping of str to str
             One answer for each attribute.
         respondent : str, optional
-            A key that stays with this person. If they answer again, the report they gave before
-            is sent again, whatever they answer now: two fresh draws of one record tell more than
-            one. Needs an outbox, which remembers the report and never the record.
+            A key that stays with this person. Whenever they answer again, the report they gave
+            before is sent again, whatever they answer now. It is remembered in the outbox, or
+            without one until the process ends, and the record is not.
         invitation : str, optional
             This person's single-use invitation of 32 hexadecimal digits, where the survey asks
             for one.
@@ -160,8 +191,8 @@ class Client:
         ParameterError
             If the invitation is missing, is none, or is not asked for; nothing was sent.
         SurveyRefused
-            If the survey protects less than the floor, or the collector's terms for it are not
-            signed as asked.
+            If the survey protects less than the policy asks for, or the collector's terms for it
+            are not signed as asked.
         AnsweredBefore
             If this respondent answered another version of this survey.
         RequestRefused
@@ -169,35 +200,66 @@ class Client:
         CollectorUnavailable
             If it could not be sent and there is no outbox to keep it.
         """
-        self._floor.check(survey)
-        if respondent is not None and self._outbox is None:
-            raise ParameterError(
-                "respondent: expected a client with an outbox, which remembers the report",
-                field="outbox",
-            )
-        remembered = None if respondent is None else self._remembered(survey, respondent)
-        report = perturb(survey, record) if remembered is None else remembered.values
+        self._policy.check(survey)
+        check_form([invitation])
+        if respondent is not None:
+            return self._submit_of(survey, record, respondent, invitation)
+        drawn = draw(survey, [record], self._unsettled)
         # From here on no frame of this call holds the record, whatever goes wrong.
         del record
-        if isinstance(report, RecordError):
-            raise report
-        if invitation is None and remembered is not None:
-            invitation = remembered.invitation
-        reachable = self._check_invitations(survey, [invitation])
-        if remembered is None:
-            [stored] = self._keep(survey, [report], [invitation], respondent)
-        else:
-            stored = self._invite(remembered, invitation)
-        if not reachable:
-            return Submission(stored.id, "waiting")
+        if isinstance(drawn, HalftruthError):
+            raise _of_one(drawn)
         try:
-            receipt = self._send([stored])
+            reachable = self._check_invitations(survey, [invitation])
+            report = replace(drawn[0].report, invitation=invitation)
+            if self._keeps:
+                self._outbox.add(self._transport.url, [report])
+            return self._submitted(report, reachable)
+        except BaseException:
+            self._unsettled.leave(drawn)
+            raise
+
+    def _submit_of(
+        self,
+        survey: Survey,
+        record: Mapping[str, str],
+        respondent: str,
+        invitation: str | None,
+    ) -> Submission:
+        """Send the report of a respondent, which is remembered for them."""
+        if not isinstance(respondent, str) or not respondent:
+            raise ParameterError("respondent: expected text that is not empty", field="respondent")
+        report = self._outbox.find(survey.id, respondent)
+        if report is None:
+            drawn = draw(survey, [record], Unsettled())
+            del record
+            if isinstance(drawn, HalftruthError):
+                raise _of_one(drawn)
+            report = drawn[0].report
+        else:
+            del record
+        if report.digest != survey.digest:
+            raise AnsweredBefore(
+                f"survey '{survey.id}': this respondent answered another version of it, and a"
+                " second draw of the same answers would tell more than one",
+                field="respondent",
+            )
+        report = replace(report, invitation=invitation or report.invitation)
+        reachable = self._check_invitations(survey, [report.invitation])
+        [kept] = self._outbox.add(self._transport.url, [report], respondent)
+        return self._submitted(kept, reachable)
+
+    def _submitted(self, report: StoredReport, reachable: bool) -> Submission:
+        """Send one report, or say that it waits."""
+        try:
+            if reachable:
+                receipt = self._send([report])
+                self._flush_quietly()
+                return Submission(report.id, "accepted" if receipt.accepted else "duplicate")
         except CollectorUnavailable:
-            if self._outbox is None:
+            if not self._keeps:
                 raise
-            return Submission(stored.id, "waiting")
-        self._flush_quietly()
-        return Submission(stored.id, "accepted" if receipt.accepted else "duplicate")
+        return Submission(report.id, "waiting")
 
     def submit_many(
         self,
@@ -211,6 +273,10 @@ class Client:
 
         Every record is read and perturbed before anything is sent, so that one that does not fit
         stops all of them. With an outbox all reports are written down before the first is sent.
+        They are kept and sent in a random order, which tells nothing of that of the records.
+
+        If the call fails and there is no outbox, call it again with the same records: the same
+        reports are sent again, and those that were counted are duplicates then.
 
         Parameters
         ----------
@@ -231,44 +297,56 @@ class Client:
         SurveyRefused
         RequestRefused
             If the collector refuses a batch; ``accepted`` says how many reports were counted
-            before, and ``report`` which one it was, if it was one. With an outbox the others wait
-            there.
+            before, and ``report`` which record it was about, if it was about one. With an outbox
+            the others wait there.
         CollectorUnavailable
             If a batch could not be sent and there is no outbox to keep it; its ``accepted`` says
             how many reports were counted before. With an outbox all others wait there.
         """
-        self._floor.check(survey)
+        self._policy.check(survey)
         given = None if invitations is None else list(invitations)
-        reports = perturb_many(survey, records, given)
+        check_form(given or [])
+        drawn = draw(survey, records, self._unsettled, given)
         del records
-        if isinstance(reports, HalftruthError):
-            raise reports
-        invited: Sequence[str | None] = [None] * len(reports) if given is None else given
-        if not reports:
+        if isinstance(drawn, HalftruthError):
+            raise drawn
+        if not drawn:
             return Delivery()
-        reachable = self._check_invitations(survey, invited)
-        stored = self._keep(survey, reports, invited, None)
-        delivery = Delivery()
-        for start in range(0, len(stored), BATCH):
-            batch = stored[start : start + BATCH]
-            if reachable:
+        order = list(range(len(drawn)))
+        SystemRandom().shuffle(order)
+        settled = 0
+        try:
+            invited: Sequence[str | None] = given or [None] * len(drawn)
+            reachable = self._check_invitations(survey, invited)
+            reports = [replace(drawn[i].report, invitation=invited[i]) for i in order]
+            if self._keeps:
+                self._outbox.add(self._transport.url, reports)
+            delivery = Delivery()
+            for start in range(0, len(reports), BATCH):
+                batch = reports[start : start + BATCH]
                 try:
-                    receipt = self._send(batch)
-                    delivery += Delivery(receipt.accepted, receipt.duplicates)
+                    if reachable:
+                        receipt = self._send(batch)
+                        delivery += Delivery(receipt.accepted, receipt.duplicates)
+                        settled += len(batch)
                 except RequestRefused as error:
-                    raise _refusal(error, start, len(batch), delivery.accepted) from None
+                    raise _refusal(error, order[start:], delivery.accepted) from None
                 except CollectorUnavailable as error:
-                    if self._outbox is None:
+                    if not self._keeps:
                         raise CollectorUnavailable(str(error), accepted=delivery.accepted) from None
                     reachable = False
-            if not reachable:
-                delivery += Delivery(waiting=len(batch))
-            if progress is not None:
-                progress(len(batch))
-        return delivery
+                if not reachable:
+                    delivery += Delivery(waiting=len(batch))
+                if progress is not None:
+                    progress(len(batch))
+            return delivery
+        except BaseException:
+            # With an outbox the caller repeats at most what was refused, without one everything.
+            self._unsettled.leave(drawn[i] for i in order[settled if self._keeps else 0 :])
+            raise
 
     def flush(self) -> Delivery:
-        """Send the reports that wait in the outbox.
+        """Send the reports that wait.
 
         Raises
         ------
@@ -287,8 +365,6 @@ class Client:
 
     def _flush_batch(self) -> Delivery | None:
         """Send one batch of what waits; None where nothing does."""
-        if self._outbox is None:
-            return None
         waiting = self._outbox.waiting(self._transport.url, BATCH)
         if not waiting:
             return None
@@ -303,20 +379,7 @@ class Client:
         try:
             self._flush_batch()
         except HalftruthError as error:
-            _log.warning("reports in the outbox could not be sent: %s", error)
-
-    def _remembered(self, survey: Survey, respondent: str) -> StoredReport | None:
-        """The report that this respondent gave before."""
-        if self._outbox is None:
-            return None
-        stored = self._outbox.find(self._transport.url, survey.id, respondent)
-        if stored is not None and stored.digest != survey.digest:
-            raise AnsweredBefore(
-                f"survey '{survey.id}': this respondent answered another version of it, and a"
-                " second draw of the same answers would tell more than one",
-                field="respondent",
-            )
-        return stored
+            _log.warning("waiting reports could not be sent: %s", error)
 
     def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> bool:
         """Refuse invitations that the survey does not ask for, before any report is kept.
@@ -326,59 +389,28 @@ class Client:
         bool
             False where the collector cannot be reached, and reports have to wait for its terms.
         """
-        check_form(invitations)
         try:
-            terms = self._announcements.of(survey.id, survey.digest).terms
-            if not fit(invitations, terms.invitations):
-                # Before the caller is blamed: the terms may have changed.
-                terms = self._announcements.of(survey.id, survey.digest, again=True).terms
+            check_wanted(self._catalog, survey.id, survey.digest, invitations)
         except CollectorUnavailable:
-            if self._outbox is None:
+            if not self._keeps:
                 raise
             return False
         except RequestRefused as error:
             if error.status in _FINAL:
                 raise
             # Sending will be refused too, but the report may be wanted later.
-            return True
-        check_wanted(invitations, survey.id, terms.invitations)
         return True
 
-    def _keep(
-        self,
-        survey: Survey,
-        reports: Sequence[tuple[int, ...]],
-        invitations: Sequence[str | None],
-        respondent: str | None,
-    ) -> list[StoredReport]:
-        """Give each report an id, and write it down where there is an outbox."""
-        stored = [
-            StoredReport(uuid4(), survey.id, survey.digest, report, invitation)
-            for report, invitation in zip(reports, invitations, strict=True)
-        ]
-        if self._outbox is None:
-            return stored
-        return self._outbox.add(self._transport.url, stored, respondent)
-
-    def _invite(self, remembered: StoredReport, invitation: str | None) -> StoredReport:
-        """A remembered report with the invitation that was given now."""
-        if self._outbox is None or invitation is None or invitation == remembered.invitation:
-            return remembered
-        return self._outbox.invite(remembered, invitation)
-
     def _send(self, reports: Sequence[StoredReport]) -> Receipt:
-        """Send reports of one survey in one request, and settle them with the outbox."""
+        """Send reports of one survey in one request, and settle them."""
         try:
-            receipt = self._sender.send(reports)
+            receipt = send(self._transport, self._catalog, reports)
         except RequestRefused as error:
-            self._settle(_given_up(error, reports))
+            self._outbox.settle(_given_up(error, reports))
             raise
-        self._settle(reports)
+        self._outbox.settle(reports)
+        self._unsettled.settle(reports)
         return receipt
-
-    def _settle(self, reports: Sequence[StoredReport]) -> None:
-        if self._outbox is not None:
-            self._outbox.settle(reports)
 
 
 def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
@@ -390,12 +422,17 @@ def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequenc
     return [reports[error.report]]
 
 
-def _refusal(error: RequestRefused, start: int, size: int, accepted: int) -> RequestRefused:
-    """The refusal of one batch as one of all records."""
+def _refusal(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
+    """The refusal of one batch as one of the records, whose order in the batch is another."""
+    about, said = None, str(error)
+    if error.report is not None and 0 <= error.report < min(len(order), BATCH):
+        about = order[error.report]
+        said = f"record {about}: {_NUMBERED.sub('', said)}"
     return RequestRefused(
-        f"records {start} to {start + size - 1}: {error}",
-        status=error.status,
-        field=error.field,
-        report=None if error.report is None else start + error.report,
-        accepted=accepted,
+        said, status=error.status, field=error.field, report=about, accepted=accepted
     )
+
+
+def _of_one(error: HalftruthError) -> RecordError:
+    """What is wrong with the only record, which needs no number."""
+    return RecordError(str(error).removeprefix("record 0: "), field=error.field)

@@ -1,8 +1,11 @@
-"""Reports on disk: those still to be sent, and those a respondent has given.
+"""Reports that wait, and reports that respondents gave: in a file, or in memory.
 
-The outbox holds perturbed reports only, never a record, and a report's invitation for as long as
-the report waits. It is written before a report is sent, so
-that a crash in between cannot lead to a second, fresh draw of the same answers.
+An outbox holds perturbed reports only, never a record, and a report's invitation for as long as
+the report waits. A report is written down before it is sent, so that a crash in between cannot
+lead to a second, fresh draw of the same answers.
+
+What a respondent gave is found again by the survey and the respondent, however the collector's
+address is spelled. The address says only where a report waits to be sent.
 """
 
 import hashlib
@@ -10,25 +13,29 @@ import json
 import os
 import secrets
 import sqlite3
+import threading
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
+
+from halftruth_shared import ParameterError
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reports (
     id TEXT PRIMARY KEY,
-    url TEXT NOT NULL,
     survey TEXT NOT NULL,
     digest TEXT NOT NULL,
     report TEXT NOT NULL,
     respondent BLOB,
+    collector TEXT NOT NULL,
     waiting INTEGER NOT NULL DEFAULT 1,
     invitation TEXT,
-    UNIQUE (url, survey, respondent)
+    UNIQUE (survey, respondent)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS reports_waiting ON reports (url) WHERE waiting;
+CREATE INDEX IF NOT EXISTS reports_waiting ON reports (collector) WHERE waiting;
 CREATE TABLE IF NOT EXISTS secret (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     key BLOB NOT NULL
@@ -48,27 +55,46 @@ class StoredReport:
 
 
 class Outbox:
-    """An outbox in one file, which several threads and processes may share.
+    """Reports in one file, which several threads and processes may share, or in memory.
 
     Parameters
     ----------
-    path : str or Path
-        Created, readable by its owner alone, where it does not exist.
+    path : str or Path, optional
+        Created, readable by its owner alone, where it does not exist. Without it, reports are kept
+        for as long as this object.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be used.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        with self._connect() as connection:
-            connection.executescript(_SCHEMA)
-            _upgrade(connection)
-            connection.execute(
-                "INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),)
-            )
-            [(self._key,)] = connection.execute("SELECT key FROM secret")
+    def __init__(self, path: str | Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        try:
+            if path is None:
+                self._memory = sqlite3.connect(":memory:", check_same_thread=False)
+            else:
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            with self._connect() as connection:
+                connection.executescript(_SCHEMA)
+                connection.execute(
+                    "INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),)
+                )
+                [(self._key,)] = connection.execute("SELECT key FROM secret")
+        except (OSError, sqlite3.Error) as error:
+            raise ParameterError(
+                f"outbox: {path}: expected a file for reports that can be written ({error})",
+                field="outbox",
+            ) from None
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
+        if self._path is None:
+            with self._lock, self._memory:
+                yield self._memory
+            return
         connection = sqlite3.connect(self._path, timeout=30)
         try:
             # What is deleted is overwritten too: a spent invitation leaves no trace in the file.
@@ -79,23 +105,27 @@ class Outbox:
             connection.close()
 
     def _pseudonym(self, respondent: str) -> bytes:
-        """Stands for a respondent in the file, so that no name or address is stored there."""
-        return hashlib.blake2b(respondent.encode(), key=self._key, digest_size=32).digest()
+        """Stands for a respondent in the file, so that no name or address is stored there.
 
-    def find(self, url: str, survey: str, respondent: str) -> StoredReport | None:
+        Letters with marks are one however they are composed.
+        """
+        name = unicodedata.normalize("NFC", respondent).encode(errors="surrogatepass")
+        return hashlib.blake2b(name, key=self._key, digest_size=32).digest()
+
+    def find(self, survey: str, respondent: str) -> StoredReport | None:
         """The report that this respondent gave to this survey, if any."""
         with self._connect() as connection:
             rows = connection.execute(
                 "SELECT id, survey, digest, report, invitation FROM reports"
-                " WHERE url = ? AND survey = ? AND respondent = ?",
-                (url, survey, self._pseudonym(respondent)),
+                " WHERE survey = ? AND respondent = ?",
+                (survey, self._pseudonym(respondent)),
             ).fetchall()
         return _stored(rows[0]) if rows else None
 
     def add(
-        self, url: str, reports: Sequence[StoredReport], respondent: str | None = None
+        self, collector: str, reports: Sequence[StoredReport], respondent: str | None = None
     ) -> list[StoredReport]:
-        """Keep reports until they are sent.
+        """Let reports wait until a collector has them; those that are kept already wait again.
 
         With a respondent there is one report, and if another thread or process has kept one of
         theirs in the meantime, that one stands and is returned.
@@ -103,44 +133,38 @@ class Outbox:
         pseudonym = None if respondent is None else self._pseudonym(respondent)
         with self._connect() as connection:
             connection.executemany(
-                "INSERT INTO reports (id, url, survey, digest, report, respondent, invitation)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url, survey, respondent) DO NOTHING",
+                "INSERT INTO reports (id, survey, digest, report, respondent, collector)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [
                     (
                         str(report.id),
-                        url,
                         report.survey,
                         report.digest,
                         json.dumps(report.values),
                         pseudonym,
-                        report.invitation,
+                        collector,
                     )
                     for report in reports
                 ],
             )
+            connection.executemany(
+                "UPDATE reports SET waiting = 1, collector = ?, invitation = ? WHERE id = ?",
+                [(collector, report.invitation, str(report.id)) for report in reports],
+            )
         if respondent is not None:
-            kept = [self.find(url, report.survey, respondent) for report in reports]
+            kept = [self.find(report.survey, respondent) for report in reports]
             return [report for report in kept if report is not None]
         return list(reports)
 
-    def invite(self, report: StoredReport, invitation: str) -> StoredReport:
-        """Let a remembered report wait again, with this invitation."""
-        with self._connect() as connection:
-            connection.execute(
-                "UPDATE reports SET waiting = 1, invitation = ? WHERE id = ?",
-                (invitation, str(report.id)),
-            )
-        return replace(report, invitation=invitation)
-
-    def waiting(self, url: str, limit: int) -> list[StoredReport]:
+    def waiting(self, collector: str, limit: int) -> list[StoredReport]:
         """Reports still to be sent, those of one version of one survey, `limit` at most."""
         with self._connect() as connection:
             rows = connection.execute(
                 "SELECT id, survey, digest, report, invitation FROM reports"
-                " WHERE waiting AND url = :url"
+                " WHERE waiting AND collector = :collector"
                 " AND (survey, digest) = (SELECT survey, digest FROM reports"
-                " WHERE waiting AND url = :url LIMIT 1) LIMIT :limit",
-                {"url": url, "limit": limit},
+                " WHERE waiting AND collector = :collector LIMIT 1) LIMIT :limit",
+                {"collector": collector, "limit": limit},
             ).fetchall()
         return [_stored(row) for row in rows]
 
@@ -155,14 +179,6 @@ class Outbox:
             connection.executemany(
                 "UPDATE reports SET waiting = 0, invitation = NULL WHERE id = ?", ids
             )
-
-
-def _upgrade(connection: sqlite3.Connection) -> None:
-    """Give a file of an earlier version the columns that it lacks."""
-    connection.execute("BEGIN IMMEDIATE")
-    columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(reports)")}
-    if "invitation" not in columns:
-        connection.execute("ALTER TABLE reports ADD COLUMN invitation TEXT")
 
 
 def _stored(row: tuple[str, str, str, str, str | None]) -> StoredReport:

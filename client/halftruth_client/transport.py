@@ -1,12 +1,15 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
+from http.cookiejar import DefaultCookiePolicy
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
 import requests
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import Message, Problem, Request
+from halftruth_shared.analyses.reading import write
+from halftruth_shared.protocol.base import Message, Request
+from halftruth_shared.protocol.problems import Problem
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.util.retry import Retry
@@ -38,7 +41,8 @@ class Transport:
     timeout : float
         Seconds without an answer after which an attempt has failed.
     session : requests.Session, optional
-        A session of the caller, used as it is, with its own adapters and retries.
+        A session of the caller, with its own adapters and retries; from now on it neither takes
+        nor sends cookies.
     """
 
     def __init__(
@@ -57,10 +61,13 @@ class Transport:
                 "url: expected the collector's address, such as https://survey.example.org",
                 field="url",
             )
-        self.url = url.rstrip("/")
+        #: The address in one spelling: scheme and host in small letters, no slash at its end.
+        self.url = parts._replace(netloc=parts.netloc.lower()).geturl().rstrip("/")
         self._timeout = timeout
         self._authentication = _Bearer(token)
         self._session = session or _retrying_session(retries, backoff)
+        # A cookie would tell a collector which reports came from one device.
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
         """Fetch a message.
@@ -77,7 +84,7 @@ class Transport:
         ------
         RequestRefused, CollectorUnavailable
         """
-        parameters = {} if query is None else _parameters(query)
+        parameters = {} if query is None else write(query)
         return self._request("GET", path, answer, parameters, None)
 
     def post(self, path: str, answer: type[T], message: Request) -> T:
@@ -94,7 +101,7 @@ class Transport:
         method: str,
         path: str,
         answer: type[T],
-        parameters: dict[str, str | list[str]],
+        parameters: dict[str, list[str]],
         body: bytes | None,
     ) -> T:
         headers = {"Accept": "application/json"}
@@ -143,38 +150,16 @@ def survey_path(survey: str, *rest: str) -> str:
 
 
 class _Bearer(AuthBase):
-    """Sends the token, and nothing where there is none: no password from a netrc file."""
+    """Sends the token and nothing else: no password of a netrc file, no cookie of a session."""
 
     def __init__(self, token: str | None) -> None:
         self._token = token
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers.pop("Cookie", None)
         if self._token is not None:
             request.headers["Authorization"] = f"Bearer {self._token}"
         return request
-
-
-def _parameters(query: Request) -> dict[str, str | list[str]]:
-    """Query parameters: names with commas, pairs and lists of names one by one."""
-    parameters: dict[str, str | list[str]] = {}
-    for name, value in msgspec.structs.asdict(query).items():
-        if isinstance(value, bool):
-            parameters[name] = str(value).lower()
-        elif isinstance(value, list) and all(isinstance(part, list) for part in value) and value:
-            parameters[name] = [_joined(name, part) for part in value]
-        elif isinstance(value, list):
-            parameters[name] = _joined(name, value)
-        elif isinstance(value, dict):
-            parameters[name] = [f"{key}={item}" for key, item in value.items()]
-        elif value is not None:
-            parameters[name] = str(value)
-    return parameters
-
-
-def _joined(field: str, names: list[str]) -> str:
-    if any(not name or "," in name for name in names):
-        raise ParameterError(f"{field}: expected names without commas", field=field)
-    return ",".join(names)
 
 
 def _retrying_session(retries: int, backoff: float) -> requests.Session:

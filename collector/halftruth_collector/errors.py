@@ -8,8 +8,8 @@ HalftruthError
     ├── SurveyClosed        it takes no more reports
     ├── StaleDigest         reports for another version of the survey
     ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
-    ├── ReportIdReused      one id with two different reports
     ├── MalformedRequest    not the JSON asked for
+    ├── NotAcceptable       a result in a form that is not made here
     ├── TooLarge            more bytes or reports than one request may hold
     ├── UnknownToken        no token of that id
     ├── InvitationRefused   no invitation, or one that is not known here or was used
@@ -51,20 +51,6 @@ class SurveyExists(CollectorError):
     """A survey of that id has reports already, and cannot be replaced."""
 
 
-class ReportIdReused(CollectorError):
-    """One id came with two different reports.
-
-    Parameters
-    ----------
-    index : int
-        Position of the report in its batch, from 0.
-    """
-
-    def __init__(self, message: str, *, index: int) -> None:
-        super().__init__(message, field="id")
-        self.index = index
-
-
 class InvitationRefused(CollectorError):
     """A report without an invitation, or with one that is not known here or was used before.
 
@@ -99,6 +85,10 @@ class SignatureRefused(CollectorError):
 
 class MalformedRequest(CollectorError):
     """Not the JSON that was asked for."""
+
+
+class NotAcceptable(CollectorError):
+    """A result was asked for in a form that is not made here."""
 
 
 class TooLarge(CollectorError):

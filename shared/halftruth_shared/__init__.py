@@ -20,7 +20,10 @@ from .mechanisms import (
     Mechanism,
     RandomizedGammaDiagonal,
     RandomizedResponse,
-    ReportShape,
+    Reconstruction,
+    ReportSpace,
+    SplitQuestionnaire,
+    ViewClass,
 )
 from .privacy import (
     amplification_for_breach,
@@ -28,6 +31,7 @@ from .privacy import (
     epsilon,
     worst_case_posterior,
 )
+from .protection import Protection
 from .schema import Attribute, Schema
 from .survey import Survey, read_survey
 
@@ -45,17 +49,21 @@ __all__ = [
     "Mechanism",
     "NoReports",
     "ParameterError",
+    "Protection",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
+    "Reconstruction",
     "RecordError",
     "ReportError",
-    "ReportShape",
+    "ReportSpace",
     "Schema",
     "SchemaError",
     "SignatureError",
+    "SplitQuestionnaire",
     "Survey",
     "SurveyError",
     "UniformMixture",
+    "ViewClass",
     "amplification_for_breach",
     "amplification_for_epsilon",
     "epsilon",

@@ -4,6 +4,7 @@ Privacy parameters are fractions, never binary floating point: ``0.9`` is nine t
 and messages write them as text.
 """
 
+import math
 import re
 from contextlib import suppress
 from fractions import Fraction
@@ -50,6 +51,31 @@ def parse_rational(value: object, field: str) -> Fraction:
         f" of {_MAX_TEXT} characters at most",
         field=field,
     )
+
+
+def as_float(value: Fraction | float) -> float:
+    """The nearest floating-point number, infinite for what is beyond all of them.
+
+    >>> as_float(Fraction(10**900))
+    inf
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def approximately(value: Fraction | float) -> str:
+    """A number for people, of some six digits and however large.
+
+    >>> approximately(Fraction(57, 7)), approximately(10**900)
+    ('8.14286', 'about 10^900')
+    """
+    if value == math.inf:
+        return "infinite"
+    if -(10**15) < value < 10**15:
+        return f"{float(value):.15g}" if value == int(value) else f"{float(value):.6g}"
+    return f"about 10^{math.log10(int(value)):.0f}"
 
 
 def format_rational(value: Fraction, field: str) -> str:

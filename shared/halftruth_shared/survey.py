@@ -8,14 +8,14 @@ import hashlib
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, get_args
+from functools import cache, cached_property
+from typing import Any
 
 import msgspec
 
 from .errors import HalftruthError, SurveyError, listing
-from .mechanisms import AnyParameters, Mechanism
-from .messages import prepare
+from .mechanisms import Mechanism, Parameters, ReportSpace, any_parameters, kinds
+from .protocol.base import prepare
 from .schema import Attribute, Schema, is_text
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
@@ -37,17 +37,42 @@ class AttributeDocument(
     page: str = ""
 
 
-class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A survey as files and messages write it."""
+class SurveyDocument(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A survey as files and messages write it; see :func:`document_type` for reading one."""
 
     id: str
     title: str
     attributes: list[AttributeDocument]
-    mechanism: AnyParameters
+    mechanism: Parameters
     description: str = ""
 
 
-prepare(SurveyDocument)
+def document_type() -> type[SurveyDocument]:
+    """The type that documents of surveys with every registered kind of mechanism are read as."""
+    return _document_type(tuple(kinds()))
+
+
+@cache
+def _document_type(mechanisms: tuple[type[Mechanism], ...]) -> type[SurveyDocument]:
+    kind: Any = msgspec.defstruct(
+        "SurveyDocument",
+        [("mechanism", any_parameters())],
+        bases=(SurveyDocument,),
+        module=__name__,
+        namespace={"__doc__": "A survey as files and messages write it."},
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+        omit_defaults=True,
+    )
+    prepare(kind)
+    found: type[SurveyDocument] = kind
+    return found
+
+
+document_type()
 
 
 @dataclass(frozen=True)
@@ -109,7 +134,7 @@ class Survey:
         except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
         try:
-            document = msgspec.convert(written, SurveyDocument)
+            document = msgspec.convert(written, document_type())
         except msgspec.ValidationError as error:
             raise _shape_error(error) from None
         return cls.from_document(document)
@@ -124,7 +149,7 @@ class Survey:
             A `SurveyError`, `SchemaError` or `ParameterError` that names the field.
         """
         try:
-            document = msgspec.json.decode(text, type=SurveyDocument)
+            document = msgspec.json.decode(text, type=document_type())
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise _shape_error(error) from None
         return cls.from_document(document)
@@ -151,12 +176,11 @@ class Survey:
 
     def document(self) -> SurveyDocument:
         """This survey as a message, every parameter of the mechanism resolved."""
-        parameters: Any = self.mechanism.parameters()
         return SurveyDocument(
             id=self.id,
             title=self.title,
             description=self.description,
-            mechanism=parameters,
+            mechanism=self.mechanism.parameters(),
             attributes=[
                 AttributeDocument(
                     name=attribute.name,
@@ -170,6 +194,11 @@ class Survey:
                 for attribute in self.schema.attributes
             ],
         )
+
+    @cached_property
+    def report_space(self) -> ReportSpace:
+        """What a report of this survey looks like."""
+        return self.mechanism.report_space(self.schema)
 
     @cached_property
     def canonical_json(self) -> bytes:
@@ -186,8 +215,7 @@ def _shape_error(error: Exception) -> SurveyError:
     """What is wrong with the shape of a document, with what would be accepted."""
     said = str(error)
     if "`$.mechanism.kind`" in said:
-        kinds = [str(kind.__struct_config__.tag) for kind in get_args(AnyParameters)]
-        said = f"{said}; expected one of: {listing(kinds)}"
+        said = f"{said}; expected one of: {listing([mechanism.kind for mechanism in kinds()])}"
     return SurveyError(f"survey: {said}")
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from halftruth_client import Analyst, Client, RequestRefused
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
 
 
 @pytest.fixture
@@ -24,27 +26,23 @@ def test_itemsets_become_a_data_frame(analyst):
     itemsets = analyst.itemsets("health", min_support=0.1)
     frame = itemsets.to_pandas()
     assert len(frame) == len(itemsets.itemsets) > 5
-    row = frame[frame.itemset == frozenset({"smoker=yes"})].iloc[0]
+    row = frame[frame.itemset == "smoker=yes"].iloc[0]
     assert row.lower < row.support < row.upper
     assert abs(row.support - 0.3) < 5 * row.standard_error
     assert itemsets.reports == 3_000
 
 
-def test_no_itemsets_are_an_empty_data_frame(analyst):
-    frame = analyst.itemsets("health", min_support=1, select="lower").to_pandas()
-    assert list(frame.columns)[:3] == ["itemset", "length", "support"]
-    assert len(frame) == 0
-
-
-def test_no_rules_are_an_empty_data_frame(analyst):
-    frame = analyst.rules("health", min_support=1, min_confidence=0).to_pandas()
-    assert list(frame.columns)[:3] == ["antecedent", "consequent", "support"]
-    assert len(frame) == 0
+def test_nothing_found_is_an_empty_data_frame(analyst):
+    itemsets = analyst.itemsets("health", min_support=1, select="lower").to_pandas()
+    rules = analyst.rules("health", min_support=1, min_confidence=0).to_pandas()
+    assert list(itemsets.columns)[:3] == ["itemset", "length", "support"]
+    assert list(rules.columns)[:3] == ["antecedent", "consequent", "usability"]
+    assert len(itemsets) == len(rules) == 0
 
 
 def test_rules_become_a_data_frame(analyst):
     frame = analyst.rules("health", min_support=0.05, min_confidence=0.5).to_pandas()
-    assert frozenset({"smoker=no"}) in set(frame.consequent)
+    assert "smoker=no" in set(frame.consequent)
     assert (frame.confidence >= 0.5).all()
     assert (frame.confidence_lower < frame.confidence_upper).all()
 
@@ -85,6 +83,24 @@ def test_a_survey_without_reports_has_no_estimates(live, survey):
 
 
 def test_a_parameter_outside_its_range_is_named(analyst):
-    with pytest.raises(RequestRefused, match="min_support: expected a number above 0") as caught:
+    with pytest.raises(ParameterError, match="min_support: expected a number above 0") as caught:
         analyst.itemsets("health", min_support=1.5)
-    assert (caught.value.status, caught.value.field) == (422, "min_support")
+    assert caught.value.field == "min_support"
+    # What only the survey knows, only the collector can refuse.
+    with pytest.raises(RequestRefused, match="unknown attribute 'weight'") as refused:
+        analyst.table("health", ["weight"])
+    assert (refused.value.status, refused.value.field) == (422, "attributes")
+
+
+def test_a_question_is_asked_as_it_is(analyst):
+    query = ItemsetsQuery(min_support=0.1, max_length=1)
+    result = analyst.ask("health", query)
+    assert result.query == query
+    assert result.itemsets == analyst.itemsets("health", 0.1, max_length=1).itemsets
+
+
+def test_a_method_says_what_it_takes(analyst):
+    assert "min_support : float" in Analyst.itemsets.__doc__
+    assert "Expected a number above 0 and at most 1" in Analyst.itemsets.__doc__
+    with pytest.raises(TypeError, match="max_lenth"):
+        analyst.itemsets("health", min_support=0.1, max_lenth=2)

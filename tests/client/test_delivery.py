@@ -1,252 +1,329 @@
-"""Reports arrive, each counted once, whatever happens on the way."""
+"""Reports are sent as the terms of their survey ask: sealed, by invitation, and as these change."""
 
-import stat
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+import base64
+import logging
+from itertools import product
 
 import pytest
 from halftruth_client import (
-    AnsweredBefore,
     Client,
     CollectorUnavailable,
-    RecordError,
+    HalftruthError,
     RequestRefused,
+    SurveyRefused,
 )
-from halftruth_shared import GammaDiagonal, ParameterError, Survey
-from werkzeug.serving import make_server
+from halftruth_shared import GammaDiagonal, ParameterError
+from halftruth_shared.protocol.terms import Terms
 
-NOWHERE = "http://127.0.0.1:1"
-
-
-def counted(store, survey_id: str = "health") -> int:
-    return store.reports.counts(survey_id)[1].reports
+from .conftest import INVITATIONS, OPERATOR, STRANGER, URL, methods, posted, sealing_key, waiting
 
 
-@contextmanager
-def serving(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
-    server = make_server("127.0.0.1", port, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-class Failing:
-    """Passes requests on, and then answers the first few reports with an error all the same."""
-
-    def __init__(self, app: Callable[..., Any], failures: int, status: str) -> None:
-        self._app, self._left, self._status = app, failures, status
-        self.posts = 0
-
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        if environ["REQUEST_METHOD"] != "POST":
-            return self._app(environ, start_response)
-        self.posts += 1
-        if self._left == 0:
-            return self._app(environ, start_response)
-        self._left -= 1
-        answered = self._app(environ, lambda *_: lambda _: None)
-        b"".join(answered)
-        start_response(self._status, [("Content-Type", "text/plain")])
-        return [b"no"]
-
-
-def test_a_report_is_counted(live, record):
-    client = Client(live.url, max_gamma="19")
-    done = client.submit(client.survey("health"), record)
+def test_what_is_sent_to_a_sealed_survey_holds_no_value(stub, client, session, record):
+    stub.seal_to(sealing_key(3), invitations=True)
+    one = client()
+    done = one.submit(one.survey("health"), record, invitation=INVITATIONS[0])
     assert done.status == "accepted"
-    assert counted(live.store) == 1
+    [batch] = posted(session)
+    [report] = batch["reports"]
+    assert set(batch) == {"digest", "reports"}
+    assert set(report) == {"id", "sealed"}
+    assert len(base64.b64decode(report["sealed"])) == 32 + 2 + 16 + 16
+    for request in session.asked:
+        said = f"{request.url} {request.headers} {request.body!r}"
+        assert INVITATIONS[0] not in said
+        assert bytes.fromhex(INVITATIONS[0]) not in base64.b64decode(report["sealed"])
+    many = one.submit_many(stub.survey, [record] * 20, invitations=INVITATIONS[1:21])
+    assert many.accepted == 20
+    assert stub.unspent == set(INVITATIONS[21:])
+    assert {tuple(drawn) for drawn in stub.counted.values()} <= {*product(range(2), range(3))}
 
 
-def test_many_reports_are_counted_in_batches(live, record):
-    client = Client(live.url, max_gamma="19")
-    progress: list[int] = []
-    delivery = client.submit_many(
-        client.survey("health"), [record] * 2_500, progress=progress.append
+def test_terms_that_are_not_known_are_fetched_before_anything_is_sent(
+    stub, client, session, record
+):
+    stub.seal_to(sealing_key(3))
+    for submit in (
+        lambda: client().submit(stub.survey, record),
+        lambda: client().submit_many(stub.survey, [record]),
+    ):
+        session.asked.clear()
+        submit()
+        assert methods(session) == ["GET", "POST"]
+        assert "values" not in posted(session)[0]["reports"][0]
+
+
+def test_reports_that_waited_are_sealed_by_the_next_process(
+    stub, client, session, record, tmp_path
+):
+    stub.away = True
+    away = client(outbox=tmp_path / "outbox.db")
+    assert away.submit(stub.survey, record).status == "waiting"
+    assert away.submit_many(stub.survey, [record] * 5).waiting == 5
+    stub.away = False
+    stub.seal_to(sealing_key(3))
+    session.asked.clear()
+    assert client(outbox=tmp_path / "outbox.db").flush().accepted == 6
+    assert methods(session) == ["GET", "POST"]
+    assert all(set(report) == {"id", "sealed"} for report in posted(session)[0]["reports"])
+
+
+def test_reports_that_waited_are_not_sent_on_unsigned_terms(
+    stub, client, session, record, tmp_path
+):
+    stub.away = True
+    outbox = tmp_path / "outbox.db"
+    pinning = client(operator_keys=[OPERATOR.public], outbox=outbox)
+    pinning.submit(stub.survey, record)
+    stub.away, stub.signer = False, STRANGER
+    for _ in range(2):
+        with pytest.raises(SurveyRefused):
+            pinning.flush()
+    assert posted(session) == []
+    assert len(waiting(outbox)) == 1
+    stub.signer = OPERATOR
+    assert pinning.flush().accepted == 1
+
+
+def test_another_key_is_fetched_when_the_old_one_is_retired(stub, client, session, record):
+    stub.signer = OPERATOR
+    stub.seal_to(sealing_key(3))
+    one = client(operator_keys=[OPERATOR.public])
+    survey = one.survey("health")
+    # While both keys are there, the old one will do.
+    stub.seal_to(sealing_key(4), sealing_key(3))
+    assert one.submit(survey, record).status == "accepted"
+    assert methods(session) == ["GET", "POST"]
+    stub.seal_to(sealing_key(4))
+    assert one.submit(survey, record).status == "accepted"
+    assert methods(session) == ["GET", "POST", "POST", "GET", "POST"]
+    assert one.submit_many(survey, [record] * 3).accepted == 3
+    assert methods(session)[5:] == ["POST"]
+    assert len(stub.counted) == 5
+
+
+def test_a_plain_report_to_a_survey_that_is_sealed_now_is_sent_again_sealed(
+    stub, client, session, record, tmp_path
+):
+    one = client(outbox=tmp_path / "outbox.db")
+    survey = one.survey("health")
+    stub.seal_to(sealing_key(3))
+    assert one.submit(survey, record).status == "accepted"
+    plain, sealed = posted(session)
+    assert plain["reports"][0]["id"] == sealed["reports"][0]["id"]
+    assert set(sealed["reports"][0]) == {"id", "sealed"}
+    assert waiting(tmp_path / "outbox.db") == []
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_refused_reports_are_tried_once_more_if_the_terms_have_changed(
+    stub, client, session, record, tmp_path, changed
+):
+    stub.seal_to(sealing_key(3))
+    one = client(outbox=tmp_path / "outbox.db")
+    survey = one.survey("health")
+    if changed:
+        stub.seal_to(sealing_key(4))
+    stub.private = (sealing_key(5),)
+    with pytest.raises(RequestRefused, match="sealed") as caught:
+        one.submit(survey, record)
+    assert (caught.value.status, caught.value.field) == (422, "sealed")
+    assert methods(session) == ["GET", "POST", "GET", *(["POST"] if changed else [])]
+    assert waiting(tmp_path / "outbox.db") == []
+
+
+def test_a_report_waits_while_changed_terms_cannot_be_had(stub, client, record, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    stub.signer = OPERATOR
+    stub.seal_to(sealing_key(3))
+    one = client(operator_keys=[OPERATOR.public], outbox=outbox)
+    survey = one.survey("health")
+    stub.seal_to(sealing_key(4))
+    stub.signer = STRANGER
+    with pytest.raises(SurveyRefused, match="not pinned"):
+        one.submit(survey, record)
+    assert len(waiting(outbox)) == 1
+    stub.signer = OPERATOR
+    assert one.flush().accepted == 1
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "ab" * 15, "ab" * 17, "AB" * 16, "xy" * 16, " " + "ab" * 16, b"ab" * 16, 7]
+)
+def test_what_is_no_invitation_is_refused_before_anything_is_sent(
+    stub, client, session, record, bad
+):
+    stub.terms = Terms(invitations=True)
+    given = [INVITATIONS[0], bad]
+    for name, submit in {
+        "invitation": lambda: client().submit(stub.survey, record, invitation=bad),
+        "invitation 1": lambda: client().submit_many(stub.survey, [record] * 2, invitations=given),
+    }.items():
+        with pytest.raises(ParameterError, match=f"^{name}: expected 32 lower-case") as caught:
+            submit()
+        assert caught.value.field == "invitation"
+        assert str(bad) == "7" or not bad or str(bad) not in str(caught.value)
+    assert session.asked == []
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_missing_invitation_is_refused_before_anything_is_sent(
+    stub, client, session, record, sealed, tmp_path
+):
+    stub.terms = Terms(invitations=True)
+    if sealed:
+        stub.seal_to(sealing_key(3), invitations=True)
+    outbox = tmp_path / "outbox.db"
+    one = client(outbox=outbox)
+    for submit in (
+        lambda: one.submit(stub.survey, record),
+        lambda: one.submit(stub.survey, record, respondent="ada"),
+        lambda: one.submit_many(stub.survey, [record]),
+    ):
+        with pytest.raises(ParameterError, match="'health' asks for an invitation") as caught:
+            submit()
+        assert caught.value.field == "invitation"
+    assert posted(session) == []
+    assert waiting(outbox) == []
+
+
+def test_an_invitation_that_is_not_asked_for_is_not_sent(stub, client, session, record):
+    for submit in (
+        lambda: client().submit(stub.survey, record, invitation=INVITATIONS[0]),
+        lambda: client().submit_many(stub.survey, [record], invitations=INVITATIONS[:1]),
+    ):
+        with pytest.raises(ParameterError, match="asks for no invitation") as caught:
+            submit()
+        assert INVITATIONS[0] not in str(caught.value)
+    assert posted(session) == []
+
+
+def test_terms_that_changed_are_looked_up_before_the_caller_is_blamed(stub, client, record):
+    one = client()
+    survey = one.survey("health")
+    stub.terms = Terms(invitations=True)
+    assert one.submit(survey, record, invitation=INVITATIONS[0]).status == "accepted"
+
+
+@pytest.mark.parametrize("given", [0, 2, 4])
+def test_there_is_one_invitation_for_each_record(stub, client, session, record, given, monkeypatch):
+    stub.terms = Terms(invitations=True)
+    monkeypatch.setattr(GammaDiagonal, "perturb_many", lambda *_: pytest.fail("drawn"))
+    with pytest.raises(ParameterError, match="one for each of the 3 records") as caught:
+        client().submit_many(stub.survey, iter([record] * 3), invitations=iter(INVITATIONS[:given]))
+    assert caught.value.field == "invitations"
+    assert session.asked == []
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_report_that_was_counted_before_is_a_duplicate_whatever_its_invitation(
+    stub, client, record, sealed, tmp_path
+):
+    stub.terms = Terms(invitations=True)
+    if sealed:
+        stub.seal_to(sealing_key(3), invitations=True)
+    one = client(outbox=tmp_path / "outbox.db")
+    first = one.submit(stub.survey, record, respondent="ada", invitation=INVITATIONS[0])
+    for invitation in INVITATIONS[:2]:
+        again = one.submit(stub.survey, record, respondent="ada", invitation=invitation)
+        assert (again.id, again.status) == (first.id, "duplicate")
+    assert len(stub.counted) == 1
+    assert INVITATIONS[1] in stub.unspent
+
+
+def test_a_refused_invitation_is_final_and_another_one_is_for_the_same_report(
+    stub, client, session, record, tmp_path
+):
+    outbox = tmp_path / "outbox.db"
+    stub.terms = Terms(invitations=True)
+    one = client(outbox=outbox)
+    with pytest.raises(RequestRefused) as caught:
+        one.submit(stub.survey, record, respondent="ada", invitation="ab" * 16)
+    assert (caught.value.status, caught.value.field) == (403, "invitation")
+    assert "ab" * 16 not in str(caught.value)
+    assert waiting(outbox) == []
+    assert (
+        one.submit(stub.survey, record, respondent="ada", invitation=INVITATIONS[0]).status
+        == "accepted"
     )
-    assert (delivery.accepted, delivery.duplicates, delivery.waiting) == (2_500, 0, 0)
-    assert progress == [1_000, 1_000, 500]
-    assert counted(live.store) == 2_500
+    first, second = (batch["reports"][0] for batch in posted(session))
+    assert (first["id"], first["values"]) == (second["id"], second["values"])
 
 
-def test_no_records_are_no_reports(live, survey):
-    assert Client(live.url, max_gamma="19").submit_many(survey, []).accepted == 0
+def test_a_refusal_that_is_not_about_an_invitation_is_not_final(stub, answering, record, tmp_path):
+    # What a proxy says in the collector's stead.
+    def forbidding(request):
+        return stub(request) if request.method == "GET" else (403, b"<html>Forbidden</html>")
 
-
-@pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "429 Too Many"])
-def test_a_report_whose_answer_was_lost_counts_once(live, record, status):
-    failing = Failing(live.app, 2, status)
-    with serving(failing) as url:
-        client = Client(url, max_gamma="19", backoff=0.001)
-        done = client.submit(client.survey("health"), record)
-    assert failing.posts == 3
-    assert done.status == "duplicate"
-    assert counted(live.store) == 1
-
-
-def test_retries_come_to_an_end(live, record):
-    failing = Failing(live.app, 100, "503 Service Unavailable")
-    with serving(failing) as url:
-        client = Client(url, max_gamma="19", retries=2, backoff=0.001)
-        survey = client.survey("health")
-        with pytest.raises(CollectorUnavailable, match="503"):
-            client.submit(survey, record)
-    assert failing.posts == 3
-
-
-def test_an_unreachable_collector_is_one_clear_line(survey, record):
-    client = Client(NOWHERE, max_gamma="19", retries=0)
-    with pytest.raises(CollectorUnavailable) as caught:
-        client.submit(survey, record)
-    assert str(caught.value) == f"collector {NOWHERE} cannot be reached (ConnectionError)"
-
-
-def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, record, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    with serving(live.app) as url:
-        port = int(url.rsplit(":", 1)[1])
-    away = Client(url, max_gamma="19", outbox=outbox, retries=0)
-    assert away.submit(survey, record).status == "waiting"
-    assert away.submit_many(survey, [record] * 1_500).waiting == 1_500
-    with pytest.raises(CollectorUnavailable):
-        away.flush()
-    assert counted(live.store) == 0
-    with serving(live.app, port):
-        # Another process, later.
-        back = Client(url, max_gamma="19", outbox=outbox, retries=0)
-        assert back.flush().accepted == 1_501
-        assert back.flush().accepted == 0
-    assert counted(live.store) == 1_501
-
-
-def test_the_next_report_takes_the_waiting_ones_along(live, survey, record, tmp_path):
-    with serving(live.app) as url:
-        port = int(url.rsplit(":", 1)[1])
-    client = Client(url, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
-    client.submit(survey, record)
-    with serving(live.app, port):
-        assert client.submit(survey, record).status == "accepted"
-    assert counted(live.store) == 2
-
-
-def test_the_outbox_is_for_its_owner_alone(tmp_path):
-    outbox = tmp_path / "outbox.db"
-    Client(NOWHERE, max_gamma="19", outbox=outbox)
-    assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
-
-
-def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    first = Client(live.url, max_gamma="19", outbox=outbox)
-    one = first.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="ada")
-    again = Client(live.url, max_gamma="19", outbox=outbox)
-    for answers in ({"smoker": "yes", "drinks": "daily"}, {"smoker": "no", "drinks": "never"}):
-        other = again.submit(survey, answers, respondent="ada")
-        assert other.id == one.id
-        assert other.status == "duplicate"
-    assert counted(live.store) == 1
-    assert again.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="bob").id != one.id
-    assert counted(live.store) == 2
-
-
-def test_a_remembered_report_is_never_drawn_again_when_sending_failed(survey, record, tmp_path):
-    client = Client(NOWHERE, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
-    drawn = {client.submit(survey, record, respondent="ada").id for _ in range(5)}
-    assert len(drawn) == 1
-
-
-def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, record, tmp_path):
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    ids: list[object] = []
-    threads = [
-        threading.Thread(
-            target=lambda: ids.append(client.submit(survey, record, respondent="ada").id)
-        )
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(ids) == 8
-    assert len(set(ids)) == 1
-    assert counted(live.store) == 1
-
-
-def test_another_version_of_a_survey_gets_no_second_draw(live, survey, record, tmp_path):
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    client.submit(survey, record, respondent="ada")
-    changed = Survey("health", "Health, again", survey.schema, GammaDiagonal("18"))
-    with pytest.raises(AnsweredBefore, match="another version"):
-        client.submit(changed, record, respondent="ada")
-
-
-def test_a_respondent_needs_an_outbox(live, survey, record):
-    with pytest.raises(ParameterError, match="outbox"):
-        Client(live.url, max_gamma="19").submit(survey, record, respondent="ada")
-    assert counted(live.store) == 0
-
-
-def test_one_bad_record_stops_all_of_them(live, survey, record):
-    records = [record] * 1_200 + [{"smoker": "perhaps", "drinks": "daily"}]
-    with pytest.raises(RecordError, match=r"record 1200: attribute 'smoker': .* one of: no, yes"):
-        Client(live.url, max_gamma="19").submit_many(survey, records)
-    assert counted(live.store) == 0
-
-
-def test_reports_counted_before_the_collector_went_away_are_said(live, survey, record):
-    failing = Failing(live.app, 0, "")
-    client: Client
-
-    def pull_the_plug(_: int) -> None:
-        failing._left = 100
-        failing._app = lambda *_: []
-        failing._status = "503 Service Unavailable"
-
-    with serving(failing) as url:
-        client = Client(url, max_gamma="19", retries=0)
-        with pytest.raises(CollectorUnavailable) as caught:
-            client.submit_many(survey, [record] * 2_000, progress=pull_the_plug)
-    assert caught.value.accepted == 1_000
-    assert counted(live.store) == 1_000
-
-
-def test_a_closed_survey_takes_no_report_and_leaves_none_waiting(live, survey, record, tmp_path):
-    live.store.surveys.close("health")
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    with pytest.raises(RequestRefused, match="'health' is closed") as caught:
-        client.submit(survey, record)
-    assert caught.value.status == 409
-    assert client.flush().waiting == 0
-    assert counted(live.store) == 0
-
-
-def test_a_report_for_a_survey_that_is_not_there_now_keeps_waiting(live, record, tmp_path):
-    # A collector restored from an old back-up may know it again later.
-    unknown = Survey(
-        "unknown", "Unknown", live.store.surveys.get("health").survey().schema, GammaDiagonal("19")
-    )
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    with pytest.raises(RequestRefused, match="there is no survey 'unknown'"):
-        client.submit(unknown, record)
-    live.store.surveys.publish(unknown)
-    assert client.flush().accepted == 1
-
-
-def test_a_page_that_is_no_collector_is_named(scripted):
-    session, _ = scripted(200, b"<html>Welcome</html>")
-    with pytest.raises(RequestRefused, match="check the address"):
-        Client("http://collector.test", max_gamma="19", session=session).survey("health")
-
-
-def test_a_redirect_is_not_followed(scripted):
-    session, adapter = scripted(302, b"")
+    session, _ = answering(forbidding)
+    one = Client(URL, max_gamma="19", session=session, outbox=tmp_path / "outbox.db")
     with pytest.raises(RequestRefused):
-        Client("http://collector.test", max_gamma="19", session=session).survey("health")
-    assert len(adapter.asked) == 1
+        one.submit(stub.survey, record)
+    assert len(waiting(tmp_path / "outbox.db")) == 1
+
+
+def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path):
+    stub.terms = Terms(invitations=True)
+    one = client(outbox=tmp_path / "outbox.db")
+    given = INVITATIONS[:2_500]
+    given[1_100] = "ab" * 16
+    with pytest.raises(RequestRefused, match=r"^record 1100: ") as caught:
+        one.submit_many(stub.survey, [record] * 2_500, invitations=given)
+    assert caught.value.report == 1_100
+    # Its report may stand in any of the three batches; those after it wait with those beside it.
+    assert caught.value.accepted in (0, 1_000, 2_000)
+    assert one.flush().accepted == 2_499 - caught.value.accepted
+    assert len(stub.counted) == 2_499
+
+
+def test_a_report_that_waits_without_an_invitation_is_given_up_alone(
+    stub, client, session, record, tmp_path
+):
+    outbox = tmp_path / "outbox.db"
+    stub.away = True
+    one = client(outbox=outbox)
+    one.submit(stub.survey, record, invitation=INVITATIONS[0])
+    one.submit(stub.survey, record)
+    one.submit(stub.survey, record, invitation=INVITATIONS[2])
+    stub.away = False
+    stub.seal_to(sealing_key(3), invitations=True)
+    with pytest.raises(RequestRefused, match="asks for invitations") as caught:
+        one.flush()
+    assert (caught.value.status, caught.value.field) == (403, "invitation")
+    assert posted(session) == []
+    assert one.flush().accepted == 2
+
+
+def test_an_invitation_that_is_no_longer_asked_for_is_left_out(
+    stub, client, session, record, tmp_path
+):
+    stub.terms = Terms(invitations=True)
+    one = client(outbox=tmp_path / "outbox.db")
+    survey = one.survey("health")
+    stub.away = True
+    assert one.submit(survey, record, invitation=INVITATIONS[0]).status == "waiting"
+    stub.away, stub.terms = False, Terms()
+    assert one.flush().accepted == 1
+    assert posted(session)[-1]["reports"][0]["invitation"] is None
+
+
+def test_no_log_error_or_description_holds_an_invitation(stub, client, record, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+    secret = "5ec2e7" + "0" * 26
+    stub.terms = Terms(invitations=True)
+    one = client(outbox=tmp_path / "outbox.db")
+    stub.away = True
+    one.submit(stub.survey, record, invitation=secret)
+    [stored] = one._outbox.waiting(URL, 10)
+    assert secret not in repr(stored)
+    assert "values" not in repr(stored)
+    with pytest.raises(CollectorUnavailable) as away:
+        one.flush()
+    stub.away = False
+    # The waiting one is refused while another one is sent.
+    one.submit(stub.survey, record, invitation=INVITATIONS[0])
+    with pytest.raises(HalftruthError) as refused:
+        client().submit(stub.survey, record, invitation=secret)
+    for error in (away.value, refused.value):
+        assert secret not in f"{error!r} {vars(error)}"
+    assert "could not be sent" in caplog.text
+    assert secret not in caplog.text

@@ -1,15 +1,14 @@
-"""Shortcuts to the HTTP interface of a collector in this process, and a loop of fibres."""
+"""Shortcuts to the HTTP interface of a collector in this process."""
 
-import queue
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from flask.testing import FlaskClient
 from halftruth_collector.cli import main
-from halftruth_collector.fibres import Fibre
+from halftruth_collector.estimation import Counts
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -72,59 +71,11 @@ def counted(store):
     return lambda id="health": store.reports.counts(id)[1].reports
 
 
-class FibreLoop:
-    """A loop of fibres that runs as far as a test says.
-
-    Attributes
-    ----------
-    threads : Executor
-    ended : int
-        Turns that were ended with something to do.
-    """
-
-    def __init__(self) -> None:
-        self.threads = ThreadPoolExecutor(2)
-        self.ended = 0
-        self._due: queue.SimpleQueue[Sequence[Fibre]] = queue.SimpleQueue()
-        self._endings: list[Callable[[], object]] = []
-
-    def resume(self, fibres: Sequence[Fibre]) -> None:
-        self._due.put(fibres)
-
-    def at_end_of_turn(self, act: Callable[[], object]) -> None:
-        self._endings.append(act)
-
-    def start(self, function: Callable[..., object], *arguments: object) -> Future[object]:
-        """Run a function as a fibre, as far as it comes; what becomes of it is in the future."""
-        future: Future[object] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(function(*arguments))
-            except Exception as error:
-                future.set_exception(error)
-
-        Fibre(self, run).switch()
-        return future
-
-    def end_turn(self) -> None:
-        """Do what waits for the end of the turn."""
-        endings, self._endings = self._endings, []
-        self.ended += bool(endings)
-        for act in endings:
-            act()
-
-    def run_until(self, *futures: Future[object]) -> None:
-        """Go on with all fibres, turn by turn, until these futures are done."""
-        while not all(future.done() for future in futures):
-            self.end_turn()
-            for fibre in self._due.get(timeout=30):
-                fibre.switch()
-
-
 @pytest.fixture
-def fibre_loop() -> Iterator[FibreLoop]:
-    """Runs fibres in this thread."""
-    loop = FibreLoop()
-    yield loop
-    loop.threads.shutdown()
+def filled(http, batch, survey) -> Counts:
+    """A collector with 400 perturbed reports, and their counts as counted here."""
+    rng = np.random.default_rng(3)
+    records = np.stack([rng.integers(0, 2, 400), rng.integers(0, 3, 400)], axis=1)
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    assert http.post("/v1/surveys/health/reports", json=batch(*reports.tolist())).status_code == 202
+    return Counts.from_reports(survey, reports)

@@ -4,21 +4,19 @@ import os
 import pwd
 import re
 import shutil
-import socket
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
-from halftruth_collector.config import Config
 from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
+from wire import PATIENCE, free_port, wait_until
 
 #: What Compose knows of a service; else a misspelt key would show only where it is deployed.
 SERVICE_KEYS = {
@@ -97,7 +95,7 @@ def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose)
 
 def test_the_collector_is_given_only_settings_that_it_reads(compose):
     environment = compose["services"]["collector"]["environment"]
-    known = {f"HALFTRUTH_{field.name.upper()}" for field in fields(Config)}
+    known = {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__}
     assert set(environment) <= known
     given = {name: value for name, value in environment.items() if value is not None}
     given["HALFTRUTH_MAX_BODY"] = default_of(given["HALFTRUTH_MAX_BODY"])
@@ -212,9 +210,7 @@ def database_server(compose, root) -> Iterator[tuple[Path, int]]:
     user = {"user": uid} if os.geteuid() == 0 else {}
     folder = Path(tempfile.mkdtemp(prefix="halftruth-compose-"))
     environment = compose["services"]["db"]["environment"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     try:
         make_password(compose, root, folder, uid)
         os.chown(folder, uid, -1)
@@ -242,31 +238,30 @@ def database_server(compose, root) -> Iterator[tuple[Path, int]]:
             yield folder, port
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(PATIENCE)
     finally:
         shutil.rmtree(folder)
 
 
 def create_database(environment: dict[str, str], port: int, password: str) -> None:
     """As the image does at its first start, once the server answers."""
-    end = time.monotonic() + 30
-    while True:
+
+    def created() -> bool:
         try:
-            connection = psycopg.connect(
+            with psycopg.connect(
                 host="127.0.0.1",
                 port=port,
                 user=environment["POSTGRES_USER"],
                 password=password,
                 dbname="postgres",
                 autocommit=True,
-            )
-            break
+            ) as connection:
+                connection.execute(f"CREATE DATABASE {environment['POSTGRES_DB']}")
         except psycopg.OperationalError:
-            assert time.monotonic() < end, "the database does not start"
-            time.sleep(0.1)
-    with connection:
-        connection.execute(f"CREATE DATABASE {environment['POSTGRES_DB']}")
-    connection.close()
+            return False
+        return True
+
+    wait_until(created)
 
 
 def make_password(compose, root: Path, folder: Path, database_uid: int) -> None:

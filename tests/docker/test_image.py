@@ -181,8 +181,8 @@ def check_packages(folder: Path) -> None:
         *[f"{name}/py.typed" for name in PACKAGES],
         "halftruth_client/js/form/index.js",
         "halftruth_collector/demo/census.csv",
-        "halftruth_collector/pages/assets/style.css",
-        "halftruth_collector/pages/templates/form.html",
+        "halftruth_collector/web/pages/assets/style.css",
+        "halftruth_collector/web/pages/templates/form.html",
     }
 
 

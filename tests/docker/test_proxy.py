@@ -7,8 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
@@ -16,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from halftruth_collector.config import Config
+from halftruth_collector.ops.settings import Config
+from wire import PATIENCE, free_port, running, wait_until
 
 #: Bytes of a body that this proxy lets through.
 LIMIT = 1000
@@ -58,14 +57,14 @@ class Proxy:
 
     def entries(self, count: int) -> list[dict[str, object]]:
         """The log's first entries about requests, once there are as many."""
-        end = time.monotonic() + 20
-        while True:
-            lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-            about = [line for line in lines if "request" in line]
-            if len(about) >= count:
-                return about
-            assert time.monotonic() < end, lines
-            time.sleep(0.05)
+
+        def about() -> list[dict[str, object]]:
+            # What is still being written has no end.
+            whole = self.log.read_text().rpartition("\n")[0].splitlines()
+            return [line for line in map(json.loads, whole) if "request" in line]
+
+        wait_until(lambda: len(about()) >= count)
+        return about()
 
 
 @pytest.fixture
@@ -92,12 +91,8 @@ def upstream() -> Iterator[Upstream]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     noted = Upstream(server.server_port)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield noted
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server):
+        yield noted
 
 
 @pytest.fixture
@@ -113,7 +108,7 @@ def caddy() -> str:
 @pytest.fixture
 def start(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
     """Start Caddy with the Caddyfile and compose.yaml's variables, without TLS, on loopback."""
-    running = []
+    started = []
     text = (root / "docker/Caddyfile").read_text(encoding="utf-8")
     here = tmp_path / "Caddyfile"
     here.write_text(text.replace("collector:8000", f"127.0.0.1:{upstream.port}"))
@@ -133,14 +128,14 @@ def start(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[..., Pr
                 stderr=file,
                 stdout=file,
             )
-        running.append(process)
+        started.append(process)
         wait_for(port, process, log)
         return Proxy(port, log)
 
     yield start
-    for process in running:
+    for process in started:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_the_caddyfile_serves_the_host_by_tls_and_names_a_service_that_exists(
@@ -241,21 +236,13 @@ def test_the_log_of_a_failure_tells_no_address_either(start, upstream):
     assert upstream.targets == []
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 30
-    while True:
+    def answers() -> bool:
+        assert process.poll() is None, log.read_text()
         try:
             socket.create_connection(("127.0.0.1", port), timeout=5).close()
         except OSError:
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < end, "the proxy does not start"
-            time.sleep(0.05)
-        else:
-            return
+            return False
+        return True
+
+    wait_until(answers)

@@ -36,7 +36,7 @@ def test_the_first_lines_of_everybody_work(tmp_path, monkeypatch, capsys):
     assert "decision" in printed
     assert "smoker drinks" in printed
     main(shlex.split(methodologist)[1:])
-    assert "gamma-diagonal: at lengths 1 and 2" in capsys.readouterr().out
+    assert "split-questionnaire: at lengths 1 and 2" in capsys.readouterr().out
     assert Path("precision.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

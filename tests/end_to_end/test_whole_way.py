@@ -1,31 +1,30 @@
 """A real server process, a real client, a real database, and back."""
 
-import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from halftruth_client import Analyst, Client
-from halftruth_collector.api import create_app
 from halftruth_collector.cli import main
-from halftruth_collector.config import Config
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
-from halftruth_collector.estimate import Counts, Estimator
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
+from halftruth_collector.web import create_app
 from halftruth_shared import (
     DistortionMatrices,
     GammaDiagonal,
     RandomizedGammaDiagonal,
     RandomizedResponse,
 )
+from wire import PATIENCE, children, wait_until
 
 
 def noisy(size: int) -> list[list[str]]:
@@ -78,7 +77,7 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(tmp_path, mechanism,
         map(tuple, reports.tolist())
     )
     _, stored, _ = store.reports.counts("census")
-    offline = Estimator(survey, Counts.from_reports(SCHEMA, reports))
+    offline = Estimator(survey, Counts.from_reports(survey, reports))
     assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
     expected = list(offline.itemsets(0.02, select="upper"))
     assert [entry.items for entry in itemsets.itemsets] == [entry.items for entry in expected]
@@ -101,8 +100,8 @@ def test_a_server_that_is_told_to_stop_stops(tmp_path):
         assert re.fullmatch(r"halftruth collector on http://127\.0\.0\.1:\d+\n", said)
         workers = wait_for_children(process.pid, 2)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-        assert gone(workers)
+        assert process.wait(PATIENCE) == 0
+        assert_gone(workers)
     finally:
         process.kill()
         process.communicate()
@@ -137,27 +136,36 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     try:
         [server] = wait_for_children(process.pid, 1)
         workers = wait_for_children(server, 2)
-        said, complaint = process.communicate(timeout=120)
+        said, complaint = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 0, complaint
-    assert said.count("48842 reports counted") == 2
+    assert said.count("48842 reports counted") == 3
     # FRAPP Table 1 at 2 %: these are the truly frequent itemsets of each length.
     for length, frequent in enumerate((19, 101, 204, 172, 72, 13), start=1):
-        assert len(re.findall(rf"^{length} +{frequent} ", said, re.MULTILINE)) == 2
+        assert len(re.findall(rf"^{length} +{frequent} ", said, re.MULTILINE)) == 3
     assert "not usable" in said
-    assert said.count("ten largest itemsets") == 2
-    assert gone([server, *workers])
+    # The errors of all of them, of both estimates, by length.
+    summary = re.findall(r"^(\S+) +(unbiased|best guess) +([\d. ]+)$", said, re.MULTILINE)
+    assert [(kind, estimate) for kind, estimate, _ in summary] == [
+        (kind, estimate)
+        for kind in ("split-questionnaire", "gamma-diagonal", "randomized-response")
+        for estimate in ("unbiased", "best guess")
+    ]
+    assert max(map(float, summary[0][2].split())) < 1
+    assert said.count("ten largest itemsets") == 3
+    assert_gone([server, *workers])
     assert set(Path(tempfile.gettempdir()).glob("halftruth-demo-*")) <= before
     # What it says at the end leads to the results.
     [token] = re.findall(r"with the token (ht_\S+):", said)
     addresses = re.findall(r"http://127.0.0.1:8000(/results/\S+)", said)
-    assert len(addresses) == 2
+    assert len(addresses) == 3
     app = create_app(Config(database=f"sqlite:///{tmp_path / 'kept.db'}"))
     http = app.test_client()
     assert http.post("/results/sign-in", data={"token": token}).status_code == 303
     for address in addresses:
-        assert "48842 reports" in http.get(address).get_data(as_text=True)
+        # Digits in groups of three, as everywhere on the pages.
+        assert "48\u202f842 reports" in http.get(address).get_data(as_text=True)
     app.extensions["halftruth"].store.close()
 
 
@@ -171,35 +179,11 @@ def test_the_demonstration_overwrites_no_file(tmp_path, capsys):
     assert kept.read_text() == "mine"
 
 
-def children_of(pid: int) -> list[int]:
-    """Processes that this one started and that still run."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
-    return [int(word) for word in listed.stdout.split()]
+def wait_for_children(pid: int, count: int) -> list[int]:
+    wait_until(lambda: len(children(pid)) >= count)
+    return children(pid)
 
 
-def wait_for_children(pid: int, count: int, seconds: float = 20) -> list[int]:
-    end = time.monotonic() + seconds
-    while len(children := children_of(pid)) < count:
-        assert time.monotonic() < end, f"{len(children)} children instead of {count}"
-        time.sleep(0.05)
-    return children
-
-
-def gone(pids: list[int], seconds: float = 10) -> bool:
-    """Whether none of these processes is left, after a while at most."""
-    end = time.monotonic() + seconds
-    while any(exists(pid) for pid in pids):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def assert_gone(pids: list[int]) -> None:
+    """None of these processes is left, after a while at most."""
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10)

@@ -11,7 +11,6 @@ from halftruth_shared import (
     Attribute,
     DomainTooLarge,
     GammaDiagonal,
-    HalftruthError,
     ParameterError,
     RandomizedResponse,
     Schema,
@@ -267,38 +266,23 @@ REFUSED = {
     "no kind": (toml('gamma = "19"'), SurveyError, "`kind`"),
     "unknown kind": (toml('kind = "coin"'), SurveyError, "coin"),
     "title a number": (toml(head='id = "x"\ntitle = 1'), SurveyError, "$.title"),
-    "title a date": (toml(head='id = "x"\ntitle = 2024-02-29'), SurveyError, "$.title"),
     "title empty": (toml(head='id = "x"\ntitle = ""'), SurveyError, "title: "),
-    "title blank": (toml(head='id = "x"\ntitle = " \\n"'), SurveyError, "title: "),
     "title long": (toml(head=f'id = "x"\ntitle = "{"x" * 257}"'), SurveyError, "256"),
     "description long": (with_line(f'description = "{"x" * 10_001}"'), SurveyError, "10000"),
-    "id empty": (toml(head='id = ""\ntitle = "T"'), SurveyError, "id: "),
-    "id upper case": (toml(head='id = "Health"\ntitle = "T"'), SurveyError, "id: "),
     "id with a line": (toml(head='id = "a\\n"\ntitle = "T"'), SurveyError, "id: "),
-    "id with a hyphen first": (toml(head='id = "-a"\ntitle = "T"'), SurveyError, "id: "),
-    "id like a path": (toml(head='id = "../a"\ntitle = "T"'), SurveyError, "id: "),
-    "id not ASCII": (toml(head='id = "é"\ntitle = "T"'), SurveyError, "id: "),
-    "id long": (toml(head=f'id = "{"a" * 65}"\ntitle = "T"'), SurveyError, "id: "),
     "category a number": (toml(attributes=ATTRIBUTES.replace('"no"', "0")), SurveyError,
                           "$.attributes[0].categories[0]"),
     "category a bool": (toml(attributes=ATTRIBUTES.replace('"no"', "false")), SurveyError,
                         "$.attributes[0].categories[0]"),
-    "category twice": (toml(attributes=ATTRIBUTES.replace('"no"', '"yes"')), SchemaError,
-                       "'smoker'"),
-    "one category": (toml(attributes=ATTRIBUTES.replace('"no", ', "")), SchemaError, "'smoker'"),
     "unknown item": (toml(attributes=ATTRIBUTES.replace('["yes"]', '["maybe"]')), SchemaError,
                      "'maybe'"),
     "sensitive as text": (toml(attributes=ATTRIBUTES.replace("= false", '= "false"')), SurveyError,
                           "$.attributes[1].sensitive"),
-    "attribute twice": (toml(attributes=ATTRIBUTES.replace('"age"', '"smoker"')), SchemaError,
-                        "'smoker'"),
     "gamma a float": (toml('kind = "gamma-diagonal"\ngamma = 19.0'), SurveyError,
                       "$.mechanism.gamma"),
     "gamma nan": (toml('kind = "gamma-diagonal"\ngamma = nan'), SurveyError, "$.mechanism.gamma"),
     "gamma true": (toml('kind = "gamma-diagonal"\ngamma = true'), SurveyError,
                    "$.mechanism.gamma"),
-    "gamma no number": (toml('kind = "gamma-diagonal"\ngamma = "1e5"'), ParameterError, "gamma: "),
-    "gamma 1": (toml('kind = "gamma-diagonal"\ngamma = "1"'), ParameterError, "gamma: "),
     "gamma and breach": (with_line('breach = ["0.05", "0.5"]', "mechanism"), ParameterError,
                          "one of gamma"),
     "neither": (toml('kind = "gamma-diagonal"'), ParameterError, "one of gamma"),
@@ -306,20 +290,9 @@ REFUSED = {
                          "$.mechanism.breach"),
     "breach of one": (toml('kind = "gamma-diagonal"\nbreach = ["0.5"]'), SurveyError,
                       "$.mechanism.breach"),
-    "breach the wrong way": (toml('kind = "gamma-diagonal"\nbreach = ["0.5", "0.05"]'),
-                             ParameterError, "rho2: "),
     "domain too large": (toml('kind = "gamma-diagonal"\ngamma = "1.000001"'), DomainTooLarge,
                          "6 cells"),
-    "alpha too large": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"\nalpha = "1"'),
-                        ParameterError, "alpha: "),
     "no alpha": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"'), SurveyError, "`alpha`"),
-    "steps 0": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"\nalpha = "0"\nsteps = 0'),
-                ParameterError, "steps: "),
-    "keep of one": (toml('kind = "randomized-response"\nkeep = {smoker = "0.9"}'), ParameterError,
-                    "'age' is missing"),
-    "keep of another": (toml('kind = "randomized-response"\n'
-                             'keep = {smoker = "0.9", age = "0.9", sex = "0.9"}'),
-                        ParameterError, "'sex'"),
     "keep and gamma": (toml('kind = "randomized-response"\ngamma = "19"\nkeep = {}'),
                        ParameterError, "one of keep"),
     "keep nothing said": (toml('kind = "randomized-response"'), ParameterError, "gamma"),
@@ -328,9 +301,6 @@ REFUSED = {
     "matrix of floats": (toml('kind = "distortion-matrices"\n'
                               "matrices.smoker = [[0.9, 0.1], [0.1, 0.9]]"),
                          SurveyError, "$.mechanism.matrices"),
-    "matrix not stochastic": (toml('kind = "distortion-matrices"\n'
-                                   'matrices.smoker = [["0.9", "0.2"], ["0.2", "0.8"]]'),
-                              ParameterError, "column 0"),
 }  # fmt: skip
 
 
@@ -345,8 +315,7 @@ def test_json_that_is_no_survey_is_refused_in_one_line(text, kind, words, refuse
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    if "2024" not in text:
-        refused(kind, lambda: Survey.from_json(json.dumps(written)))
+    refused(kind, lambda: Survey.from_json(json.dumps(written)))
 
 
 @pytest.mark.parametrize(
@@ -397,7 +366,11 @@ def test_a_mechanism_that_cannot_serve_the_schema_makes_no_survey(refused):
     )
 
 
-@pytest.mark.parametrize("bad", [None, 1, b"a", "A", "a_b", "a\n", "", "a" * 65], ids=repr)
+@pytest.mark.parametrize(
+    "bad",
+    [None, 1, b"a", "A", "a_b", "a\n", "", "a" * 65, "-a", "../a", "é"],
+    ids=repr,
+)
 def test_a_bad_id_makes_no_survey(bad, refused):
     schema = Schema([Attribute("a", ["x", "y"])])
     refused(
@@ -473,8 +446,3 @@ def test_an_unknown_field_of_several_lines_is_refused_in_one(table, refused):
 
 def test_an_unknown_kind_is_refused_with_the_known_ones(refused):
     refused(SurveyError, lambda: Survey.from_toml(toml('kind = "coin"')), mentions=list(MECHANISMS))
-
-
-def test_every_error_is_of_one_family():
-    for _, kind, _ in REFUSED.values():
-        assert issubclass(kind, HalftruthError)

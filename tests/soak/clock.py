@@ -11,18 +11,7 @@ _SHIMS = Path(__file__).with_name("shims")
 
 
 class Clock:
-    """What a collector takes for the time, right until it is set.
-
-    Parameters
-    ----------
-    file : Path
-        From which the collector's processes learn about it.
-
-    Raises
-    ------
-    NotRun
-        If libfaketime is not installed.
-    """
+    """What a collector takes for the time, right until it is set."""
 
     def __init__(self, file: Path) -> None:
         libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))

@@ -13,34 +13,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from processes import Broken, children, free_port, members, send, until
+from processes import Broken, children, members, send, until
+from wire import free_port
 
 _WORKERS = 2
 
 
 class Collector:
-    """One collector on a database; as a context, it runs until the block is left.
-
-    Parameters
-    ----------
-    database : str
-        SQLAlchemy URL.
-    folder : Path
-        For its log.
-    rng : Random
-        Chooses its port.
-    environment : mapping, optional
-        Variables besides those of this process.
-    """
+    """One collector on a database; as a context, it runs until the block is left."""
 
     def __init__(
         self,
         database: str,
         folder: Path,
-        rng: random.Random,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        port = free_port(rng)
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self._log = folder / f"collector-{port}.log"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}

@@ -9,20 +9,7 @@ from processes import NotRun
 
 
 class SmallDisk:
-    """A file system in memory; as a context, it is mounted until the block is left.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it is mounted, an empty folder.
-    size : int
-        In bytes.
-
-    Raises
-    ------
-    NotRun
-        If mounting is not permitted.
-    """
+    """A file system in memory; as a context, it is mounted until the block is left."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder = folder

@@ -118,7 +118,7 @@ class Ledger:
                 self.accepted += receipt["accepted"]
                 self.at_first += first
             else:
-                self.complaints.append(f"a report was answered {status}")
+                self.complaints.append(f"a report was answered {status}: {body[:300]!r}")
 
     def _lost(self, entries: Collection[Entry]) -> None:
         if not self._is_forged(entries):

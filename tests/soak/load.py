@@ -61,7 +61,7 @@ _FORGED, _EVERYWHERE = 0.05, 0.5
 #: Reports in a request that should be refused, what is wrong with its last one, and what else may
 #: be wrong with one that is sealed.
 _FORGED_SIZE = 4
-_WRONG = ("digest", "range", "reused", "twice")
+_WRONG = ("digest", "range")
 _WRONG_SEALED = ("spent", "unknown", "elsewhere", "exchanged")
 
 #: Reports in one request of the final retries, and attempts to have it acknowledged.
@@ -118,19 +118,6 @@ class _Sender(Protocol):
 class PlainClient:
     """Sends batches of random reports, retries some of those that were not acknowledged, and now
     and then sends one that should be refused.
-
-    Parameters
-    ----------
-    urls : sequence of str
-        Of collectors on the same database.
-    ledger : Ledger
-    seed : int
-    surveys : sequence of Survey
-        One or two that it answers.
-    sizes : sequence of int
-        Numbers of reports to choose from for a batch.
-    forged : float
-        Share of batches that should be refused.
 
     Attributes
     ----------
@@ -227,10 +214,6 @@ class PlainClient:
             digest = "0" * 64
         elif kind == "range":
             bad = bad._replace(values=survey.schema.shape)
-        elif kind == "reused":
-            bad = bad._replace(id=known.id, values=_another(survey, known.values))
-        elif kind == "twice":
-            bad = bad._replace(id=good[0].id, values=_another(survey, good[0].values))
         elif kind == "spent":
             bad = bad._replace(invitation=known.invitation)
         elif kind == "unknown":
@@ -261,10 +244,6 @@ class PlainClient:
 
 def _wrong(survey: Survey) -> tuple[str, ...]:
     return _WRONG + _WRONG_SEALED if survey is INVITED else _WRONG
-
-
-def _another(survey: Survey, values: tuple[int, ...]) -> tuple[int, ...]:
-    return ((values[0] + 1) % survey.schema.shape[0], *values[1:])
 
 
 def _open_to(purse: Sequence[str], surveys: Sequence[Survey]) -> list[Survey]:
@@ -333,17 +312,7 @@ class RealClient:
 
 
 class Load:
-    """All clients of one trial.
-
-    Parameters
-    ----------
-    urls : sequence of str
-        Of collectors on the same database.
-    ledger : Ledger
-    rng : Random
-    folder : Path
-        For outboxes.
-    """
+    """All clients of one trial."""
 
     def __init__(
         self, urls: Sequence[str], ledger: Ledger, rng: random.Random, folder: Path
@@ -359,13 +328,7 @@ class Load:
         self._invited: list[PlainClient | RealClient] = [*self._plain[_OWN:], *self._real]
 
     def invite(self, issue: Callable[[int], list[str]]) -> None:
-        """Give every client that spends invitations as many as it had at first.
-
-        Parameters
-        ----------
-        issue : callable
-            Makes so many new ones.
-        """
+        """Give every client that spends invitations as many as it had at first."""
         for client in self._invited:
             missing = _PURSE - len(client.purse)
             if missing:
@@ -375,13 +338,7 @@ class Load:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Every client sends until the block is left, and then finishes its request.
-
-        Raises
-        ------
-        Broken
-            If a client failed.
-        """
+        """Every client sends until the block is left, and then finishes its request."""
         with sending([*self._plain, *self._real]):
             yield
 

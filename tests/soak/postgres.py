@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import random
 import shutil
 import signal
 import subprocess
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import psycopg
-from processes import Broken, NotRun, children, free_port, running, send, until
+from processes import Broken, NotRun, children, running, send, until
 from reading import Reading, read
+from wire import free_port
 
 #: Who runs the server where root runs the suite: PostgreSQL refuses to be root.
 _USER = "postgres"
@@ -33,30 +33,15 @@ _SETTINGS = {
 
 
 class Cluster:
-    """A server with one empty database; as a context, it runs until the block is left.
-
-    Parameters
-    ----------
-    folder : Path
-        Of its own, for its data; made over to the user that runs it.
-    rng : Random
-        Chooses its port.
-    log : Path
-        File for what it says.
-
-    Raises
-    ------
-    NotRun
-        If PostgreSQL is not installed.
-    """
+    """A server with one empty database; as a context, it runs until the block is left."""
 
     name = "PostgreSQL"
 
-    def __init__(self, folder: Path, rng: random.Random, log: Path) -> None:
+    def __init__(self, folder: Path, log: Path) -> None:
         self._programs = _programs()
         self._data = folder / "data"
         self._log = log
-        self._port = free_port(rng)
+        self._port = free_port()
         self._who: dict[str, Any] = {}
         if os.geteuid() == 0:
             try:

@@ -1,16 +1,14 @@
 """Processes of this suite: found by their parent or group, waited for, ended by their numbers."""
 
 import os
-import random
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 #: Seconds after which something that should have happened will not happen any more.
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Broken(Exception):
@@ -35,23 +33,6 @@ def until(happened: Callable[[], bool], what: str, seconds: float = PATIENCE) ->
         if time.monotonic() > end:
             raise Broken(f"waited {seconds:g} s in vain for {what}")
         time.sleep(0.01)
-
-
-def free_port(rng: random.Random) -> int:
-    """A port that nothing listens on, and that no outgoing connection is given meanwhile.
-
-    A port of the range for outgoing connections would not do: while its collector is down, a
-    client that connects to it may be given that very port and reach itself.
-    """
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for port in rng.sample(range(10_000, lowest), 100):
-        with socket.socket() as tried:
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise Broken(f"no free port below {lowest}")
 
 
 def children(pid: int) -> list[int]:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
 from halftruth_collector.cli.output import print_table
 from processes import Broken, NotRun
 from scenarios import SCENARIOS, Kind, Scenario, Setting
@@ -44,10 +46,10 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=names, help="one scenario; repeatable")
     parser.add_argument("--database", choices=["SQLite", "PostgreSQL"], help="one database")
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
-    parser.add_argument("--list", action="store_true", help="name the scenarios and end")
+    parser.add_argument("--list", action="store_true", help="name the scenarios, and end")
     asked = parser.parse_args()
     if asked.list:
-        print(*names, sep="\n")
+        print(*(" ".join([each.name, *each.kinds]) for each in SCENARIOS), sep="\n")
         return 0
     # Whoever is told to stop leaves every block, and with it every process and mount.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -13,7 +13,7 @@ from typing import Literal
 from clock import Clock
 from collectors import Collector
 from disk import SmallDisk
-from halftruth_shared.key_files import create_key_file
+from halftruth_shared.protocol.key_files import create_key_file
 from ledger import Ledger
 from load import PlainClient, sending
 from postgres import Cluster
@@ -24,9 +24,6 @@ from sqlite import SqliteFile
 from trial import Figures, Trial, publish
 
 Kind = Literal["SQLite", "PostgreSQL"]
-
-#: Seconds for which the program waits for another writer of its SQLite file.
-_BUSY = 15
 
 #: Bytes of a small disk: enough for an empty database and some reports.
 _SQLITE_DISK, _POSTGRES_DISK = 12_000_000, 96_000_000
@@ -62,7 +59,7 @@ class Setting:
             publish(file)
             yield file
         else:
-            with Cluster(where, self.rng, self.folder / "postgres.log") as cluster:
+            with Cluster(where, self.folder / "postgres.log") as cluster:
                 publish(cluster)
                 yield cluster
 
@@ -72,7 +69,7 @@ class Setting:
         if not keys.exists():
             create_key_file(keys, KEYS.to_pem())
         environment = {"HALFTRUTH_SEALING_KEYS": str(keys), **(clock.environment if clock else {})}
-        return Collector(database.url, self.folder, self.rng, environment)
+        return Collector(database.url, self.folder, environment)
 
     def trial(self, database: SqliteFile | Cluster, *collectors: Collector) -> Trial:
         """Clients of these collectors."""
@@ -187,11 +184,14 @@ def leave_and_return(setting: Setting) -> Figures:
 
             def lock() -> None:
                 before = trial.ledger.unavailable
-                database.hold(_BUSY + 2)
-                # A request that was first in line when the lock came has given up by now.
-                until(lambda: trial.ledger.unavailable > before, "a request answered with 503")
+                with database.held():
+                    until(lambda: trial.ledger.unavailable > before, "a request answered with 503")
 
-            faults = [lock, lambda: database.hold(setting.rng.uniform(1, 4))]
+            def lock_briefly() -> None:
+                with database.held():
+                    time.sleep(setting.rng.uniform(1, 4))
+
+            faults = [lock, lock_briefly]
         for fault in islice(cycle(faults), 2 if setting.quick else 6):
             trial.round(fault)
         return trial.figures()
@@ -225,7 +225,7 @@ def jump_in_time(setting: Setting) -> Figures:
         ]
         for jump in islice(cycle(jumps), 2 if setting.quick else 10):
             trial.round(jump)
-        counted = {day for _, day in database.read().arrivals}
+        counted = {day for _, day in database.read().days}
         if not days <= counted:
             raise Broken(f"nothing was counted on {sorted(days - counted)}: the clock did not jump")
         return trial.figures()
@@ -279,7 +279,7 @@ def grow(setting: Setting) -> Figures:
         at_first=ledger.at_first,
         in_flight=len(ledger.in_flight),
         duplicates=0,
-        counted=len(reading.entries),
+        counted=len(reading.ids),
         notes=(f"memory of the collector on {setting.kind}: {shown}",),
     )
 

@@ -3,7 +3,7 @@
 import base64
 from uuid import UUID
 
-from halftruth_shared.sealing import SealingKeys, seal
+from halftruth_shared.protocol.sealing import SealingKeys, seal
 
 KEYS = SealingKeys.create()
 

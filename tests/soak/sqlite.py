@@ -1,8 +1,8 @@
 """SQLite: a file, and another writer that gets in the way."""
 
 import sqlite3
-import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reading import Reading, read
@@ -26,9 +26,12 @@ class SqliteFile:
     def settle(self) -> None:
         """Wait until nothing is being committed: whoever was, ended with its process."""
 
-    def hold(self, seconds: float) -> None:
-        """Be another program that writes for so long."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be another program that writes until the block is left."""
         with closing(sqlite3.connect(self._path, isolation_level=None, timeout=60)) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            time.sleep(seconds)
-            connection.execute("ROLLBACK")
+            try:
+                yield
+            finally:
+                connection.execute("ROLLBACK")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from halftruth_collector.store import Store
-from halftruth_shared.messages import Terms
+from halftruth_shared.protocol.terms import Terms
 from ledger import Ledger
 from load import INVITED, SURVEYS, Load
 from processes import Broken
@@ -66,17 +66,7 @@ class Figures:
 
 
 class Trial:
-    """Clients, and what became of their reports.
-
-    Parameters
-    ----------
-    database : Database
-        With the surveys published.
-    urls : sequence of str
-        Of its collectors.
-    rng : Random
-    folder : Path
-    """
+    """Clients, and what became of their reports."""
 
     def __init__(
         self, database: Database, urls: Sequence[str], rng: random.Random, folder: Path
@@ -90,17 +80,7 @@ class Trial:
         self._counted: list[Entry] = []
 
     def round(self, fault: Callable[[], None]) -> None:
-        """Load, a fault at a random moment, and retries.
-
-        Parameters
-        ----------
-        fault : callable
-            Strikes, and repairs what it did, while clients go on.
-
-        Raises
-        ------
-        Broken
-        """
+        """Load, a fault at a random moment, and retries."""
         self._rounds += 1
         try:
             self._invite()
@@ -121,21 +101,15 @@ class Trial:
             check_after_retries(after := self._database.read(), self.ledger)
         except Broken as error:
             raise Broken(f"round {self._rounds}: {error}") from error
-        self._counted = after.entries
+        self._counted = after.ids
 
     def wait_for(self, reports: int) -> None:
         """Wait until so many more reports have been acknowledged."""
         self._load.wait_for(reports)
 
     def figures(self, *notes: str) -> Figures:
-        """What all rounds came to.
-
-        Raises
-        ------
-        Broken
-            If no report came with an invitation.
-        """
-        invited = sum(entry.survey == INVITED.id for entry in self._counted)
+        """What all rounds came to."""
+        invited = sum(survey == INVITED.id for survey, _ in self._counted)
         if not invited:
             raise Broken("no report came with an invitation")
         return Figures(
@@ -159,14 +133,14 @@ class Trial:
 
         Forgeries of the latter follow.
         """
-        counted = set(reading.entries)
+        counted = reading.counted(self.ledger.sent)
         outstanding = self.ledger.outstanding
         known = sorted(self.ledger.acknowledged)
         again = self._rng.sample(known, min(_REPEATED, len(known)))
         accepted, unanswered = self.ledger.accepted, self.ledger.unanswered
         self._load.retry(outstanding.union(again))
         # Some that wait in an outbox are sent for the first time now.
-        new = len(self.ledger.sent - counted)
+        new = len(self.ledger.sent) - len(reading.counted(self.ledger.sent))
         receipts = self.ledger.accepted - accepted
         # A receipt that was lost on the way may have accepted some of them.
         if not 0 <= new - receipts <= self.ledger.unanswered - unanswered:

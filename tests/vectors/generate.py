@@ -6,6 +6,7 @@ Run it to write the JSON files beside it again; their contents are a function of
 import base64
 import hashlib
 import hmac
+import itertools
 import json
 import math
 import uuid
@@ -126,37 +127,126 @@ def distortion_matrices(mechanism, names, sizes, codes, stream):
     return report
 
 
+def points_of(q, length):
+    """K of that length."""
+    return sum(q**i for i in range(length))
+
+
+def point_of(index, q, length):
+    """The point of that number."""
+    for place in range(length):
+        after = length - 1 - place
+        if index < q**after:
+            return [0] * place + [1] + digits_of(index, q, after)
+        index -= q**after
+    raise AssertionError("there is no such point")
+
+
+def digits_of(number, base, count):
+    return [number // base**i % base for i in reversed(range(count))]
+
+
+def index_of(vector, q):
+    """The number of the point of a vector."""
+    place = next(i for i, entry in enumerate(vector) if entry)
+    [scale] = (s for s in range(1, q) if s * vector[place] % q == 1)
+    after = [entry * scale % q for entry in vector[place + 1 :]]
+    before = sum(q ** (len(vector) - 1 - i) for i in range(place))
+    return before + sum(entry * q**i for i, entry in enumerate(reversed(after)))
+
+
+def prime_two_modulo_three(least):
+    found = max(5, least)
+    while found % 3 != 2 or any(found % d == 0 for d in range(2, math.isqrt(found) + 1)):
+        found += 1
+    return found
+
+
+def dimension_of(q, n):
+    """e, the length of the points of so many cells."""
+    return next(e for e in itertools.count(3) if points_of(q, e) >= n)
+
+
+def placed(u, m, symbols):
+    """The number of the point of a cell."""
+    while True:
+        u = (u + m // 3) ** 3 % m
+        if u < symbols:
+            return u
+
+
+def views_of(mechanism, names):
+    """Weight and positions of every view."""
+    for group in mechanism["views"]:
+        sizes = group.get("choose", [len(members) for members in group["attributes"]])
+        positions = [sorted(map(names.index, members)) for members in group["attributes"]]
+        ways = map(itertools.combinations, positions, sizes)
+        for chosen in itertools.product(*ways):
+            yield group["weight"], sorted(itertools.chain(*chosen))
+
+
+def split_questionnaire(mechanism, names, sizes, codes, stream):
+    """A view, and then a symbol for the cell of the record in its table."""
+    gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
+    a, b = gamma.numerator, gamma.denominator
+    views = list(views_of(mechanism, names))
+    s, before = stream.below(sum(weight for weight, _ in views)), 0
+    public = [codes[j] for j in sorted(map(names.index, mechanism.get("public", [])))]
+    for weight, positions in views:
+        u, n = 0, 1
+        for j in positions:
+            u, n = u * sizes[j] + codes[j], n * sizes[j]
+        own = n <= mechanism["direct"]
+        e = None if own else dimension_of(q, n)
+        symbols = n if own else points_of(q, e)
+        s -= weight
+        if s < 0:
+            break
+        before += symbols
+    if own:
+        t = stream.below(a + b * (n - 1))
+        return [*public, before + (u if t < a else among_others((t - a) // b, u))]
+    x = point_of(placed(u, prime_two_modulo_three(symbols), symbols), q, e)
+    p, inside = x.index(1), a * points_of(q, e - 1)
+    t = stream.below(inside + b * q ** (e - 1))
+    if t < inside:
+        y, product = point_of(t // a, q, e - 1), 0
+    else:
+        y, product = digits_of((t - inside) // b, q, e - 1), 1
+    y.insert(p, 0)
+    y[p] = (product - sum(map(int.__mul__, x, y))) % q
+    return [*public, before + index_of(y, q)]
+
+
+def one_symbol(mechanism, names, sizes, codes, stream):
+    """Of the tests alone: one of the record's own two symbols, or any other."""
+    gamma, cell = Fraction(mechanism["gamma"]), 0
+    for code, size in zip(codes, sizes, strict=True):
+        cell = size * cell + code
+    own, other = gamma.numerator, gamma.denominator
+    t = stream.below(2 * own + (mechanism["size"] - 2) * other)
+    if t < 2 * own:
+        return [2 * cell + t // own]
+    symbols = [y for y in range(mechanism["size"]) if y // 2 != cell]
+    return [symbols[(t - 2 * own) // other]]
+
+
 SAMPLERS = {
     "gamma-diagonal": gamma_diagonal,
     "randomized-gamma-diagonal": randomized_gamma_diagonal,
     "randomized-response": randomized_response,
     "distortion-matrices": distortion_matrices,
+    "split-questionnaire": split_questionnaire,
+    "test-symbol": one_symbol,
 }
 
 
 # The canonical form.
 
-SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def canonical_text(text):
-    """A JSON string in which only what must be escaped is."""
-    written = (SHORT.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in text)
-    return f'"{"".join(written)}"'
-
 
 def canonical(value):
-    """JSON without blanks and with sorted keys."""
-    if isinstance(value, dict):
-        members = (f"{canonical_text(k)}:{canonical(value[k])}" for k in sorted(value))
-        return f"{{{','.join(members)}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(canonical, value))}]"
-    if isinstance(value, str):
-        return canonical_text(value)
-    if value is None:
-        return "null"
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+    """JSON without blanks and with sorted keys, in which only what must be escaped is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def digest(survey):
@@ -192,13 +282,25 @@ def gamma(value):
     return {"kind": "gamma-diagonal", "gamma": value}
 
 
+def view(*groups, choose=None, weight=1):
+    """A class of views; attributes by number."""
+    attributes = [[f"a{j}" for j in group] for group in groups]
+    return {"attributes": attributes, "weight": weight} | ({"choose": choose} if choose else {})
+
+
+def split(value, prime, direct, *views, public=()):
+    mechanism = {"kind": "split-questionnaire", "gamma": value, "prime": prime, "direct": direct}
+    mechanism["views"] = list(views)
+    return mechanism | ({"public": [f"a{j}" for j in public]} if public else {})
+
+
+def symbol(value, size):
+    return {"kind": "test-symbol", "gamma": value, "size": size}
+
+
 def randomized(value, alpha, steps):
-    return {
-        "kind": "randomized-gamma-diagonal",
-        "gamma": value,
-        "alpha": alpha,
-        "steps": steps,
-    }
+    made = {"kind": "randomized-gamma-diagonal", "gamma": value, "alpha": alpha}
+    return made | {"steps": steps}
 
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
@@ -211,6 +313,9 @@ FOUR = [
     ["1/10", "1/10", "4/5", "0"],
     ["1/10", "1/10", "1/10", "96/97"],
 ]
+
+LARGE = [[f"{2**70}/{2**71 - 1}", "0"], [f"{2**70 - 1}/{2**71 - 1}", "1"]]
+LONG = [f"{9 + j}/{11 + j}" for j in range(40)]
 
 #: By file: surveys, the number of draws of each, and whether the records are all or some.
 SURVEYS = {
@@ -241,32 +346,65 @@ SURVEYS = {
         (survey("one-kept", [3, 2, 2], keep("1", "2/3", "3/4"), public=[0]), 6),
         (survey("all-kept", [2, 3], keep("1", "1"), public=[0, 1]), 4),
         (
-            survey(
-                "many-questions",
-                [2 + j % 5 for j in range(40)],
-                keep(*(f"{9 + j}/{11 + j}" for j in range(40))),
-            ),
+            survey("many-questions", [2 + j % 5 for j in range(40)], keep(*LONG)),
             4,
         ),
         (survey("long-number", [3, 2], keep(f"{10**40 + 1}/{10**40 + 3**50}", "0.7")), 4),
+    ],
+    "split-questionnaire": [
+        (survey("one-question", [2], split("3", 3, 2, view([0]))), 4),
+        (survey("apart", [2, 3], split("19/2", 7, 3, view([1], weight=5), view([0]))), 6),
+        # As many cells as points: 7 of the plane of two numbers.
+        (survey("whole-plane", [7], split("3/2", 2, 2, view([0]))), 9),
+        (survey("few-numbers", [2, 3, 4], split("5/2", 2, 6, view([2, 0, 1]))), 12),
+        (survey("pairs", [2, 3, 4], split("19/2", 3, 2, view([0, 1, 2], choose=[2]))), 12),
+        (
+            survey(
+                "groups",
+                [2, 3, 2, 4, 3, 2, 2],
+                split(
+                    "19",
+                    5,
+                    4,
+                    view([5, 2], [4, 1], choose=[1, 2], weight=3),
+                    view([3], [2, 1, 5, 4], choose=[1, 3]),
+                    view([2, 3], weight=4294967295),
+                    public=[6, 0],
+                ),
+                public=[0, 6],
+            ),
+            12,
+        ),
+        (
+            survey(
+                "large-views",
+                [4, 5, 5, 5, 2, 2],
+                split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2)),
+            ),
+            6,
+        ),
+        (survey("many-numbers", [30, 40], split("1000", 997, 2, view([0, 1]))), 6),
+        # Numbers of points of 32 bits, whose squares and cubes are longer.
+        (survey("most-numbers", [30, 40], split("70000", 65521, 2, view([0, 1]))), 6),
+        (
+            survey("many-questions", [4] * 40, split("19", 19, 10, view(range(40), choose=[2]))),
+            6,
+        ),
+        (
+            survey("long-number", [3, 4, 5], split(f"{10**40 + 1}/{3**50}", 7, 9, view([2, 1, 0]))),
+            6,
+        ),
+    ],
+    "test-symbol": [
+        (survey("few-symbols", [2, 3], symbol("19/2", 12)), 6),
+        (survey("many-symbols", [2, 3, 4], symbol("5", 70_000)), 6),
     ],
     "distortion-matrices": [
         (survey("warner", [2], matrices(WARNER)), 4),
         (survey("asymmetric", [2, 2, 3], matrices(SKEW, WARNER, ZEROS)), 12),
         (survey("turned", [3, 2], matrices(TURN, SKEW), public=[0]), 4),
         (survey("common-denominator", [4, 3], matrices(FOUR, ZEROS)), 12),
-        (
-            survey(
-                "large-denominator",
-                [2, 2],
-                matrices(
-                    [[f"{2**70}/{2**71 - 1}", "0"], [f"{2**70 - 1}/{2**71 - 1}", "1"]],
-                    SKEW,
-                ),
-                public=[0],
-            ),
-            4,
-        ),
+        (survey("large-denominator", [2, 2], matrices(LARGE, SKEW), public=[0]), 4),
     ],
 }
 
@@ -281,9 +419,11 @@ def published(made):
             return [lowest(member) for member in value]
         return str(Fraction(value)) if isinstance(value, str) else value
 
-    mechanism = dict(made["mechanism"])
-    kind = mechanism.pop("kind")
-    return made | {"mechanism": {"kind": kind} | lowest(mechanism)}
+    words = {"kind", "views", "public"}
+    mechanism = {
+        key: value if key in words else lowest(value) for key, value in made["mechanism"].items()
+    }
+    return made | {"mechanism": mechanism}
 
 
 def draws_of(made, count):
@@ -306,32 +446,23 @@ def draws_of(made, count):
         values = sample(made["mechanism"], names, sizes, codes, stream)
         # Some bytes more than are needed: those that are left must not be touched.
         given = data[: stream.position + 5]
-        record = {
-            name: answers[code]
-            for name, answers, code in zip(names, categories, codes, strict=True)
-        }
-        draws.append(
-            {
-                "record": record,
-                "bytes": given.hex(),
-                "consumed": stream.position,
-                "values": values,
-            }
-        )
+        record = {name: c[code] for name, c, code in zip(names, categories, codes, strict=True)}
+        made_of = {"record": record, "bytes": given.hex(), "consumed": stream.position}
+        draws.append(made_of | {"values": values})
     return draws
 
 
 def mechanism_vectors(kind):
-    vectors = []
-    for made, count in SURVEYS[kind]:
-        document = published(made)
-        vectors.append(
-            {"survey": document, "digest": digest(document), "draws": draws_of(document, count)}
-        )
-    return {
-        "about": "Reports from known random bytes; see Exact sampling in docs/protocol.md.",
-        "vectors": vectors,
-    }
+    vectors = [
+        {
+            "survey": (made := published(asked)),
+            "digest": digest(made),
+            "draws": draws_of(made, count),
+        }
+        for asked, count in SURVEYS[kind]
+    ]
+    about = "Reports from known random bytes; see Exact sampling in docs/protocol.md."
+    return {"about": about, "vectors": vectors}
 
 
 def integer_vectors():
@@ -344,14 +475,8 @@ def integer_vectors():
             data = bytes.fromhex(start) + known_bytes(f"integers/{k}/{start}", 4_000)
             stream = Stream(data)
             integers = [str(stream.below(k)) for _ in range(4)]
-            vectors.append(
-                {
-                    "below": str(k),
-                    "bytes": data[: stream.position + 3].hex(),
-                    "consumed": stream.position,
-                    "integers": integers,
-                }
-            )
+            given = {"below": str(k), "bytes": data[: stream.position + 3].hex()}
+            vectors.append(given | {"consumed": stream.position, "integers": integers})
     return {
         "about": "Uniform integers drawn one after the other from known random bytes; numbers are"
         " text since they may be long.",
@@ -397,17 +522,199 @@ def canonical_vectors():
             "keep": {name: f"{j + 2}/{j + 3}" for j, name in enumerate(names)},
         },
     }
-    vectors = []
-    for made in (plain, worded, ordered):
-        for how in ({}, {"indent": 2}, {"ensure_ascii": False}):
-            received = json.dumps(dict(reversed(made.items())), **how)
-            vectors.append(
-                {"received": received, "canonical": canonical(made), "digest": digest(made)}
-            )
-    return {
-        "about": "A survey as text that may be received, its canonical JSON, and the digest.",
-        "vectors": vectors,
-    }
+    vectors = [
+        {
+            "received": json.dumps(dict(reversed(made.items())), **how),
+            "canonical": canonical(made),
+            "digest": digest(made),
+        }
+        for made in (plain, worded, ordered)
+        for how in ({}, {"indent": 2}, {"ensure_ascii": False})
+    ]
+    about = "A survey as text that may be received, its canonical JSON, and the digest."
+    return {"about": about, "vectors": vectors}
+
+
+# What is promised.
+
+
+def channel(made, sizes):
+    """Probability of each report under each record, as rows, from the definitions."""
+    cells = list(itertools.product(*map(range, sizes)))
+    mechanism = made["mechanism"]
+    if "views" in mechanism:
+        return cells, split_channel(made, sizes, cells)
+    if "gamma" in mechanism:
+        x = 1 / (Fraction(mechanism["gamma"]) + len(cells) - 1)
+        same = 1 - (len(cells) - 1) * x
+        return cells, [[same if u == v else x for u in cells] for v in cells]
+    if "keep" in mechanism:
+        kept = map(Fraction, mechanism["keep"].values())
+        own = [
+            [[p if a == b else (1 - p) / (d - 1) for a in range(d)] for b in range(d)]
+            for p, d in zip(kept, sizes, strict=True)
+        ]
+    else:
+        own = [
+            [list(map(Fraction, row)) for row in matrix]
+            for matrix in mechanism["matrices"].values()
+        ]
+    return cells, [
+        [math.prod(P[b][a] for P, a, b in zip(own, u, v, strict=True)) for u in cells]
+        for v in cells
+    ]
+
+
+def split_channel(made, sizes, cells):
+    """The same where a report is a view and a symbol, beside what is public."""
+    mechanism = made["mechanism"]
+    names = [attribute["name"] for attribute in made["attributes"]]
+    gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
+    views = list(views_of(mechanism, names))
+    shares = [Fraction(weight, sum(weight for weight, _ in views)) for weight, _ in views]
+    public = [names.index(name) for name in mechanism.get("public", [])]
+    rows = []
+    for share, (_, positions) in zip(shares, views, strict=True):
+        own = list(itertools.product(*(range(sizes[j]) for j in positions)))
+        n = len(own)
+        if n <= mechanism["direct"]:
+            belongs = [[u == y for u in range(n)] for y in range(n)]
+        else:
+            e = dimension_of(q, n)
+            points = [v for v in itertools.product(range(q), repeat=e) if any(v)]
+            points = [v for v in points if next(filter(None, v)) == 1]
+            m = prime_two_modulo_three(len(points))
+            vectors = [point_of(placed(u, m, len(points)), q, e) for u in range(n)]
+            belongs = [[sum(map(int.__mul__, x, y)) % q == 0 for x in vectors] for y in points]
+        totals = [sum(gamma if row[u] else 1 for row in belongs) for u in range(n)]
+        where = [own.index(tuple(cell[j] for j in positions)) for cell in cells]
+        for seen in itertools.product(*(range(sizes[j]) for j in public)):
+            agrees = [tuple(cell[j] for j in public) == seen for cell in cells]
+            for row in belongs:
+                rows.append(
+                    [
+                        share * (gamma if row[u] else 1) / totals[u] if same else Fraction(0)
+                        for u, same in zip(where, agrees, strict=True)
+                    ]
+                )
+    return rows
+
+
+def largest_quotient(groups):
+    """Of two numbers of one group; None where one of them alone is 0."""
+    groups = [group for group in groups if any(group)]
+    if any(min(group) == 0 for group in groups):
+        return None
+    return max((max(group) / min(group) for group in groups), default=Fraction(1))
+
+
+def percentage(share):
+    tenths = math.ceil(1000 * share)
+    return f"{tenths // 10}" + (f".{tenths % 10}" if tenths % 10 else "") + "\u202f%"
+
+
+def amplification_text(value):
+    if value.denominator == 1 and value < 10**6:
+        return f"{value.numerator:,}".replace(",", "\u202f")
+    power = 0
+    while value >= 10 ** (power + 1):
+        power += 1
+    digits = math.ceil(value / Fraction(10) ** (power - 2))
+    if power <= 2 and digits < 1000:
+        exact = digits == value / Fraction(10) ** (power - 2)
+        text = f"{digits / 10 ** (2 - power):.{2 - power}f}"
+        return f"{float(text):g}" if exact else text
+    digits, power = (digits, power) if digits < 1000 else (100, power + 1)
+    return f"{digits / 100:.2f}e+{power}"
+
+
+def posterior(value):
+    return value / (value + 19)
+
+
+def told(value):
+    if value is None:
+        return "no bound, since a report can prove an answer (\u03b3 infinite)"
+    most, shown = percentage(posterior(value)), amplification_text(value)
+    return f"from 5\u202f% to at most {most} (\u03b3 = {shown})"
+
+
+def promise_of(made, public):
+    """The sentences of a survey of which these attributes are sent as they are."""
+    sizes = [len(attribute["categories"]) for attribute in made["attributes"]]
+    cells, rows = channel(made, sizes)
+    hidden = [j for j in range(len(sizes)) if j not in public]
+
+    def apart(attributes, combine=lambda groups: groups):
+        """The largest quotient of a report, of cells that agree on these attributes."""
+        found = []
+        for row in rows:
+            groups = {}
+            for cell, probability in zip(cells, row, strict=True):
+                groups.setdefault(tuple(cell[j] for j in attributes), []).append(probability)
+            found += combine(list(groups.values()))
+        return largest_quotient(found)
+
+    def means(groups):
+        """All other answers are equally likely."""
+        return [[sum(group) / len(group) for group in groups]]
+
+    whole = apart(public)
+    known = [apart([i for i in range(len(sizes)) if i != j]) for j in hidden]
+    unknown = [apart([j], means) for j in hidden]
+    names = ", ".join(made["attributes"][j]["name"] for j in public)
+    sentences = [f"Sent as answered, without protection: {names}."] if public else []
+    what = "All other answers together" if public else "The whole record"
+    sentences.append(
+        f"{what}: whatever someone thought 5\u202f% likely, a report can at most make"
+        f" {percentage(posterior(whole))} likely, whoever they are and whatever else they know"
+        f" (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
+    )
+    if len(hidden) > 1:
+        most = told(None if None in known else max(known))
+        least = told(None if None in unknown else max(unknown))
+        sentences.append(
+            f"A single answer: {most}, whether or not the other answers are known."
+            if most == least
+            else f"A single answer: {most} for someone who knows all other answers, and {least}"
+            " for someone who knows none of them."
+        )
+    return sentences
+
+
+PROMISES = [
+    ([2, 3], gamma("19"), ()),
+    ([2, 3, 4], gamma("19/2"), ()),
+    ([5], gamma("1000000"), ()),
+    ([5, 2], gamma("12345"), ()),
+    ([2, 2], gamma("1001/1000"), ()),
+    ([2, 2], gamma("15432/125"), ()),
+    ([2, 2], gamma("99999/100"), ()),
+    ([2, 2], gamma("123456789"), ()),
+    ([2, 3, 2], randomized("5", "1/4", 3), ()),
+    ([2] * 6, keep(*["3/4"] * 6), ()),
+    ([2, 2], keep("9/10", "1"), (1,)),
+    ([2, 2, 3], keep("9/10", "1", "2/3"), (1,)),
+    ([2, 2], matrices(SKEW, [["1/2", "1/4"], ["1/2", "3/4"]]), ()),
+    ([2, 3], split("19", 19, 6, view([0]), view([1])), ()),
+    ([2, 3, 2], split("19/2", 3, 6, view([0, 1, 2], choose=[2]), view([2, 1, 0])), ()),
+    ([4, 2, 3], split("3", 2, 2, view([0, 2], weight=2), public=[1]), (1,)),
+    ([2, 2, 2, 3, 2], split("7", 2, 3, view([0, 1, 2, 3], choose=[3]), public=[4]), (4,)),
+]
+
+
+def promise_vectors():
+    """What is promised of a whole record and of a single answer, by enumeration."""
+    vectors = [
+        {
+            "survey": (made := survey(f"promise-{i}", sizes, mechanism, public)),
+            "public": [made["attributes"][j]["name"] for j in public],
+            "sentences": promise_of(made, public),
+        }
+        for i, (sizes, mechanism, public) in enumerate(PROMISES)
+    ]
+    about = "What surveys promise, in the words of every page, command and form."
+    return {"about": about, "vectors": vectors}
 
 
 # Signatures.
@@ -426,14 +733,7 @@ def public_hex(private):
 
 def statement(digest, terms):
     """What an operator signs."""
-    signed = canonical(
-        {
-            "digest": digest,
-            "invitations": terms["invitations"],
-            "sealing_key": terms["sealing_key"],
-        }
-    )
-    return b"halftruth survey 1\n" + signed.encode()
+    return b"halftruth survey 1\n" + canonical({"digest": digest} | terms).encode()
 
 
 def signed_vectors():
@@ -504,23 +804,15 @@ def recipient(name):
     return X25519PrivateKey.from_private_bytes(known_bytes(f"recipient/{name}", 32))
 
 
-def extract(salt, key):
-    return hmac.digest(salt, key, "sha256")
-
-
-def expand(key, info, length):
-    """One block of HKDF, which is enough for all that is asked here."""
-    assert length <= 32
-    return hmac.digest(key, info + b"\x01", "sha256")[:length]
-
-
 def labelled_extract(suite, salt, label, key):
-    return extract(salt, b"HPKE-v1" + suite + label + key)
+    return hmac.digest(salt, b"HPKE-v1" + suite + label + key, "sha256")
 
 
 def labelled_expand(suite, key, label, info, length):
+    """One block of HKDF, which is enough for all that is asked here."""
+    assert length <= 32
     labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
-    return expand(key, labelled, length)
+    return hmac.digest(key, labelled + b"\x01", "sha256")[:length]
 
 
 KEM = b"KEM" + bytes.fromhex("0020")
@@ -623,10 +915,7 @@ def sealed_but_refused():
         ("it has another id", made(report=uuid.UUID(bytes=known_bytes("id/o", 16), version=4))),
         ("its purpose is another one", made(first_line=b"")),
         ("it has no invitation", made(plaintext=packed(sizes, values))),
-        (
-            "it has an invitation and more",
-            made(plaintext=b"\0" + whole),
-        ),
+        ("it has an invitation and more", made(plaintext=b"\0" + whole)),
         ("a bit of the ephemeral key is wrong", flipped[0]),
         ("a bit of the report is wrong", flipped[32]),
         ("a bit of the tag is wrong", flipped[len(good) - 1]),
@@ -653,6 +942,7 @@ def files():
     """Text of every file by its name."""
     made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
+    made |= {"protection": promise_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
     return {f"{name}.json": json.dumps(vectors, indent=1) + "\n" for name, vectors in made.items()}
 

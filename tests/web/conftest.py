@@ -3,16 +3,20 @@
 import os
 import shutil
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from halftruth_collector.api import create_app
-from halftruth_collector.config import Config
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
-from playwright.sync_api import Page, sync_playwright
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from playwright.sync_api import Page, expect, sync_playwright
+from wire import PATIENCE, running
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+expect.set_options(timeout=1_000 * PATIENCE)
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 #: Where pictures of the pages go, for looking at.
@@ -53,12 +57,12 @@ class Visit:
         )
         return "\n".join([*self.requests, *self.said, kept])
 
-    def violations(self) -> list[str]:
-        """What axe-core finds against WCAG 2.1 A and AA, as rule and place."""
+    def violations(self, without: str = "") -> list[str]:
+        """What axe-core finds against WCAG 2.1 A and AA, as rule and place; one rule may rest."""
         self.page.evaluate(AXE)
-        found = self.page.evaluate(
-            "(levels) => axe.run(document, {runOnly: {type: 'tag', values: levels}})", LEVELS
-        )
+        rules = {without: {"enabled": False}} if without else {}
+        options = {"runOnly": {"type": "tag", "values": LEVELS}, "rules": rules}
+        found = self.page.evaluate("(options) => axe.run(document, options)", options)
         return [f"{v['id']}: {n['target']}" for v in found["violations"] for n in v["nodes"]]
 
 
@@ -83,7 +87,7 @@ def visit(browser):
 
     def open_page(url=None, **options):
         context = browser.new_context(**options)
-        context.set_default_timeout(8_000)
+        context.set_default_timeout(1_000 * PATIENCE)
         contexts.append(context)
         found = Visit(context.new_page())
         watch(found, found.page)
@@ -121,10 +125,126 @@ def app(database, store):
     made.extensions["halftruth"].store.close()
 
 
+@dataclass
+class Origin:
+    """An origin that is not the collector's, with the files of a folder; it notes what is asked."""
+
+    url: str
+    folder: Path
+    headers: dict[str, str] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+
+    def add(self, body, head=""):
+        """Serve a page; the value is its address."""
+        (self.folder / "page.html").write_text(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>News</title>'
+            f"{head}</head><body><main><h1>News</h1>{body}</main></body></html>",
+            encoding="utf-8",
+        )
+        return f"{self.url}/page.html"
+
+
 @pytest.fixture
-def weak_survey(store):
-    """A survey that protects less than the forms ask for."""
-    keep = dict.fromkeys(SCHEMA.names, "0.9")
-    made = Survey("weak", "Weak", SCHEMA, RandomizedResponse(keep))
-    store.surveys.publish(made)
-    return made
+def origin(tmp_path):
+    made = Origin("", tmp_path / "origin")
+    made.folder.mkdir()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def end_headers(self):
+            for name, text in made.headers.items():
+                self.send_header(name, text)
+            super().end_headers()
+
+        def do_POST(self):
+            self.do_GET()
+
+        def log_message(self, *_):
+            # Browsers ask for an icon by themselves.
+            if "favicon" not in self.path:
+                made.asked.add(f"{self.command} {self.path}")
+
+    handler = partial(Handler, directory=str(made.folder))
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
+        made.url = f"http://127.0.0.1:{server.server_port}"
+        yield made
+
+
+# What people do, and what is to be seen then.
+
+RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
+
+
+def answer(page, **changed):
+    """Answer all questions of a page or form with a mouse, up to the panel."""
+    record = RECORD | changed
+    page.get_by_label(record["smoker"]).check()
+    page.get_by_label(record["drinks"]).check()
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("Where do you live?").select_option(record["region"])
+    page.get_by_role("button", name="Continue").click()
+    expect(heading(page, "Nothing has been sent yet")).to_be_visible()
+
+
+def heading(page, name):
+    return page.get_by_role("heading", name=name)
+
+
+def press(page, name):
+    page.get_by_role("button", name=name).click()
+
+
+def send(page):
+    press(page, "Send a report")
+
+
+def answer_and_send(page):
+    answer(page)
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+
+
+def shown_report(page):
+    """What the page says was sent."""
+    expect(heading(page, "This is what was sent")).to_be_visible()
+    return page.locator(".card.sent dd").all_text_contents()
+
+
+def counted(live, survey="work"):
+    """Every report that the store holds, one by one, in words."""
+    stored, counts, _ = live.store.reports.counts(survey)
+    schema = stored.survey().schema
+    return [
+        list(schema.decode(cell).values())
+        for cell, count in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
+        for _ in range(count)
+    ]
+
+
+def posted(found):
+    return [line for line in found.requests if line.startswith("POST")]
+
+
+def is_not_asked(found, said):
+    """Nothing is asked or sent, and the page says why."""
+    expect(found.page.get_by_text(said)).to_be_visible()
+    assert found.page.locator("input, select").count() == 0
+    assert posted(found) == []
+
+
+def let_time_pass(page, sign):
+    """Run the clock of a page until something is to be seen, so that nobody waits for it."""
+    for _ in range(40):
+        page.clock.run_for(1_000)
+        if sign.count():
+            return
+    expect(sign).to_be_visible()
+
+
+def keep_for_later(page, address):
+    """Answer where no report gets through; the page's clock is the test's from then on."""
+    page.clock.install()
+    page.goto(address)
+    answer(page)
+    page.route("**/reports", lambda route: route.abort())
+    send(page)
+    let_time_pass(page, heading(page, "Kept for later"))

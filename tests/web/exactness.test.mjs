@@ -4,58 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
-import { byName, cells, surveyOf } from "./helpers.mjs";
-
-// Fractions of the test's own: pairs of integers, equal where their cross products are.
-
-const add = ([a, b], [c, d]) => (b === d ? [a + c, b] : [a * d + c * b, b * d]);
-const multiply = ([a, b], [c, d]) => [a * c, b * d];
-const equal = ([a, b], [c, d]) => a * d === c * b;
-const fraction = (text) => {
-  const [a, b = "1"] = text.split("/");
-  return [BigInt(a), BigInt(b)];
-};
-
-/** Probability of each report of a record, by walking all outcomes of all draws. */
-function distribution(survey, record, first) {
-  const found = new Map();
-  const path = [];
-  for (;;) {
-    let depth = 0;
-    let ways = 1n;
-    const values = survey.perturb(record, (k) => {
-      const fixed = depth === 0 && first !== undefined;
-      path[depth] ??= { k, value: fixed ? first : 0n, last: fixed ? first : k - 1n };
-      assert.equal(path[depth].k, k, "the same draws before lead to the same bound");
-      if (!fixed) ways *= k;
-      return path[depth++].value;
-    });
-    assert.equal(depth, path.length);
-    const key = values.join();
-    found.set(key, add(found.get(key) ?? [0n, ways], [1n, ways]));
-    while (path.length > 0 && path.at(-1).value === path.at(-1).last) path.pop();
-    if (path.length === 0) return found;
-    path.at(-1).value += 1n;
-  }
-}
-
-/** Hold the walk against a matrix: probability of report v for the true record u. */
-function assertChannel(document, probability, first) {
-  const survey = new Survey(document);
-  const shape = document.attributes.map(({ categories }) => categories.length);
-  for (const u of cells(shape)) {
-    const found = distribution(survey, byName(u.map((code) => `c${code}`)), first);
-    let reports = 0;
-    for (const v of cells(shape)) {
-      const expected = probability(v, u);
-      const walked = found.get(v.join()) ?? [0n, 1n];
-      assert.ok(equal(walked, expected), `report ${v} of ${u}: ${walked} for ${expected}`);
-      if (expected[0] > 0n) reports += 1;
-    }
-    assert.equal(found.size, reports, "reports outside the shape");
-  }
-}
+import { randomBelow } from "../../client/halftruth_client/js/index.js";
+import { assertChannel, byName, cells, fraction, multiply, surveyOf } from "./helpers.mjs";
 
 const SHAPES = [[2], [3], [2, 2], [3, 2], [2, 2, 3]];
 const same = (v, u) => v.join() === u.join();
@@ -110,7 +60,7 @@ for (const [gamma, alpha, steps, shape] of RANDOMIZED) {
       const share = [BigInt(steps) * f + e * BigInt(i), BigInt(steps) * f];
       const own = multiply([a, a + b * (n - 1n)], share);
       const other = [own[1] - own[0], own[1] * (n - 1n)];
-      assertChannel(document, (v, u) => (same(v, u) ? own : other), BigInt(i + steps));
+      assertChannel(document, (v, u) => (same(v, u) ? own : other), { first: BigInt(i + steps) });
     }
   });
 }

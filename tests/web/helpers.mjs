@@ -1,6 +1,11 @@
 // What tests share: small surveys, known randomness, a collector and a storage that note all.
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+
+import { Client, Survey } from "../../client/halftruth_client/js/index.js";
+
+export const ADDRESS = "https://collector.example";
 
 /** Fill arrays from bytes in hexadecimal; fails where none are left. */
 export function knownBytes(text) {
@@ -78,6 +83,12 @@ export class Collector {
     return json({ accepted: duplicate ? 0 : 1, duplicates: duplicate ? 1 : 0 }, 202);
   }
 
+  /** Ask another survey from now on. */
+  async publish(document) {
+    this.document = document;
+    this.digest = await new Survey(document).digest();
+  }
+
   /** What was posted, in order. */
   get posted() {
     const posts = this.requests.filter(({ method }) => method === "POST");
@@ -138,5 +149,72 @@ export class FakeStorage {
 
   removeItem(key) {
     this.items.delete(key);
+  }
+}
+
+/** A client of a collector with one survey, on a storage of its own; `open` makes others of both. */
+export async function setUp(document, { published = {}, ...options } = {}) {
+  const collector = new Collector(document, await new Survey(document).digest(), published);
+  const storage = new FakeStorage();
+  const given = { maxGamma: "19", storage, fetch: collector.fetch, retries: 0, backoff: 0 };
+  const open = (more = {}) => new Client(ADDRESS, { ...given, ...options, ...more });
+  return { collector, storage, open, client: open() };
+}
+
+export const away = () => {
+  throw new TypeError("fetch failed");
+};
+
+// Fractions of the test's own: pairs of integers, equal where their cross products are.
+
+const add = ([a, b], [c, d]) => (b === d ? [a + c, b] : [a * d + c * b, b * d]);
+export const multiply = ([a, b], [c, d]) => [a * c, b * d];
+const equal = ([a, b], [c, d]) => a * d === c * b;
+export const fraction = (text) => {
+  const [a, b = "1"] = text.split("/");
+  return [BigInt(a), BigInt(b)];
+};
+
+/** Probability of each report of a record, by walking all outcomes of all draws. */
+function distribution(survey, record, first) {
+  const found = new Map();
+  const path = [];
+  for (;;) {
+    let depth = 0;
+    let ways = 1n;
+    const values = survey.perturb(record, (k) => {
+      const fixed = depth === 0 && first !== undefined;
+      path[depth] ??= { k, value: fixed ? first : 0n, last: fixed ? first : k - 1n };
+      assert.equal(path[depth].k, k, "the same draws before lead to the same bound");
+      if (!fixed) ways *= k;
+      return path[depth++].value;
+    });
+    assert.equal(depth, path.length);
+    const key = values.join();
+    found.set(key, add(found.get(key) ?? [0n, ways], [1n, ways]));
+    while (path.length > 0 && path.at(-1).value === path.at(-1).last) path.pop();
+    if (path.length === 0) return found;
+    path.at(-1).value += 1n;
+  }
+}
+
+/**
+ * Hold the walk against a matrix: probability of report v for the true record u.
+ *
+ * Reports are records unless others are given; the first draw may be fixed.
+ */
+export function assertChannel(document, probability, { reports: all, first } = {}) {
+  const survey = new Survey(document);
+  const shape = document.attributes.map(({ categories }) => categories.length);
+  for (const u of cells(shape)) {
+    const found = distribution(survey, byName(u.map((code) => `c${code}`)), first);
+    let reports = 0;
+    for (const v of all ?? cells(shape)) {
+      const expected = probability(v, u);
+      const walked = found.get(v.join()) ?? [0n, 1n];
+      assert.ok(equal(walked, expected), `report ${v} of ${u}: ${walked} for ${expected}`);
+      if (expected[0] > 0n) reports += 1;
+    }
+    assert.equal(found.size, reports, "reports outside the shape");
   }
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { sealBase } from "../../client/halftruth_client/js/hpke.js";
 import { checkSealing, pack, seal } from "../../client/halftruth_client/js/sealing.js";
-import { readVectors, withoutAlgorithm } from "./helpers.mjs";
+import { readVectors } from "./helpers.mjs";
 import { newKey, open, openReport, pairOf } from "./hpke.mjs";
 
 const bytes = (hex) => Uint8Array.from(Buffer.from(hex, "hex"));
@@ -37,72 +37,21 @@ test("what these tests open with opens appendix A.1.1 of RFC 9180", () => {
   assert.equal(hex(open(sealed, RFC.skRm, bytes(RFC.info), bytes(RFC.aad))), RFC.pt);
 });
 
-const { vectors, refused } = readVectors("sealed");
+const { vectors } = readVectors("sealed");
 
 vectors.forEach((vector, i) => {
   const { shape, values, digest, id, invitation } = vector;
-  const packed = () => pack(values, shape.map(BigInt));
 
-  test(`a report has the known bytes: ${i}`, () => {
-    assert.equal(hex(packed()) + (invitation ?? ""), vector.plaintext);
-  });
-
-  test(`a report is sealed as known: ${i}`, async () => {
-    const report = { id, packed: packed(), invitation: invitation ?? undefined };
+  test(`a report is packed, sealed and opened as known: ${i}`, async () => {
+    const packed = pack(values, shape.map(BigInt));
+    assert.equal(hex(packed) + (invitation ?? ""), vector.plaintext);
+    const report = { id, packed, invitation: invitation ?? undefined };
     const options = { ephemeralForTests: await pairOf(vector.ephemeral_private) };
     assert.equal(await seal(vector.recipient_public, digest, report, options), vector.sealed);
-  });
-
-  test(`a report sealed with a new key is opened by its recipient: ${i}`, async () => {
-    const report = { id, packed: packed(), invitation: invitation ?? undefined };
     const sealed = await seal(vector.recipient_public, digest, report);
     assert.notEqual(sealed, vector.sealed);
-    assert.equal(sealed.length, vector.sealed.length);
     assert.equal(hex(openReport(sealed, vector.recipient_private, digest, id)), vector.plaintext);
   });
-});
-
-test("there are vectors of every width, with and without an invitation", () => {
-  const kinds = vectors.map(({ plaintext, values, invitation }) => {
-    const width = (plaintext.length / 2 - (invitation ? 16 : 0)) / values.length;
-    return `${width} ${invitation !== null}`;
-  });
-  assert.equal(new Set(kinds).size, 6);
-});
-
-test("what no collector opens is not what this client would have sealed", () => {
-  // All but those whose plaintext alone is of a wrong length, which the sealing does not see.
-  const opened = refused.filter(({ sealed, recipient_private: key, digest, id }) => {
-    try {
-      openReport(sealed, key, digest, id);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  assert.ok(refused.length > opened.length + 10);
-  for (const { sealed, shape, recipient_private: key, digest, id } of opened) {
-    const plain = openReport(sealed, key, digest, id);
-    assert.notEqual(plain.length, pack(shape.map(() => 0), shape.map(BigInt)).length + 16);
-  }
-});
-
-test("a report opens under no other key, digest or id, and with no byte altered", async () => {
-  const { privateHex, publicHex } = newKey();
-  const [digest, other] = ["ab".repeat(32), "ab".repeat(31) + "ac"];
-  const id = "6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11";
-  const sealed = await seal(publicHex, digest, { id, packed: Uint8Array.of(1, 2, 3) });
-  assert.equal(hex(openReport(sealed, privateHex, digest, id)), "010203");
-  assert.throws(() => openReport(sealed, newKey().privateHex, digest, id));
-  assert.throws(() => openReport(sealed, privateHex, other, id));
-  assert.throws(() => openReport(sealed, privateHex, digest, id.replace("6f", "6e")));
-  const whole = Buffer.from(sealed, "base64");
-  assert.equal(whole.length, 32 + 3 + 16);
-  for (let i = 0; i < whole.length; i += 1) {
-    const altered = Buffer.from(whole);
-    altered[i] ^= 1;
-    assert.throws(() => openReport(altered.toString("base64"), privateHex, digest, id), `byte ${i}`);
-  }
 });
 
 test("two sealings of one report differ in key and ciphertext", async () => {
@@ -112,17 +61,6 @@ test("two sealings of one report differ in key and ciphertext", async () => {
   const [one, other] = [a, b].map((text) => Buffer.from(text, "base64"));
   assert.notDeepEqual(one.subarray(0, 32), other.subarray(0, 32));
   assert.notDeepEqual(one.subarray(32), other.subarray(32));
-});
-
-test("values take 1, 2 or 4 bytes by the largest column, each of its own", () => {
-  const cases = [
-    [[256n, 2n], [255, 1], "ff01"],
-    [[257n, 2n], [256, 1], "01000001"],
-    [[2n, 65536n], [1, 65535], "0001ffff"],
-    [[65537n, 2n], [65536, 1], "0001000000000001"],
-    [[2n ** 32n], [2 ** 32 - 1], "ffffffff"],
-  ];
-  for (const [shape, values, expected] of cases) assert.equal(hex(pack(values, shape)), expected);
 });
 
 test("a key that cannot be sealed to is refused before anyone is asked", async () => {
@@ -136,19 +74,4 @@ test("a key that cannot be sealed to is refused before anyone is asked", async (
     });
     await assert.rejects(seal(key, "00".repeat(32), { id: "00", packed: new Uint8Array(1) }));
   }
-});
-
-test("a browser without X25519 says so, and seals nothing", async () => {
-  const { publicHex } = newKey();
-  const restore = withoutAlgorithm("X25519");
-  try {
-    await assert.rejects(checkSealing(publicHex), {
-      name: "SurveyRefused",
-      message: "sealing_key: this browser cannot seal reports; expected one with X25519",
-    });
-    await assert.rejects(seal(publicHex, "00".repeat(32), { id: "00", packed: new Uint8Array(1) }));
-  } finally {
-    restore();
-  }
-  await checkSealing(publicHex);
 });

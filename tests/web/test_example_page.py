@@ -1,8 +1,5 @@
 """The example page of the documentation, on an origin of its own."""
 
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,26 +9,13 @@ from playwright.sync_api import expect
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
-def example(live, tmp_path):
+def example(live, origin):
     """The example with the address of this collector in it, served from another port."""
     for file in EXAMPLES.iterdir():
         text = file.read_text(encoding="utf-8").replace("http://127.0.0.1:8000", live.url)
-        (tmp_path / file.name).write_text(text, encoding="utf-8")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/embedded.html"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+        (origin.folder / file.name).write_text(text, encoding="utf-8")
+    return f"{origin.url}/embedded.html"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -47,7 +31,7 @@ def test_a_newspaper_asks_its_readers(live, survey, example, visit, scheme):
     page.get_by_label("Where do you live?").select_option(index=3)
     page.get_by_role("button", name="Continue").click()
     assert found.violations() == []
-    page.get_by_role("button", name="Send this report").click()
+    page.get_by_role("button", name="Send a report").click()
     expect(page.get_by_text("Thank you for taking part!")).to_be_visible()
     assert live.store.reports.counts("health")[1].reports == 1
     assert "hush" not in found.traffic()

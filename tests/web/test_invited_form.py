@@ -4,14 +4,25 @@ import base64
 import json
 
 import pytest
-from halftruth_shared.messages import Terms
-from halftruth_shared.signing import OperatorKey, sign
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import REGIONS, SCREENSHOTS
-from .test_hosted_form import answer, counted, send, shown_report
-
-RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
+from .conftest import (
+    RECORD,
+    SCHEMA,
+    SCREENSHOTS,
+    answer,
+    answer_and_send,
+    counted,
+    heading,
+    is_not_asked,
+    keep_for_later,
+    posted,
+    press,
+    send,
+    shown_report,
+)
 
 
 @pytest.fixture
@@ -49,14 +60,6 @@ def link(live, invitation):
     return f"{live.url}/s/work#invitation={invitation}"
 
 
-def heading(page, name):
-    return page.get_by_role("heading", name=name)
-
-
-def posted(found):
-    return [line for line in found.requests if line.startswith("POST")]
-
-
 def is_asked(page):
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
 
@@ -68,11 +71,10 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     is_asked(page)
     assert page.url == f"{invited.url}/s/work"
     answer(page)
-    report = shown_report(page)
     with page.expect_request("**/reports") as waited:
         send(page)
     expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(invited) == [report]
+    assert counted(invited) == [shown_report(page)]
     assert invited.store.invitations.count("work").used == 1
     (one,) = json.loads(waited.value.post_data)["reports"]
     assert one["invitation"] == invitation
@@ -82,118 +84,80 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     assert found.said == []
 
 
-def test_without_an_invitation_nothing_is_asked(invited, visit):
-    found = visit(f"{invited.url}/s/work")
-    expect(heading(found.page, "An invitation is needed")).to_be_visible()
-    assert found.page.get_by_role("radio").count() == 0
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [
+        ("", "An invitation is needed"),
+        ("#invitation=0123", "This invitation cannot be read"),
+        ("#invitation=0123456789ABCDEF0123456789ABCDEF", "This invitation cannot be read"),
+    ],
+)
+def test_without_a_good_invitation_nothing_is_asked(invited, visit, fragment, said):
+    found = visit(f"{invited.url}/s/work{fragment}")
+    is_not_asked(found, said)
+    assert found.page.get_by_text(fragment[12:] or "#").count() == 0
     assert found.violations() == []
     SCREENSHOTS.mkdir(exist_ok=True)
     found.page.screenshot(path=SCREENSHOTS / "not-invited.png", full_page=True)
-    assert posted(found) == []
 
 
-@pytest.mark.parametrize("wrong", ["0123", "0123456789ABCDEF0123456789ABCDEF", "g" * 32])
-def test_an_invitation_that_is_none_is_told_before_anything_is_asked(invited, visit, wrong):
-    found = visit(link(invited, wrong))
-    expect(heading(found.page, "This invitation cannot be read")).to_be_visible()
-    assert found.page.get_by_role("radio").count() == 0
-    assert found.page.get_by_text(wrong).count() == 0
-    assert posted(found) == []
-
-
-def test_a_page_that_is_loaded_again_still_has_its_invitation(invited, visit):
-    page = visit(link(invited, invitation_of(invited))).page
-    is_asked(page)
-    page.reload()
-    answer(page)
-    send(page)
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert len(counted(invited)) == 1
-
-
-def test_a_link_that_is_opened_in_the_same_place_is_taken(invited, visit):
+def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(invited, visit):
     page = visit(f"{invited.url}/s/work").page
     expect(heading(page, "An invitation is needed")).to_be_visible()
     page.evaluate("(hash) => { location.hash = hash; }", f"invitation={invitation_of(invited)}")
     is_asked(page)
     assert page.url == f"{invited.url}/s/work"
+    page.reload()
+    answer_and_send(page)
+    assert len(counted(invited)) == 1
 
 
 def test_a_spent_invitation_lets_nothing_in_and_another_one_the_same_report(invited, visit):
     spent = invitation_of(invited)
-    first = visit(link(invited, spent)).page
-    answer(first)
-    send(first)
-    expect(heading(first, "Thank you")).to_be_visible()
-
+    answer_and_send(visit(link(invited, spent)).page)
     found = visit(link(invited, spent))
     page = found.page
     answer(page)
-    report = shown_report(page)
     send(page)
     expect(heading(page, "Your report does not count")).to_be_visible()
     assert len(counted(invited)) == 1
     page.goto("about:blank")
     page.goto(link(invited, invitation_of(invited)))
-    page.get_by_role("button", name="Try again").click()
+    press(page, "Try again")
     expect(heading(page, "Thank you")).to_be_visible()
     assert len(counted(invited)) == 2
-    assert report in counted(invited)
     assert "hush" not in found.traffic()
 
 
 def test_a_report_that_was_kept_is_let_in_when_the_page_is_opened_without_the_link(both, visit):
-    found = visit(link(both, invitation_of(both)))
+    invitation = invitation_of(both)
+    found = visit()
     page = found.page
-    answer(page)
-    report = shown_report(page)
-    page.route("**/reports", lambda route: route.abort())
-    send(page)
-    expect(heading(page, "Kept for later")).to_be_visible(timeout=15_000)
+    keep_for_later(page, link(both, invitation))
     page.unroute("**/reports")
     page.goto("about:blank")
     page.goto(f"{both.url}/s/work")
     expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(both) == [report]
+    values = json.loads(page.evaluate("localStorage.getItem('halftruth:work')"))["values"]
+    assert counted(both) == [list(SCHEMA.decode(values).values())]
     assert both.store.invitations.count("work").used == 1
+    # Sealed on the way, and no longer kept.
+    assert invitation not in found.traffic()
 
 
 def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit):
     found = visit(f"{sealed.url}/s/work")
     page = found.page
     answer(page)
-    report = shown_report(page)
     with page.expect_request("**/reports") as waited:
         send(page)
     expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(sealed) == [report]
+    assert counted(sealed) == [shown_report(page)]
     (one,) = json.loads(waited.value.post_data)["reports"]
     assert one.keys() == {"id", "sealed"}
     # Ephemeral key, one byte for each of three values, tag.
     assert len(base64.b64decode(one["sealed"], validate=True)) == 32 + 3 + 16
     assert found.said == []
-
-
-def test_a_sealed_report_with_an_invitation_shows_neither(both, visit):
-    invitation = invitation_of(both)
-    found = visit(link(both, invitation))
-    answer(found.page)
-    report = shown_report(found.page)
-    send(found.page)
-    expect(heading(found.page, "Thank you")).to_be_visible()
-    assert counted(both) == [report]
-    assert invitation not in found.traffic()
-    assert both.store.invitations.count("work").used == 1
-
-
-def test_what_seals_and_verifies_is_loaded_for_no_other_survey(live, visit):
-    found = visit(f"{live.url}/s/work")
-    answer(found.page)
-    send(found.page)
-    expect(heading(found.page, "Thank you")).to_be_visible()
-    scripts = [line.split()[1].rpartition("/")[2] for line in found.requests if "/js/" in line]
-    assert "client.js" in scripts
-    assert not {"signing.js", "sealing.js", "hpke.js"} & set(scripts)
 
 
 #: Browsers that do not know an algorithm reject every call that names it.
@@ -208,17 +172,6 @@ for (const method of ["importKey", "generateKey"]) {
   };
 }
 """
-
-
-def test_a_browser_that_cannot_seal_is_asked_nothing(sealed, visit):
-    found = visit()
-    page = found.page
-    page.add_init_script(WITHOUT.replace("NAME", '"X25519"'))
-    page.goto(f"{sealed.url}/s/work")
-    expect(heading(page, "This survey is not asked")).to_be_visible()
-    expect(page.get_by_text("this browser cannot seal reports")).to_be_visible()
-    assert page.get_by_role("radio").count() == 0
-    assert posted(found) == []
 
 
 @pytest.fixture
@@ -244,29 +197,24 @@ def own_page(found, live, more, body=None):
     return found.page
 
 
-def test_a_form_with_pins_asks_what_one_of_them_signed(live, survey, operator, visit):
-    publish_signed(live, survey, operator, Terms())
+def test_a_form_with_pins_asks_what_one_of_them_signed_and_nothing_else(
+    live, survey, operator, visit
+):
     other = OperatorKey.create()
-    page = own_page(visit(), live, f'operator-keys="{other.public} {operator.public}"')
-    answer(page)
-    report = shown_report(page)
-    send(page)
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(live) == [report]
-
-
-@pytest.mark.parametrize("what", ["unsigned", "another signer", "no pin", "no key"])
-def test_a_form_with_pins_asks_nothing_else(live, survey, operator, visit, what):
-    if what != "unsigned":
-        publish_signed(live, survey, operator, Terms())
-    pins = {"no pin": "", "no key": "0123", "unsigned": operator.public}
     found = visit()
-    keys = pins.get(what, OperatorKey.create().public)
-    page = own_page(found, live, f'operator-keys="{keys}"')
-    expect(heading(page, "This survey is not asked")).to_be_visible()
-    expect(page.get_by_text("operatorKeys: ")).to_be_visible()
-    assert page.get_by_role("radio").count() == 0
-    assert posted(found) == []
+    for signed, pins in (
+        (False, operator.public),
+        (True, other.public),
+        (True, ""),
+        (True, "0123"),
+    ):
+        if signed:
+            publish_signed(live, survey, operator, Terms())
+        own_page(found, live, f'operator-keys="{pins}"')
+        is_not_asked(found, "operatorKeys: ")
+    page = own_page(visit(), live, f'operator-keys="{other.public} {operator.public}"')
+    answer_and_send(page)
+    assert counted(live) == [shown_report(page)]
 
 
 def test_a_form_with_pins_is_not_talked_out_of_sealing(live, survey, operator, sealing_key, visit):
@@ -280,28 +228,26 @@ def test_a_form_with_pins_is_not_talked_out_of_sealing(live, survey, operator, s
         route.fulfill(response=response, json=published)
 
     found.page.route("**/v1/surveys/work", without_sealing)
-    page = own_page(found, live, f'operator-keys="{operator.public}"')
-    expect(page.get_by_text("the signature does not match")).to_be_visible()
-    assert page.get_by_role("radio").count() == 0
+    own_page(found, live, f'operator-keys="{operator.public}"')
+    is_not_asked(found, "the signature does not match")
 
 
-def test_a_browser_that_cannot_verify_is_asked_nothing(live, survey, operator, visit):
-    publish_signed(live, survey, operator, Terms())
+@pytest.mark.parametrize("lacking", ["X25519", "Ed25519"])
+def test_a_browser_that_cannot_seal_or_verify_is_asked_nothing(
+    live, survey, operator, sealing_key, visit, lacking
+):
+    publish_signed(live, survey, operator, Terms(sealing_key=sealing_key))
     found = visit()
-    found.page.add_init_script(WITHOUT.replace("NAME", '"Ed25519"'))
-    page = own_page(found, live, f'operator-keys="{operator.public}"')
-    expect(page.get_by_text("this browser cannot verify signatures")).to_be_visible()
-    assert page.get_by_role("radio").count() == 0
+    found.page.add_init_script(WITHOUT.replace("NAME", f'"{lacking}"'))
+    own_page(found, live, f'operator-keys="{operator.public}"')
+    is_not_asked(found, f"expected one with {lacking}")
 
 
 def test_an_element_takes_an_invitation_of_its_page(both, visit):
     invitation = invitation_of(both)
     page = own_page(visit(), both, f'invitation="{invitation}"')
-    answer(page)
-    report = shown_report(page)
-    send(page)
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(both) == [report]
+    answer_and_send(page)
+    assert counted(both) == [shown_report(page)]
 
 
 def test_a_form_of_ones_own_takes_pins_and_an_invitation(

@@ -4,14 +4,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
+import { register } from "../../client/halftruth_client/js/mechanisms/index.js";
 import { knownBytes, readVectors } from "./helpers.mjs";
+import { TestSymbol } from "./symbol.mjs";
 
 const MECHANISMS = [
   "gamma-diagonal",
   "randomized-gamma-diagonal",
   "randomized-response",
   "distortion-matrices",
+  "split-questionnaire",
+  "test-symbol",
 ];
+
+register(TestSymbol);
 
 const vectors = (name) => readVectors(name).vectors;
 

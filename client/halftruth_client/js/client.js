@@ -8,8 +8,9 @@ import {
   RequestRefused,
   SurveyRefused,
 } from "./errors.js";
+import { checkReport } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
-import { holdAgainst, readFloor } from "./privacy.js";
+import { holdAgainst, readMaxGamma } from "./privacy.js";
 import { Survey } from "./survey.js";
 import { checkInvitation, readPins, readTerms } from "./terms.js";
 import { notACollector, Transport } from "./transport.js";
@@ -23,12 +24,12 @@ import { notACollector, Transport } from "./transport.js";
 /**
  * @typedef {object} Options
  * @property {string | number} maxGamma
- *   Privacy floor: a survey with a larger amplification is refused.
+ *   Largest amplification: a survey with a larger one is refused.
  * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
- * @property {Pick<Storage, "getItem" | "setItem" | "key" | "length">} [storage]
- *   Where reports are remembered; `localStorage` by default.
+ * @property {import("./memory.js").Store} [storage]
+ *   Where reports are remembered: `localStorage` by default, or this page where there is none.
  */
 
 /**
@@ -49,7 +50,7 @@ export class Client {
    * @param {Options & import("./transport.js").Settings} options
    */
   constructor(url, { maxGamma, unprotected = [], operatorKeys, storage, ...settings }) {
-    if (!/^https?:\/\//.test(url)) {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
     if (!Array.isArray(unprotected)) {
@@ -62,24 +63,24 @@ export class Client {
         "page",
       );
     }
-    this.floor = readFloor(maxGamma);
+    this.maxGamma = readMaxGamma(maxGamma);
     this.unprotected = new Set(unprotected);
     this.operatorKeys = readPins(operatorKeys);
     /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
-    this.known = new Map();
+    this.catalog = new Map();
     this.transport = new Transport(url, settings);
-    this.memory = new Memory(this.transport.url, storage ?? browserStorage());
+    this.memory = new Memory(storage ?? browserStorage());
   }
 
   /**
-   * Fetch a survey, verify its digest and signature and hold it against the privacy floor.
+   * Fetch a survey, verify its digest and signature and hold it against the largest amplification.
    *
    * @param {string} id
    * @returns {Promise<Survey>}
    */
   async survey(id) {
     const survey = await this.verified(id);
-    holdAgainst(survey, this.floor, this.unprotected);
+    holdAgainst(survey, this.maxGamma, this.unprotected);
     return survey;
   }
 
@@ -102,6 +103,7 @@ export class Client {
     }
     survey.isClosed = published.status === "closed";
     survey.terms = readTerms(published.terms);
+    survey.isPublished = true;
     const { terms } = survey;
     if (this.operatorKeys !== null) {
       const { verify } = await loaded(import("./signing.js"));
@@ -111,33 +113,53 @@ export class Client {
       const { checkSealing } = await loaded(import("./sealing.js"));
       await checkSealing(terms.sealingKey);
     }
-    this.known.set(id, survey);
+    this.catalog.set(id, survey);
     return survey;
+  }
+
+  /**
+   * Names of the attributes to ask about: for some mechanisms a few, drawn here once, before
+   * anything is answered, and remembered.
+   *
+   * @param {Survey} survey
+   */
+  async asked(survey) {
+    const digest = await survey.digest();
+    await alone(this.memory.nameOf(survey.id), () => {
+      if (this.memory.view(digest) !== null) return;
+      const view = survey.drawView();
+      if (view !== null) this.memory.setView(digest, view);
+    });
+    return survey.asked(this.memory.view(digest));
   }
 
   /**
    * Perturb a record and send the report. Whoever answers again sends the same report again.
    *
+   * The one draw is made here and remembered before anything is sent. If this fails, call it again:
+   * the report that was drawn is sent.
+   *
    * @param {Survey} survey
-   * @param {Readonly<Record<string, string>>} record One answer for each attribute.
+   * @param {Readonly<Record<string, string>>} record
+   *   One answer for each attribute; after `asked`, for each of those that it named.
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
   async submit(survey, record, delivery) {
-    return this.deliver(survey, await this.draw(survey, record), delivery);
+    const draw = (/** @type {string} */ digest) =>
+      survey.perturb(record, undefined, this.memory.view(digest));
+    return this.deliver(survey, draw, delivery);
   }
 
   /**
-   * Values of the report of a record: those that this browser gave before, or a first draw.
-   *
-   * To show what will be sent before it is; nothing is stored or sent.
+   * Send the report that this browser gave before once more.
    *
    * @param {Survey} survey
-   * @param {Readonly<Record<string, string>>} record
-   * @returns {Promise<number[]>}
+   * @param {Delivery} [delivery]
+   * @returns {Promise<Submission>}
    */
-  async draw(survey, record) {
-    return this.before(survey.id, await survey.digest())?.values ?? survey.perturb(record);
+  async resend(survey, delivery) {
+    return this.deliver(survey, null, delivery);
   }
 
   /**
@@ -159,24 +181,23 @@ export class Client {
   }
 
   /**
-   * Send a report, or the one that this browser gave before.
+   * Send the report that this browser gave before, or a first one.
    *
    * @param {Survey} survey
-   * @param {readonly number[]} values As `draw` gave them.
+   * @param {((digest: string) => number[]) | null} draw
+   *   Makes the first one, if there is to be one.
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
-  async deliver(survey, values, { invitation } = {}) {
-    holdAgainst(survey, this.floor, this.unprotected);
-    survey.schema.checkReport(values);
+  async deliver(survey, draw, { invitation } = {}) {
+    holdAgainst(survey, this.maxGamma, this.unprotected);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
-    const asked = this.asked(survey);
     if (before === null || !isCounted(before)) {
-      checkInvitation(asked, invitation ?? before?.invitation);
+      checkInvitation(await this.published(survey), invitation ?? before?.invitation);
     }
-    await alone(this.memory.prefix + survey.id, () =>
-      this.remember(survey.id, digest, values, invitation),
+    await alone(this.memory.nameOf(survey.id), () =>
+      this.remember(survey, digest, draw, invitation),
     );
     try {
       return await this.send(survey.id);
@@ -187,22 +208,27 @@ export class Client {
   }
 
   /**
-   * The same survey with the terms that were fetched last, or those that it came with.
+   * The same survey with the terms that were fetched last, or are fetched now.
+   *
+   * While the collector is away it is the survey itself: its report waits for the terms.
    *
    * @param {Survey} survey
-   * @throws {SurveyRefused} If it must be signed and was not fetched by this client.
    */
-  asked(survey) {
-    const known = this.known.get(survey.id);
-    if (known?.canonical === survey.canonical) return known;
-    if (this.operatorKeys !== null) {
-      throw new SurveyRefused(
-        `operatorKeys: expected survey '${survey.id}' as this client fetched and verified it`,
-        "operatorKeys",
-      );
+  async published(survey) {
+    const fetched = this.catalog.get(survey.id);
+    if (fetched?.canonical === survey.canonical) return fetched;
+    if (survey.isPublished && this.operatorKeys === null) {
+      this.catalog.set(survey.id, survey);
+      return survey;
     }
-    this.known.set(survey.id, survey);
-    return survey;
+    try {
+      const now = await this.verified(survey.id);
+      if (now.canonical === survey.canonical) return now;
+    } catch (error) {
+      if (error instanceof CollectorUnavailable) return survey;
+      throw error;
+    }
+    throw new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
   }
 
   /**
@@ -234,13 +260,25 @@ export class Client {
   }
 
   /**
+   * The report of this survey in words, once the collector has it; null before.
+   *
+   * What someone could still keep from being sent is not shown, lest people choose their draws.
+   *
+   * @param {Survey} survey
+   */
+  receipt(survey) {
+    const report = this.memory.get(survey.id);
+    return report !== null && isCounted(report) ? survey.mechanism.describe(report.values) : null;
+  }
+
+  /**
    * Send the reports that were kept while the collector was away.
    *
    * @returns {Promise<Submission[]>}
    */
   async flush() {
     const sent = [];
-    for (const survey of this.memory.waiting()) {
+    for (const survey of this.memory.waiting(this.transport.url)) {
       try {
         sent.push(await this.send(survey));
       } catch (error) {
@@ -251,23 +289,35 @@ export class Client {
   }
 
   /**
-   * Remember the one report of this survey, unless there is one already; that one may come with
-   * another invitation, after one that was refused.
+   * Remember the one report of this survey, drawn here unless there is one already; that one may
+   * come with another invitation, after one that was refused.
    *
-   * @param {string} survey Its id.
+   * @param {Survey} survey
    * @param {string} digest
-   * @param {readonly number[]} values
+   * @param {((digest: string) => number[]) | null} draw
    * @param {string} [invitation]
    */
-  remember(survey, digest, values, invitation) {
-    const found = this.before(survey, digest);
-    if (found === null) {
-      const id = crypto.randomUUID();
-      this.memory.set(survey, { digest, id, values: [...values], sent: false, invitation });
-    } else if (invitation !== undefined && !isCounted(found)) {
-      const { id, values: kept } = found;
-      this.memory.set(survey, { digest, id, values: kept, sent: false, invitation });
+  remember(survey, digest, draw, invitation) {
+    const collector = this.transport.url;
+    const found = this.before(survey.id, digest);
+    if (found !== null) {
+      if (isCounted(found)) return;
+      const again = invitation !== undefined || found.refused === undefined;
+      this.memory.set(survey.id, {
+        ...found,
+        collector,
+        ...(again ? { sent: false, refused: undefined } : {}),
+        invitation: invitation ?? found.invitation,
+      });
+      return;
     }
+    if (draw === null) {
+      throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
+    }
+    const values = draw(digest);
+    checkReport(survey.mechanism.reportSpace, values);
+    const id = crypto.randomUUID();
+    this.memory.set(survey.id, { digest, id, values, collector, sent: false, invitation });
   }
 
   /**
@@ -278,21 +328,21 @@ export class Client {
   async send(survey, again = true) {
     const report = this.memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
-    const { digest, id, values } = report;
+    const { digest, id } = report;
     /** @param {string} [refused] */
     const settle = (refused) =>
-      this.memory.set(survey, { digest, id, values, sent: true, refused });
-    const asked = await this.askedBy(report, survey);
+      this.memory.set(survey, { ...report, sent: true, refused, invitation: undefined });
+    const published = await this.publishedFor(report, survey);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
-    if (asked.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
-    const outdated = await whyNot(asked, report);
+    if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
+    const outdated = await whyNot(published, report);
     if (outdated !== null) {
       settle(outdated.message);
       throw outdated;
     }
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {
-      const reports = [await written(asked, report)];
+      const reports = [await written(published, report)];
       const receipt = /** @type {{accepted: number}} */ (
         await this.transport.request(path, { digest, reports })
       );
@@ -301,7 +351,7 @@ export class Client {
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {
       if (!isFinal(error)) throw error;
-      if (again && error.status !== 409 && (await this.hasOtherTerms(asked))) {
+      if (again && error.status !== 409 && (await this.hasOtherTerms(published))) {
         return this.send(survey, false);
       }
       settle(error.message);
@@ -310,14 +360,14 @@ export class Client {
   }
 
   /**
-   * The survey that a report answers, fetched where this page does not know its terms.
+   * The survey that a report answers, fetched where this page has not its terms.
    *
    * @param {import("./memory.js").Remembered} report
    * @param {string} id Of the survey.
    */
-  async askedBy({ digest }, id) {
-    const known = this.known.get(id);
-    return known && (await known.digest()) === digest ? known : this.verified(id);
+  async publishedFor({ digest }, id) {
+    const fetched = this.catalog.get(id);
+    return fetched && (await fetched.digest()) === digest ? fetched : this.verified(id);
   }
 
   /**
@@ -332,7 +382,7 @@ export class Client {
     const { id, terms } = survey;
     const now = await this.verified(id);
     if (terms.sealingKey !== null && now.terms.sealingKey === null) {
-      this.known.set(id, survey);
+      this.catalog.set(id, survey);
       throw new SurveyRefused(
         `sealing_key: reports of survey '${id}' were to be sealed; expected a key as before`,
         "sealing_key",
@@ -364,11 +414,11 @@ async function whyNot(survey, { digest, invitation }) {
  * @param {Survey} survey
  * @param {import("./memory.js").Remembered} report
  */
-async function written({ schema, terms }, { digest, id, values, invitation }) {
+async function written({ mechanism, terms }, { digest, id, values, invitation }) {
   const ticket = terms.invitations ? invitation : undefined;
   if (terms.sealingKey === null) return { id, values, invitation: ticket };
   const { pack, seal } = await loaded(import("./sealing.js"));
-  const packed = pack(values, schema.shape);
+  const packed = pack(values, mechanism.reportSpace.shape);
   return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
 }
 

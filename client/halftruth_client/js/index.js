@@ -11,7 +11,6 @@ export {
   SurveyError,
   SurveyRefused,
 } from "./errors.js";
-export { worstCasePosterior } from "./privacy.js";
 export { Rational } from "./rational.js";
 export { randomBelow } from "./sampling.js";
 export { Schema } from "./schema.js";

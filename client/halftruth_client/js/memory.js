@@ -1,8 +1,10 @@
 /**
- * What a browser remembers: the one report that each survey was answered with.
+ * What a browser remembers: the one report that each survey was answered with, and before it what
+ * was drawn to be asked.
  *
  * Two draws of the same answers tell more than one, so that whoever answers again sends the same
- * report again. Reports are remembered, never records.
+ * report again. Reports are remembered, never records. A survey is found by its id, whatever way
+ * the collector's address is written; the digest beside it tells versions apart.
  */
 
 import { AnsweredBefore } from "./errors.js";
@@ -12,12 +14,16 @@ import { AnsweredBefore } from "./errors.js";
  * @property {string} digest Of the survey that was answered.
  * @property {string} id Of the report.
  * @property {number[]} values
+ * @property {string} collector Address that it waits for, or was sent to.
  * @property {boolean} sent Whether the collector answered for good.
  * @property {string} [refused] What it answered, if it will not count the report.
  * @property {string} [invitation] What lets the report in, until the collector answered for good.
  */
 
+/** @typedef {Pick<Storage, "getItem" | "setItem" | "key" | "length">} Store */
+
 const PREFIX = "halftruth:";
+const VIEW_PREFIX = "halftruth-view:";
 
 /**
  * Whether the collector said that it counted a report.
@@ -29,13 +35,20 @@ export function isCounted({ sent, refused }) {
 }
 
 export class Memory {
-  /**
-   * @param {string} url The collector's address.
-   * @param {Pick<Storage, "getItem" | "setItem" | "key" | "length">} storage
-   */
-  constructor(url, storage) {
-    this.prefix = `${PREFIX}${url}:`;
+  /** @param {Store} storage */
+  constructor(storage) {
     this.storage = storage;
+    /** Whether a report is still known after the page was closed. */
+    this.lasts = storage !== ofThisPage;
+  }
+
+  /**
+   * The name under which a survey's report is kept, and that pages wait for one another by.
+   *
+   * @param {string} survey Its id.
+   */
+  nameOf(survey) {
+    return PREFIX + survey;
   }
 
   /**
@@ -44,7 +57,7 @@ export class Memory {
    * @throws {AnsweredBefore} If something is remembered that cannot be read: it was answered.
    */
   get(survey) {
-    const text = this.storage.getItem(this.prefix + survey);
+    const text = this.storage.getItem(this.nameOf(survey));
     if (text === null) return null;
     try {
       return JSON.parse(text);
@@ -61,21 +74,38 @@ export class Memory {
    * @param {Remembered} report
    */
   set(survey, report) {
-    this.storage.setItem(this.prefix + survey, JSON.stringify(report));
+    this.storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
   /**
-   * Ids of the surveys whose reports were not acknowledged yet.
+   * What was drawn to be asked of this survey, or null.
    *
-   * @returns {string[]}
+   * @param {string} digest
    */
-  waiting() {
+  view(digest) {
+    const text = this.storage.getItem(VIEW_PREFIX + digest);
+    return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+  }
+
+  /**
+   * @param {string} digest
+   * @param {number} view
+   */
+  setView(digest, view) {
+    this.storage.setItem(VIEW_PREFIX + digest, String(view));
+  }
+
+  /**
+   * Ids of the surveys whose reports wait for a collector.
+   *
+   * @param {string} collector Its address.
+   */
+  waiting(collector) {
     const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "");
     return keys
-      .filter((key) => key.startsWith(this.prefix))
-      .map((key) => key.slice(this.prefix.length))
-      // A colon is no part of an id: it follows the port of another collector of this host.
-      .filter((survey) => !survey.includes(":") && this.isWaiting(survey));
+      .filter((key) => key.startsWith(PREFIX))
+      .map((key) => key.slice(PREFIX.length))
+      .filter((survey) => this.isWaiting(survey) && this.get(survey)?.collector === collector);
   }
 
   /**
@@ -93,7 +123,7 @@ export class Memory {
 }
 
 /** Memory of this page alone, for where a browser keeps nothing. */
-export class PageStorage {
+class PageStorage {
   constructor() {
     /** @type {Map<string, string>} */
     this.items = new Map();

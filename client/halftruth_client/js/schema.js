@@ -1,6 +1,6 @@
 /** Attributes, schemas, and records as category codes. */
 
-import { ParameterError, RecordError, SurveyError } from "./errors.js";
+import { RecordError, SurveyError } from "./errors.js";
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help", "page"]);
@@ -41,10 +41,11 @@ export class Schema {
    * Codes of a record.
    *
    * @param {Readonly<Record<string, string>>} record One answer for each attribute.
-   * @returns {number[]}
+   * @param {readonly string[]} [asked] Those that have to be answered; by default all.
+   * @returns {number[]} NaN where there is no answer, so that nothing can be made of it.
    * @throws {RecordError} That names the attribute and never the answer.
    */
-  encode(record) {
+  encode(record, asked = this.names) {
     const known = new Set(this.names);
     const unknown = Object.keys(record).filter((key) => !known.has(key)).length;
     if (unknown > 0) {
@@ -54,44 +55,16 @@ export class Schema {
       );
     }
     return this.attributes.map(({ name, categories }) => {
-      if (!Object.hasOwn(record, name)) throw new RecordError(`'${name}': missing`, name);
+      if (!Object.hasOwn(record, name)) {
+        if (asked.includes(name)) throw new RecordError(`'${name}': missing`, name);
+        return Number.NaN;
+      }
       const code = categories.indexOf(record[name]);
       if (code < 0) {
         throw new RecordError(`'${name}': expected one of: ${categories.join(", ")}`, name);
       }
       return code;
     });
-  }
-
-  /**
-   * Make sure that a report has one value for each column, inside it.
-   *
-   * @param {readonly unknown[]} values
-   * @throws {ParameterError} That names the attribute and never a value.
-   */
-  checkReport(values) {
-    const within = (/** @type {unknown} */ value, /** @type {bigint} */ size) =>
-      Number.isInteger(value) && Number(value) >= 0 && Number(value) < size;
-    const wrong = this.names.find((_, j) => !within(values[j], this.shape[j]));
-    if (wrong !== undefined || values.length !== this.names.length) {
-      const about = wrong === undefined ? "" : `'${wrong}': `;
-      throw new ParameterError(
-        `values: ${about}expected the code of a category for each attribute`,
-        "values",
-      );
-    }
-  }
-
-  /**
-   * A record of codes in words.
-   *
-   * @param {readonly number[]} codes
-   * @returns {Record<string, string>}
-   */
-  decode(codes) {
-    return Object.fromEntries(
-      this.attributes.map(({ name, categories }, j) => [name, categories[codes[j]]]),
-    );
   }
 }
 

@@ -36,8 +36,9 @@ export class Survey {
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */
     this.isClosed = false;
-    /** How the collector takes reports, as far as it said. */
+    /** How the collector takes reports, once it said so: until then nothing is sent. */
     this.terms = readTerms();
+    this.isPublished = false;
   }
 
   /**
@@ -50,15 +51,39 @@ export class Survey {
   }
 
   /**
+   * Draw what to ask about, before anything is answered.
+   *
+   * @param {import("./sampling.js").RandomBelow} [below]
+   * @returns {number | null} The number of a view; null where everything is always asked.
+   */
+  drawView(below = randomBelow()) {
+    return this.mechanism.drawView?.(below) ?? null;
+  }
+
+  /**
+   * Names of the attributes that a report is about.
+   *
+   * @param {number | null} view As it was drawn; everything without one.
+   * @returns {readonly string[]}
+   */
+  asked(view) {
+    const { mechanism, schema } = this;
+    return view === null ? schema.names : (mechanism.asked?.(view) ?? schema.names);
+  }
+
+  /**
    * Perturb one record, exactly; nothing of the record is kept.
    *
    * @param {Readonly<Record<string, string>>} record
    * @param {import("./sampling.js").RandomBelow} [below]
    *   For tests; the browser's randomness by default.
+   * @param {number | null} [view]
+   *   What was drawn before: of the record, the answers to what it asks for are enough.
    * @returns {number[]} Values of the report.
    */
-  perturb(record, below = randomBelow()) {
-    return this.mechanism.perturb(this.schema.encode(record), below);
+  perturb(record, below = randomBelow(), view = null) {
+    const codes = this.schema.encode(record, this.asked(view));
+    return this.mechanism.perturb(codes, below, view ?? undefined);
   }
 }
 

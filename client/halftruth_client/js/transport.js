@@ -28,7 +28,8 @@ export class Transport {
   constructor(url, settings) {
     const { fetch = globalThis.fetch, retries = 4, backoff = 500 } = settings;
     const { timeout = 10_000, patience = LONGEST_WAIT } = settings;
-    this.url = url.replace(/\/+$/, "");
+    /** The address in one spelling, without a slash at its end. */
+    this.url = new URL(url).href.replace(/\/+$/, "");
     this.fetch = fetch.bind(globalThis);
     this.retries = retries;
     this.backoff = backoff;

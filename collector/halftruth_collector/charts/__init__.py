@@ -1,11 +1,10 @@
-"""Charts of results: what they show, and how they are built from messages.
+"""Charts of results: what they show, and the chart of a plan.
 
 ``halftruth_collector.charts.rendering`` draws them. It is imported where something is drawn, for
 Matplotlib is too slow to load for those who draw nothing.
 """
 
 from .planning import plan_chart
-from .results import associations_chart, itemsets_chart, measures_chart, table_chart
 from .specification import (
     Axis,
     BarChart,
@@ -32,9 +31,5 @@ __all__ = [
     "Panel",
     "Reference",
     "WhiskerChart",
-    "associations_chart",
-    "itemsets_chart",
-    "measures_chart",
     "plan_chart",
-    "table_chart",
 ]

@@ -1,10 +1,10 @@
 """Chart of a plan: precision against the number of respondents."""
 
 import numpy as np
-from halftruth_shared.messages import MechanismPlan, PlanResult
+from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
 
+from ..wording import number, percent
 from .specification import Axis, Curve, CurveChart, Reference
-from .wording import number, percent
 
 #: The axis goes from this part of the respondents planned for to this many times as many.
 _RANGE = 100.0
@@ -68,7 +68,7 @@ def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], li
 
 
 def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
-    return all(
-        abs(a.half_width - b.half_width) <= _SAME * b.half_width
+    return len(one.lengths) == len(other.lengths) and all(
+        a.length == b.length and abs(a.half_width - b.half_width) <= _SAME * b.half_width
         for a, b in zip(one.lengths, other.lengths, strict=True)
     )

@@ -1,25 +1,17 @@
 """What a chart shows, whoever draws it, with a text alternative from the same data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from . import wording
+from .. import wording
 
 Scale = Literal["linear", "log"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along an axis.
-
-    Attributes
-    ----------
-    label : str
-    shares : bool
-        Whether the numbers are shares, which are written in percent.
-    scale : {"linear", "log"}
-    """
+    """What is measured along an axis; shares are written in percent."""
 
     label: str
     shares: bool = False
@@ -41,19 +33,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One row of a chart.
+    """One row of a chart: a value with the ends of its interval, each None where it is undefined.
 
     Attributes
     ----------
-    label : str
-    value : float or None
-        None where it is undefined.
-    lower, upper : float or None
-        Ends of the interval; None where it is undefined.
     category : str or None
         One of the chart's categories.
     reason : str or None
         Why the value is undefined, if that is known.
+    inner : tuple of float or None
+        A shorter interval within, such as the part of the error that is sampling alone.
     """
 
     label: str
@@ -62,6 +51,7 @@ class Estimate:
     upper: float | None = None
     category: str | None = None
     reason: str | None = None
+    inner: tuple[float, float] | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -80,27 +70,33 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class WhiskerChart:
+class _Titled:
+    """Every chart has a title, and notes: sentences that stand under it."""
+
+    title: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WhiskerChart(_Titled):
     """Estimates as dots, each with its interval as a whisker; one row for each.
 
     Attributes
     ----------
-    title : str
-    notes : tuple of str
-        Sentences that stand under the title.
     panels : tuple of Panel
         One for each scale, below each other.
     values_label : str
         What the numbers beside the rows are.
     categories : tuple of str
         What rows can be told apart by, in the order of a legend.
+    inner_label : str
+        What the inner intervals are.
     """
 
-    title: str
-    notes: tuple[str, ...]
     panels: tuple[Panel, ...]
     values_label: str
     categories: tuple[str, ...] = ()
+    inner_label: str = ""
 
     @property
     def description(self) -> str:
@@ -108,7 +104,10 @@ class WhiskerChart:
         return _paragraph(
             self.title,
             *self.notes,
-            *(_in_words(panel.heading, panel.rows, panel.axis) for panel in self.panels),
+            *(
+                _in_words(panel.heading, panel.rows, panel.axis, self.inner_label)
+                for panel in self.panels
+            ),
             *(_line(panel.reference, panel.axis) for panel in self.panels if panel.reference),
         )
 
@@ -122,28 +121,24 @@ class BarGroup:
 
 
 @dataclass(frozen=True)
-class BarChart:
+class BarChart(_Titled):
     """Estimates as bars from zero, each with its interval as an error bar.
 
     Attributes
     ----------
-    title : str
-    notes : tuple of str
-        Sentences that stand under the title.
-    axis : Axis
-    groups : tuple of BarGroup
     bars_label : str
         What the labels of the bars are.
     values_label : str
         What the numbers beside the bars are.
+    inner_label : str
+        What the inner intervals are.
     """
 
-    title: str
-    notes: tuple[str, ...]
     axis: Axis
     groups: tuple[BarGroup, ...]
     bars_label: str
     values_label: str
+    inner_label: str = ""
 
     @property
     def description(self) -> str:
@@ -151,26 +146,20 @@ class BarChart:
         return _paragraph(
             self.title,
             *self.notes,
-            *(_in_words(group.heading, group.bars, self.axis) for group in self.groups),
+            *(
+                _in_words(group.heading, group.bars, self.axis, self.inner_label)
+                for group in self.groups
+            ),
         )
 
 
 @dataclass(frozen=True)
-class HeatMap:
+class HeatMap(_Titled):
     """Shares in a grid of rows and columns, the darker the larger.
 
-    Attributes
-    ----------
-    title : str
-    notes : tuple of str
-        Sentences that stand under the title.
-    rows, columns : tuple of str
-    cells : tuple of tuple of Estimate or None
-        Row by row, each labelled by row and column; None where there is nothing to say.
+    Each cell is labelled by row and column, and None where there is nothing to say.
     """
 
-    title: str
-    notes: tuple[str, ...]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[Estimate | None, ...], ...]
@@ -199,23 +188,12 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class CurveChart:
-    """Several curves y(x).
+class CurveChart(_Titled):
+    """Several curves y(x), and lines at one x and at one y.
 
-    Attributes
-    ----------
-    title : str
-    notes : tuple of str
-        Sentences that stand under the title.
-    x_axis, y_axis : Axis
-        On a logarithmic axis only positive numbers are drawn.
-    curves : tuple of Curve
-    x_marker, y_marker : Reference or None
-        A line at one x, and one at one y.
+    On a logarithmic axis only positive numbers are drawn.
     """
 
-    title: str
-    notes: tuple[str, ...]
     x_axis: Axis
     y_axis: Axis
     curves: tuple[Curve, ...]
@@ -247,13 +225,55 @@ class CurveChart:
 Chart = WhiskerChart | BarChart | CurveChart | HeatMap
 
 
+#: Rows, cells of a grid along each side, and curves beyond which a chart is cut: a picture of
+#: many more would be too long to be read, and beyond twenty curves two would look alike.
+MOST_ROWS, MOST_NAMES, MOST_CURVES = 100, 20, 20
+
+
+def shortened(chart: Chart) -> Chart:
+    """A chart with no more than can be read, and with a note that says how much more there is."""
+    if isinstance(chart, CurveChart):
+        left = len(chart.curves) - MOST_CURVES
+        return _noted(replace(chart, curves=chart.curves[:MOST_CURVES]), left, "curves")
+    if isinstance(chart, HeatMap):
+        names = slice(MOST_NAMES)
+        cells = tuple(row[names] for row in chart.cells[names])
+        left = max(len(chart.rows), len(chart.columns)) - MOST_NAMES
+        cut = replace(chart, rows=chart.rows[names], columns=chart.columns[names], cells=cells)
+        return _noted(cut, left, "rows or columns")
+    if isinstance(chart, BarChart):
+        bars, left = _first([group.bars for group in chart.groups])
+        groups = zip(chart.groups, bars, strict=True)
+        kept = tuple(replace(group, bars=some) for group, some in groups if some)
+        return _noted(replace(chart, groups=kept), left, "rows")
+    rows, left = _first([panel.rows for panel in chart.panels])
+    panels = zip(chart.panels, rows, strict=True)
+    some_panels = tuple(replace(panel, rows=some) for panel, some in panels if some)
+    return _noted(replace(chart, panels=some_panels), left, "rows")
+
+
+def _first(groups: Sequence[tuple[Estimate, ...]]) -> tuple[list[tuple[Estimate, ...]], int]:
+    """The first rows of all groups together, and how many are left out."""
+    kept, room = [], MOST_ROWS
+    for group in groups:
+        kept.append(group[:room])
+        room -= len(kept[-1])
+    return kept, sum(map(len, groups)) - MOST_ROWS + room
+
+
+def _noted(chart: Chart, left: int, what: str) -> Chart:
+    if left <= 0:
+        return chart
+    return replace(chart, notes=(*chart.notes, f"Not drawn: {wording.number(left)} more {what}."))
+
+
 def written(rows: Sequence[Estimate], axis: Axis) -> list[str]:
     """The number of each row with its interval, or the word "undefined".
 
     The decimal places follow from the intervals: those of shares are the same for all rows.
     """
     widths = [row.interval[1] - row.interval[0] for row in rows if row.interval]
-    common = max(1, wording.places((100 * width for width in widths), digits=1))
+    common = min(2, wording.places((100 * width for width in widths), digits=2)) if widths else 1
     return [_number(row, axis, common) for row in rows]
 
 
@@ -268,17 +288,28 @@ def _number(row: Estimate, axis: Axis, common: int) -> str:
         # The sign of the value says what its ends are, too.
         ends = [wording.number(100 * end, common) for end in row.interval]
         return f"{axis.written(row.value, common)} ({ends[0]} to {ends[1]})"
-    places = wording.places([upper - lower], digits=2)
+    # The nearer end, or a far one would leave nothing of the value.
+    nearer = min(row.value - lower, upper - row.value)
+    width = 2 * nearer * (1 + 1e-9) if nearer > 0 else upper - lower
+    places = wording.places([width], digits=2)
     value, *ends = [axis.written(number, places) for number in (row.value, lower, upper)]
     return f"{value} ({ends[0]} to {ends[1]})"
 
 
-def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis) -> str:
+def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis, inner_label: str = "") -> str:
     entries = [
-        f"{row.label} {number}" + (f", {row.category}" if row.category else "")
+        ", ".join([f"{row.label} {number}", *_besides(row, axis, inner_label)])
         for row, number in zip(rows, written(rows, axis), strict=True)
     ]
     return (f"{heading}: " if heading else "") + "; ".join(entries)
+
+
+def _besides(row: Estimate, axis: Axis, inner_label: str) -> list[str]:
+    inner = ""
+    if row.inner:
+        lower, upper = (axis.written(float(f"{end:.3g}")) for end in row.inner)
+        inner = f"{inner_label} {lower} to {upper}".strip()
+    return [part for part in (inner, row.category) if part]
 
 
 def _line(reference: Reference, axis: Axis) -> str:

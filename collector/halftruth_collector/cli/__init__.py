@@ -6,18 +6,16 @@ from typing import Any
 import click
 from halftruth_shared import HalftruthError
 
-from .classifier import classifier
+from .analyses import commands as analyses
+from .classify import classify
 from .demo import demo
 from .invite import invite
-from .itemsets import itemsets, rule, rules
 from .keys import key, sealing_key
-from .maintenance import audit, backup, export_reports, import_reports, migrate, restore
+from .maintenance import audit, backup, compact, export_reports, import_reports, migrate, restore
 from .perturb import perturb
 from .plan import plan
-from .randomized import loglinear, randomized
 from .serve import serve
 from .surveys import survey
-from .tables import associations, measures, partial_correlation, table
 from .tokens import token
 
 
@@ -59,6 +57,7 @@ for command in (
     sealing_key,
     invite,
     migrate,
+    compact,
     backup,
     restore,
     export_reports,
@@ -66,16 +65,8 @@ for command in (
     audit,
     perturb,
     plan,
-    itemsets,
-    rules,
-    rule,
-    table,
-    measures,
-    associations,
-    partial_correlation,
-    randomized,
-    loglinear,
-    classifier,
+    *analyses,
+    classify,
 ):
     main.add_command(command)
 

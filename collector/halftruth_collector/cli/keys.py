@@ -21,7 +21,7 @@ def create_key(file: str) -> None:
     the collector's machine, and nothing that runs there reads it.
     """
     # Imported here and below: few commands need cryptography, and the library takes a while.
-    from halftruth_shared.signing import OperatorKey
+    from halftruth_shared.protocol.signing import OperatorKey
 
     new = OperatorKey.create()
     new.write(file)
@@ -32,7 +32,7 @@ def create_key(file: str) -> None:
 @click.argument("file", type=click.Path())
 def show_key(file: str) -> None:
     """Print the public key of the private key in FILE."""
-    from halftruth_shared.signing import OperatorKey
+    from halftruth_shared.protocol.signing import OperatorKey
 
     click.echo(OperatorKey.read(file).public)
 
@@ -85,7 +85,7 @@ def create_sealing(file: str) -> None:
     The file is created where it does not exist. The keys that it has stay, for reports that are
     still under way.
     """
-    from halftruth_shared.sealing import create_sealing_key
+    from halftruth_shared.protocol.sealing import create_sealing_key
 
     click.echo(create_sealing_key(file))
 
@@ -94,7 +94,7 @@ def create_sealing(file: str) -> None:
 @click.argument("file", type=click.Path())
 def list_sealing(file: str) -> None:
     """List the public keys of FILE, newest first."""
-    from halftruth_shared.sealing import SealingKeys
+    from halftruth_shared.protocol.sealing import SealingKeys
 
     print_table(["public key"], [[public] for public in SealingKeys.read(file).public])
 
@@ -108,7 +108,7 @@ def retire_sealing(file: str, public: str) -> None:
     No report sealed to it can be opened again, so first publish terms with another key and wait
     until the reports under way have arrived.
     """
-    from halftruth_shared.sealing import retire_sealing_key
+    from halftruth_shared.protocol.sealing import retire_sealing_key
 
     retire_sealing_key(file, public)
     click.echo(f"retired {public}")

@@ -35,6 +35,18 @@ def migrate(database: str) -> None:
 
 
 @click.command()
+@options.database
+def compact(database: str) -> None:
+    """Destroy the order in which reports arrived, as far as the database's files have it.
+
+    Closing a survey does it, too. Reports that arrive meanwhile wait for it.
+    """
+    with Store(database) as store:
+        store.compact()
+    click.echo("the files hold no order of arrival")
+
+
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @options.database
 def audit(as_json: bool, database: str) -> None:

@@ -1,8 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and those that follow from a question."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import click
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.reading import Field
 
-from ..config import DEFAULT_DATABASE
+from ..ops.settings import DEFAULT_DATABASE
+
+C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
 database = click.option(
     "--database",
@@ -12,3 +20,128 @@ database = click.option(
     metavar="URL",
     help="SQLAlchemy URL of SQLite or PostgreSQL.",
 )
+
+_METAVARS = {
+    "number": "NUMBER",
+    "integer": "INTEGER",
+    "integers": "INTEGERS",
+    "text": "NAME",
+    "names": "NAMES",
+    "items": "ATTRIBUTE=CATEGORY",
+    "terms": "NAMES",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a result is printed: as text, JSON or CSV; and whether Parquet is written to a file."""
+
+    json: bool
+    csv: bool
+    parquet: str | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is for people."""
+        return not self.json and not self.csv
+
+
+def source(command: C) -> C:
+    """Where the counts come from: a database here, or a collector elsewhere."""
+    for option in (
+        click.option("--token", envvar="HALFTRUTH_TOKEN", help="Analyst's token, with --url."),
+        click.option(
+            "--url", envvar="HALFTRUTH_URL", help="Address of a collector, instead of --database."
+        ),
+        database,
+    ):
+        command = option(command)
+    return command
+
+
+def formats(command: C) -> C:
+    """Add ``--json``, ``--csv`` and ``--parquet``."""
+    for option in (
+        click.option(
+            "--parquet",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            help="Write a Parquet file, too.",
+        ),
+        click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+def form(given: dict[str, Any]) -> Form:
+    """Take from what was given how to print.
+
+    Raises
+    ------
+    ParameterError
+        If it is to be printed twice.
+    """
+    found = Form(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
+    if found.json and found.csv:
+        raise ParameterError("--json, --csv: expected one of them", field="json")
+    return found
+
+
+def plot(command: C) -> C:
+    """Add ``--plot``."""
+
+    def check(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
+        if file is not None:
+            # Imported here: few commands draw, and the library takes a while.
+            from ..charts.rendering import check_file
+
+            check_file(file)
+        return file
+
+    return click.option(
+        "--plot",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        callback=check,
+        help="Draw a picture, too: a .svg, .png or .pdf file.",
+    )(command)
+
+
+def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable[click.Option]:
+    """An option for each field of a question.
+
+    Parameters
+    ----------
+    fields : mapping
+    others : mapping of str to str
+        Further names of options, by field.
+    """
+    for field in fields.values():
+        names = [field.name, *([others[field.name]] if field.name in others else [])]
+        said = field.description.rstrip(".")
+        if field.required:
+            said += "; required"
+        elif field.default not in (None, False, [], {}):
+            said += f"; {field.default} by default"
+        # What is given is read in one place, with everything else that is asked.
+        yield click.Option(
+            [*(f"--{name.replace('_', '-')}" for name in names), field.name],
+            multiple=field.several,
+            is_flag=field.kind == "flag" or None,
+            metavar=_METAVARS.get(field.kind, "|".join(field.choices) or None),
+            help=f"{said}.",
+        )
+
+
+def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What was given for each field, as texts."""
+    found = {}
+    for name, value in given.items():
+        if isinstance(value, tuple):
+            if value:
+                found[name] = list(value)
+        elif value is not None and value is not False:
+            found[name] = [str(value).lower() if value is True else value]
+    return found

@@ -1,67 +1,55 @@
 """Results on standard output: as a table to read, as JSON or as CSV."""
 
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from functools import wraps
-from typing import Any, Protocol
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 from halftruth_shared import ParameterError
-from halftruth_shared.messages import Tabular
+from halftruth_shared.protocol.base import Message
 from tabulate import tabulate
 
+from ..analyses import Analysis
+from ..analyses.sentences import of_reports
+from ..analyses.tabular import Tabular, to_csv, to_parquet
 from ..charts import Chart
-from ..presentation import csv_text
+from .options import Form
 
 
-class TabularResult(Tabular, Protocol):
-    """A result with rows, from so many reports."""
-
-    @property
-    def reports(self) -> int: ...
-
-
-class Format(StrEnum):
-    """How a result is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
+def print_result(analysis: Analysis[Any, Any], result: Any, form: Form, plot: str | None) -> None:
+    """Print a result: for people a table with what has to be known, for programs everything."""
+    # Everything is made before anything is written or said.
+    said = _text(analysis, result) if form.is_text else as_form(result, form)
+    if form.parquet is not None:
+        write(form.parquet, to_parquet(result))
+    if plot is not None and analysis.chart is not None:
+        draw(analysis.chart(result), plot)
+    click.echo(said)
 
 
-def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--json`` and ``--csv``; the command gets the choice as `form`."""
-
-    @wraps(command)
-    def with_form(*args: Any, as_json: bool, as_csv: bool, **kwargs: Any) -> Any:
-        if as_json and as_csv:
-            raise ParameterError("--json, --csv: expected one of them", field="json")
-        form = Format.JSON if as_json else Format.CSV if as_csv else Format.TEXT
-        return command(*args, form=form, **kwargs)
-
-    with_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(with_form)
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_csv)
+def as_form(result: Message | Tabular, form: Form) -> str:
+    """Everything for programs; what is undefined is null in JSON and empty in CSV."""
+    if form.json:
+        return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
+    return to_csv(result).rstrip("\n")  # type: ignore[arg-type]
 
 
-def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--plot``; the command gets the file's name or None as `plot`."""
+def write(file: str, content: bytes) -> None:
+    """Write a file.
 
-    def check(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
-        if file is not None:
-            # Imported here: few commands draw, and the library takes a while.
-            from ..charts.rendering import check_file
-
-            check_file(file)
-        return file
-
-    return click.option(
-        "--plot",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        callback=check,
-        help="Draw a picture too: a .svg, .png or .pdf file.",
-    )(command)
+    Raises
+    ------
+    ParameterError
+        If it cannot be written.
+    """
+    try:
+        Path(file).write_bytes(content)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not the name of a file"
+        raise ParameterError(
+            f"parquet: expected a file that can be written: {why}", field="parquet"
+        ) from None
 
 
 def draw(chart: Chart, file: str) -> None:
@@ -72,28 +60,23 @@ def draw(chart: Chart, file: str) -> None:
     click.echo(f"drawn: {file}", err=True)
 
 
-def print_result(
-    result: TabularResult,
-    form: Format,
-    header: Sequence[str],
-    rows: Sequence[Sequence[object]],
-) -> None:
-    """Print a result: for people the rows given, for programs everything as JSON or CSV."""
-    if form is not Format.TEXT:
-        print_form(result, form)
-        return
-    click.echo(f"{result.reports} reports")
-    print_table(header, rows)
-
-
-def print_form(result: Tabular, form: Format) -> None:
-    """Print everything for programs; what is undefined is null in JSON and empty in CSV."""
-    if form is Format.JSON:
-        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
-        return
-    click.echo(csv_text(result), nl=False)
-
-
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows as aligned text."""
-    click.echo(tabulate(rows, header, disable_numparse=True, missingval="undefined"))
+    click.echo(table(header, rows))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows as aligned text."""
+    return tabulate(rows, header, disable_numparse=True, missingval="undefined")
+
+
+def _text(analysis: Analysis[Any, Any], result: Any) -> str:
+    grid = analysis.grid(result)
+    return "\n".join(
+        [
+            of_reports(result),
+            *analysis.notices(result),
+            table(grid.header, grid.rows),
+            *analysis.reading(result),
+        ]
+    )

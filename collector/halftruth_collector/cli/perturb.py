@@ -29,7 +29,7 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     survey = read_survey(survey_file)
     reports = survey.mechanism.perturb_many(survey.schema, _read(survey, records))
     writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(survey.mechanism.report_shape(survey.schema).names)
+    writer.writerow(survey.report_space.names)
     for report in reports.tolist():
         writer.writerow(survey.mechanism.decode_report(survey.schema, report).values())
 

@@ -4,59 +4,56 @@ from typing import Any
 
 import click
 from halftruth_shared import read_survey
-from halftruth_shared.messages import PlanQuery
+from halftruth_shared.analyses.plan import PlanQuery, PlanResult
+from halftruth_shared.analyses.reading import fields, read
 
+from ..analyses.tabular import to_parquet
 from ..charts import plan_chart
-from ..planner import plan as make_plan
-from ..presentation import percent, plain
-from . import sources
-from .output import Format, draw, format_options, plot_option, print_form, print_table
+from ..estimation.planner import plan as make_plan
+from ..wording import half_width, number, percent, value
+from . import options
+from .output import as_form, draw, print_table, write
 
 
-@click.command()
-@click.argument("survey_file", metavar="SURVEY", type=click.Path())
-@click.option("--respondents", type=int, required=True, help="How many reports are expected.")
-@click.option(
-    "--support",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="Support at which itemsets are looked at.",
-)
-@click.option(
-    "--length",
-    "lengths",
-    type=int,
-    multiple=True,
-    help="A length of itemsets that matters; once for each. Up to three by default.",
-)
-@click.option("--half-width", type=float, help="Wanted half-width, such as 0.01.")
-@sources.confidence
-@sources.target
-@format_options
-@plot_option
-def plan(
-    survey_file: str, lengths: tuple[int, ...], form: Format, plot: str | None, **asked: Any
-) -> None:
-    """Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets."""
-    query = PlanQuery(lengths=list(lengths) or None, **asked)
+def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
+    form = options.form(given)
+    query = read(PlanQuery, options.texts(given))
     result = make_plan(read_survey(survey_file), query)
+    if form.parquet is not None:
+        write(form.parquet, to_parquet(result))
     if plot is not None:
         draw(plan_chart(result), plot)
-    if form is not Format.TEXT:
-        print_form(result, form)
-        return
+    if form.is_text:
+        _print(result)
+    else:
+        click.echo(as_form(result, form))
+
+
+plan = click.Command(
+    "plan",
+    callback=_plan,
+    params=[
+        click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
+        *options.of_query(fields(PlanQuery), {"lengths": "length"}),
+    ],
+    help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
+)
+options.plot(options.formats(plan))
+
+
+def _print(result: PlanResult) -> None:
+    query = result.query
     gamma = "none, so no other mechanism is compared"
     if result.gamma is not None:
-        gamma = f"{result.gamma:.6g}"
+        gamma = number(result.gamma)
     click.echo(
-        f"{query.respondents} respondents; {query.confidence:.6g} intervals for the {query.target};"
-        f" amplification {gamma}"
+        f"{query.respondents} respondents; {percent(query.confidence)} intervals for the"
+        f" {query.target}; amplification {gamma}"
     )
-    support = f"{100 * query.support:.6g}%"
+    support = percent(query.support)
     wanted = []
     if query.half_width is not None:
-        wanted = [f"respondents for ±{100 * query.half_width:.6g}%"]
+        wanted = [f"respondents for ±{percent(query.half_width)}"]
     print_table(
         [
             "mechanism",
@@ -70,12 +67,12 @@ def plan(
         [
             [
                 mechanism.kind + (" (the survey's)" if mechanism.own else ""),
-                plain(mechanism.answer_amplification),
+                value(mechanism.answer_amplification, None),
                 length.length,
-                f"±{percent(length.half_width)}"
+                half_width(length.half_width)
                 + (" (useless)" if length.half_width >= query.support else ""),
-                f"±{percent(length.worst_half_width)}",
-                "none" if length.smallest_support is None else percent(length.smallest_support),
+                half_width(length.worst_half_width),
+                "none" if length.smallest_support is None else percent(length.smallest_support, 2),
                 *([length.respondents_needed] if wanted else []),
             ]
             for mechanism in result.mechanisms
@@ -92,4 +89,41 @@ def plan(
                 f"length {length.length}: {length.examined} of {length.possible} sets of"
                 " attributes were looked at"
             )
+    _print_bound(result)
     click.echo(result.reason)
+    click.echo("\n".join(result.protection))
+
+
+def _print_bound(result: PlanResult) -> None:
+    """How near each mechanism comes to the best possible."""
+    if not result.bound:
+        return
+    wanted = []
+    if result.query.half_width is not None:
+        wanted = [f"respondents for ±{percent(result.query.half_width)}"]
+    rows = [
+        (mechanism.kind, mechanism.times_bound, length.length, length.even)
+        for mechanism in result.mechanisms
+        for length in mechanism.lengths
+        if length.even is not None
+    ]
+    rows += [("information bound", 1.0, bound.length, bound) for bound in result.bound]
+    click.echo()
+    print_table(
+        ["mechanism", "times the bound", "length", "half-width of evenly spread answers", *wanted],
+        [
+            [
+                kind,
+                value(times, None),
+                length,
+                half_width(even.half_width),
+                *([even.respondents_needed] if wanted else []),
+            ]
+            for kind, times, length, even in rows
+        ],
+    )
+    click.echo(
+        "information bound: no mechanism of this amplification is more accurate at all these"
+        " lengths for evenly spread answers, as a root mean square over all cells of all tables;"
+        " answers spread unevenly may be known better"
+    )

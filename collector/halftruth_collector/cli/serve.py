@@ -2,7 +2,7 @@
 
 import click
 
-from ..config import Config
+from ..ops.settings import Config
 from . import options
 
 
@@ -20,20 +20,26 @@ from . import options
     "--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes."
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 64), default=16, show_default=True, help="In each process."
+    "--threads",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="Analyses at the same time in each process.",
 )
 @click.option("--quiet", is_flag=True, help="Log problems only, no line for each request.")
 def serve(database: str, host: str, port: int, workers: int, threads: int, quiet: bool) -> None:
     """Run the collector until it is interrupted."""
-    # Imported here: no other command needs the server, and it takes a while.
-    from dataclasses import replace
+    import json
+    import os
+    import sys
 
-    from ..serving.server import Server
+    from ..store import Store
 
-    def ready(address: str) -> None:
-        click.echo(f"halftruth collector on {address}")
-
-    config = replace(Config.from_environment(), database=database)
-    Server(
-        config, host=host, port=port, workers=workers, threads=threads, ready=ready, quiet=quiet
-    ).run()
+    # Fail here, in one line, if a setting is wrong or the database cannot be used.
+    Config.from_environment()
+    Store(database).close()
+    settings = {"host": host, "port": port, "workers": workers, "threads": threads, "quiet": quiet}
+    os.environ["HALFTRUTH_DATABASE"] = database
+    # A fresh interpreter, in which gevent takes its place before anything else is imported.
+    module = ["-m", "halftruth_collector.ops.serve"]
+    os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606

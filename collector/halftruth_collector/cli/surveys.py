@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 import msgspec
-from halftruth_shared import ParameterError, epsilon, read_survey, worst_case_posterior
-from halftruth_shared.messages import SignedTerms, Terms
+from halftruth_shared import ParameterError, Protection, read_survey
+from halftruth_shared.protocol.terms import SignedTerms, Terms
 
 from ..store import Store
 from . import options
@@ -51,15 +51,10 @@ def publish(
         else:
             store.surveys.publish(new, signed.terms, signed.signature)
         taken = store.surveys.get(new.id)
-    gamma = new.mechanism.amplification(new.schema)
-    posterior = worst_case_posterior("0.05", gamma)
     click.echo(f"published {new.id}, digest {new.digest}")
     said = _said(SignedTerms(terms=taken.terms, signature=taken.signature))
     click.echo(f"reports are taken {said}")
-    click.echo(
-        f"amplification {float(gamma):.6g} (epsilon {epsilon(gamma):.4g}): what someone thought"
-        f" 5 % likely, a report can at most make {float(posterior):.1%} likely"
-    )
+    click.echo("\n".join(Protection.of(new).sentences()))
 
 
 @survey.command()
@@ -74,8 +69,8 @@ def sign(file: str, key_file: str, invitations: bool, sealed_to: str | None) -> 
     key is not needed there: sign on a machine of your own.
     """
     # Imported here: few commands need cryptography, and the library takes a while.
-    from halftruth_shared.signing import OperatorKey
-    from halftruth_shared.signing import sign as make_signature
+    from halftruth_shared.protocol.signing import OperatorKey
+    from halftruth_shared.protocol.signing import sign as make_signature
 
     chosen = _terms_of(invitations, sealed_to)
     signature = make_signature(OperatorKey.read(key_file), read_survey(file).digest, chosen)
@@ -162,7 +157,7 @@ def _terms_of(invitations: bool, sealed_to: str | None) -> Terms:
 
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
-        from halftruth_shared.signing import check_hexadecimal
+        from halftruth_shared.protocol.signing import check_hexadecimal
 
         check_hexadecimal(field, key)
 

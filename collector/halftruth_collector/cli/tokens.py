@@ -4,8 +4,8 @@ from typing import get_args
 
 import click
 
+from ..access.tokens import Role
 from ..store import Store
-from ..store.tokens import Role
 from . import options
 from .output import print_table
 

@@ -11,7 +11,7 @@ import numpy as np
 from halftruth_shared import Attribute, Mechanism, Schema, Survey
 from numpy.typing import NDArray
 
-from ..estimate import Counts
+from ..estimation import Counts
 
 _RANGES = {
     "age": ("up to 35", "36 to 55", "56 to 75", "over 75"),
@@ -42,7 +42,9 @@ def census_counts() -> Counts:
     with (files(__package__) / "census.csv").open(encoding="ascii") as file:
         rows = list(csv.DictReader(file))
     cells = [SCHEMA.encode({name: row[name] for name in SCHEMA.names}) for row in rows]
-    return Counts.from_cells(SCHEMA, cells, [int(row["count"]) for row in rows])
+    return Counts(
+        SCHEMA.names, SCHEMA.shape, np.array(cells), np.array([int(row["count"]) for row in rows])
+    )
 
 
 def census_codes() -> NDArray[np.int64]:

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 
+import numpy as np
 from halftruth_shared import Schema
-from halftruth_shared.messages import ItemsetEstimate, Precision
+from halftruth_shared.analyses.base import Method
+from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
 
-from ..estimate import Counts
+from ..estimation import Counts, Estimator
 
 #: An itemset as a key: its (attribute, category) pairs in schema order.
 Itemset = tuple[tuple[str, str], ...]
@@ -101,6 +103,30 @@ def compare(
             )
         )
     return rows
+
+
+def errors_by_length(
+    estimator: Estimator, truth: Counts, estimate: Method = "moment"
+) -> list[float]:
+    """Root-mean-square error of the supports of all itemsets of each length.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    truth : Counts
+        Of true records.
+    estimate : {"moment", "projected", "likelihood"}
+    """
+    names = estimator.survey.schema.names
+    found = []
+    for length in range(1, len(names) + 1):
+        squares = []
+        for positions in combinations(range(len(names)), length):
+            shares = truth.marginal(positions) / truth.reports
+            estimated = estimator.support([names[j] for j in positions], estimate)
+            squares.append(((estimated - shares) ** 2).ravel())
+        found.append(float(np.sqrt(np.concatenate(squares).mean())))
+    return found
 
 
 def _holds(itemset: ItemsetEstimate | None, share: float) -> bool:

@@ -4,20 +4,29 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from halftruth_client import Analyst, Client
-from halftruth_shared import GammaDiagonal, ParameterError, RandomizedResponse, Survey
+from halftruth_shared import (
+    GammaDiagonal,
+    Mechanism,
+    ParameterError,
+    Protection,
+    RandomizedResponse,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.base import Method
+from tabulate import tabulate
 from tqdm import tqdm
 
-from ..charts.wording import words
-from ..cli.output import print_table
-from ..estimate import Counts
-from ..presentation import between, percent
+from ..estimation import Counts, Estimator
 from ..store import Store
+from ..wording import items, number, percent, share, share_interval
 from .census import SCHEMA, census_counts, census_records, census_survey
-from .comparison import Itemset, LengthComparison, compare, true_supports
+from .comparison import Itemset, LengthComparison, compare, errors_by_length, true_supports
 from .process import collector_process
 
 GAMMA = "19"
@@ -28,7 +37,7 @@ SHOWN_HALF_WIDTH = 0.1
 
 
 def run_demo(keep: str | None = None) -> None:
-    """Send CENSUS with two mechanisms, and print what comes back beside the truth.
+    """Send CENSUS with three mechanisms, and print what comes back beside the truth.
 
     Parameters
     ----------
@@ -47,16 +56,16 @@ def run_demo(keep: str | None = None) -> None:
     started = time.monotonic()
     truth_counts = census_counts()
     truth = true_supports(SCHEMA, truth_counts)
+    lengths = range(1, len(SCHEMA.attributes) + 1)
+    mechanisms: tuple[Mechanism, ...] = (
+        SplitQuestionnaire.designed(SCHEMA, GAMMA, (), dict.fromkeys(lengths, 1.0)),
+        GammaDiagonal(GAMMA),
+        RandomizedResponse.for_amplification(SCHEMA, GAMMA),
+    )
+    surveys = [census_survey(f"census-{mechanism.kind}", mechanism) for mechanism in mechanisms]
     click.echo(
         f"CENSUS: {truth_counts.reports} people, {len(SCHEMA.attributes)} attributes,"
-        f" {SCHEMA.size} cells; privacy level gamma = {GAMMA}:\n"
-        "what someone thought 5 % likely, a report can at most make 50 % likely."
-    )
-    surveys = (
-        census_survey("census-gamma-diagonal", GammaDiagonal(GAMMA)),
-        census_survey(
-            "census-randomized-response", RandomizedResponse.for_amplification(SCHEMA, GAMMA)
-        ),
+        f" {SCHEMA.size} cells"
     )
     with tempfile.TemporaryDirectory(prefix="halftruth-demo-") as folder:
         file = Path(folder) / "demo.db" if keep is None else Path(keep)
@@ -69,6 +78,8 @@ def run_demo(keep: str | None = None) -> None:
             for survey in surveys:
                 _send(url, survey)
                 _report(Analyst(url, token), survey, truth_counts, truth)
+        with Store(database) as store:
+            _summarize(store, surveys, truth_counts)
     click.echo(f"\nDone in {time.monotonic() - started:.0f} s.")
     if keep is None:
         click.echo("Nothing is left behind.")
@@ -83,6 +94,7 @@ def run_demo(keep: str | None = None) -> None:
 def _send(url: str, survey: Survey) -> None:
     """Send every record through the client."""
     click.echo(f"\n{survey.title}, through {url}")
+    click.echo("\n".join(Protection.of(survey).sentences()))
     client = Client(url, max_gamma=GAMMA)
     records = census_records()
     with tqdm(total=len(records), desc="sending", unit=" reports", disable=None) as bar:
@@ -96,9 +108,9 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     result = analyst.itemsets(
         survey.id, min_support=MIN_SUPPORT, select="upper", target="respondents"
     )
-    click.echo(f"\nItemsets with a support of at least {MIN_SUPPORT:.0%}, by length:")
+    click.echo(f"\nItemsets with a support of at least {percent(MIN_SUPPORT)}, by length:")
     rows = compare(truth, result.itemsets, result.precision, MIN_SUPPORT)
-    print_table(
+    _print(
         [
             "length",
             "truly frequent",
@@ -113,10 +125,10 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
                 row.length,
                 row.frequent,
                 row.found,
-                percent(row.support_error),
-                percent(row.false_negatives),
-                percent(row.false_positives),
-                percent(row.covered),
+                percent(row.support_error, 1),
+                percent(row.false_negatives, 1),
+                percent(row.false_positives, 1),
+                percent(row.covered, 1),
             ]
             for row in rows
         ],
@@ -125,28 +137,48 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     for row in rows:
         click.echo(f"  length {row.length}: {_verdict(row)}")
     shown = {row.length for row in rows if _is_telling(row)}
-    lengths = ", ".join(map(str, sorted(shown)))
     click.echo(
-        f"\nThe ten largest itemsets of length {lengths}; those of other lengths are known only to"
-        f" more than ±{SHOWN_HALF_WIDTH:.0%}, and the largest of them would be mere noise."
-        "\nEach interval is for one itemset by itself; the largest of many estimates are likelier"
-        " to be too large:"
+        "\nThe ten largest itemsets. Each interval is for one itemset by itself; the largest of"
+        " many estimates\nare likelier to be too large:"
     )
+    if len(shown) < len(rows):
+        lengths = ", ".join(str(row.length) for row in rows if row.length not in shown)
+        click.echo(
+            f"(Without those of length {lengths}, which are known only to more than"
+            f" ±{percent(SHOWN_HALF_WIDTH)}: the largest of them would be mere noise.)"
+        )
     found = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
     largest = sorted(found, key=lambda itemset: -itemset.support)[:10]
-    print_table(
-        ["itemset", "support", "95% interval", "decision", "truth"],
+    _print(
+        ["itemset", "support", "interval", "decision", "truth"],
         [
             [
-                words(itemset.items),
-                percent(itemset.support),
-                between(itemset.interval),
+                items(itemset.items),
+                share(itemset.support, itemset.interval),
+                share_interval(itemset.interval),
                 itemset.decision,
-                percent(truth[tuple(itemset.items.items())]),
+                share(truth[tuple(itemset.items.items())], itemset.interval),
             ]
             for itemset in largest
         ],
     )
+
+
+def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
+    """Print the errors of all surveys beside each other."""
+    estimates: dict[Method, str] = {"moment": "unbiased", "likelihood": "best guess"}
+    click.echo(
+        "\nThe same people and the same protection: root-mean-square error of all supports, in"
+        " percentage points,\nby length. Intervals belong to the unbiased estimates; a best guess"
+        " has none:"
+    )
+    rows: list[list[object]] = []
+    for survey in surveys:
+        estimator = Estimator(survey, store.reports.counts(survey.id)[1])
+        for estimate, name in estimates.items():
+            errors = errors_by_length(estimator, truth, estimate)
+            rows.append([survey.mechanism.kind, name, *(number(100 * e, 2) for e in errors)])
+    _print(["mechanism", "estimate", *map(str, range(1, len(SCHEMA.attributes) + 1))], rows)
 
 
 def _is_telling(row: LengthComparison) -> bool:
@@ -156,3 +188,7 @@ def _is_telling(row: LengthComparison) -> bool:
 
 def _verdict(row: LengthComparison) -> str:
     return "nothing left to examine" if row.precision is None else row.precision.verdict
+
+
+def _print(header: list[str], rows: list[list[object]]) -> None:
+    click.echo(tabulate(rows, header, disable_numparse=True))

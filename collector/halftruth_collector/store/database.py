@@ -1,9 +1,10 @@
 """One database: SQLite by default, PostgreSQL by its URL."""
 
+import os
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Protocol, TypeVar
 
 from halftruth_shared import ParameterError
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -23,18 +24,36 @@ from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
 from ..errors import StoreRefused, StoreUnavailable
-from ..fibres import forbid
-from .turns import Turns
+from .tables import REPORT_TABLES
+
+Result = TypeVar("Result")
+
+
+class Offload(Protocol):
+    """Where work that may wait is done: the result, or the error, of a function called there."""
+
+    def __call__(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """What the function returns for these arguments."""
+
+
+def here(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Do the work in the thread that asks for it."""
+    return work(*arguments)
+
 
 _DIALECTS = ("sqlite", "postgresql")
 
-#: Seconds for which a writer waits for another one.
-_LOCK_TIMEOUT = 15
+#: Seconds for which a writer waits for another one, and a probe.
+_LOCK_TIMEOUT, _PROBE_TIMEOUT = 10, 1
+
+#: Seconds for which a transaction waits for a connection.
+_POOL_TIMEOUT = 10
 
 #: Seconds after which a connection may have died without anybody noticing.
 _IDLE = 1
 
-#: What libpq is told: how long to wait for a connection, for a lock, and for a peer that is gone.
+#: What libpq is told: how long to wait for a connection, for a lock, for a statement, and for a
+#: peer that is gone.
 _POSTGRESQL = {
     "connect_timeout": 5,
     "application_name": "halftruth",
@@ -43,21 +62,26 @@ _POSTGRESQL = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
     # Times are stored in UTC, and SQLite keeps them without a zone: so are they read.
-    "options": f"-c timezone=UTC -c lock_timeout={_LOCK_TIMEOUT}s"
+    "options": f"-c timezone=UTC -c lock_timeout={_LOCK_TIMEOUT}s -c statement_timeout=60s"
     " -c idle_in_transaction_session_timeout=60s",
 }
 
 #: Any number that no other program uses for an advisory lock of this database.
 _MIGRATION_LOCK = 0x68616C66
 
+_REPORT_TABLES = ", ".join(table.name for table in REPORT_TABLES)
+
 
 class Database:
-    """Transactions on one database.
+    """Transactions on one database, none of which waits without a limit.
 
     Parameters
     ----------
     url : str or URL
         An SQLAlchemy URL of SQLite or PostgreSQL.
+    offload : Offload
+        Where transactions are made, so that only they wait for the database. Connections, their
+        pool and its locks are used there alone.
 
     Raises
     ------
@@ -65,7 +89,8 @@ class Database:
         If it is not one.
     """
 
-    def __init__(self, url: str | URL) -> None:
+    def __init__(self, url: str | URL, offload: Offload = here) -> None:
+        self.offload = offload
         try:
             parsed = make_url(url)
         except ArgumentError:
@@ -75,73 +100,131 @@ class Database:
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         try:
-            if parsed.get_backend_name() == "sqlite":
-                self.engine = create_engine(
-                    parsed, connect_args={"timeout": _LOCK_TIMEOUT}, hide_parameters=True
-                )
-                _prepare_sqlite(self.engine, read_only=parsed.query.get("mode") == "ro")
-            else:
-                self.engine = create_engine(
-                    parsed,
-                    # What stands in the URL goes before what stands here.
-                    connect_args={k: v for k, v in _POSTGRESQL.items() if k not in parsed.query},
-                    hide_parameters=True,
-                )
-                _look_after_idle(self.engine)
+            self.engine = _engine(parsed)
         except (ImportError, NoSuchModuleError):
             raise ParameterError(
                 f"database: the driver {parsed.drivername} is not installed", field="database"
             ) from None
         # By default, each statement of a PostgreSQL transaction sees a state of its own.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        file = self.engine.url.database if self.is_sqlite else None
-        self._turns = Turns(file) if file and not file.startswith(("file:", ":memory:")) else None
         self._readers = self.engine.execution_options(**level)
-        self._single = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._process = os.getpid()
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database.
+    def read(self, work: Callable[[Connection], Result]) -> Result:
+        """What a function makes of one state of the database, in a transaction that it is given.
 
         Raises
         ------
         StoreUnavailable
             If the database does not answer.
         """
+        result: Result = self.offload(self._read, work)
+        return result
+
+    def read_reports(self, work: Callable[[Connection], Result]) -> Result:
+        """The same where rows of reports are read."""
+
+        def kept(connection: Connection) -> Result:
+            self.keep_reports(connection)
+            return work(connection)
+
+        return self.read(kept)
+
+    def write(self, work: Callable[[Connection], Result]) -> Result:
+        """The same in a transaction that is durable on return, or undone by an exception.
+
+        Raises
+        ------
+        StoreUnavailable
+            If the database does not answer; whether it was committed is then unknown.
+        """
+        result: Result = self.offload(self._write, work)
+        return result
+
+    def _read(self, work: Callable[[Connection], Result]) -> Result:
+        with self.reading() as connection:
+            return work(connection)
+
+    def _write(self, work: Callable[[Connection], Result]) -> Result:
+        with self.writing() as connection:
+            return work(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database, where it may wait.
+
+        Raises
+        ------
+        StoreUnavailable
+            If the database does not answer.
+        """
+        self._forget_parent()
         with _failures(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, patience: int | None = None) -> Iterator[Connection]:
         """A transaction that is durable once the block is left, or undone by an exception.
+
+        Parameters
+        ----------
+        patience : int, optional
+            Seconds for which it waits for locks of others, if fewer than usual.
 
         Raises
         ------
         StoreUnavailable
             If the database does not answer; whether it was committed is then unknown.
         """
-        with _failures(), self._turn(), self.engine.connect() as connection:
-            connection = connection.execution_options(halftruth_writes=True)
+        self._forget_parent()
+        with _failures(), self.engine.connect() as connection:
+            limit = _LOCK_TIMEOUT if patience is None else patience
+            connection = connection.execution_options(halftruth_patience=limit)
             with connection.begin():
+                if patience is not None and not self.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}s'")
                 yield connection
 
     @contextmanager
-    def statements(self) -> Iterator[Connection]:
-        """A connection whose statements are each a transaction, durable once it returns.
+    def outside(self) -> Iterator[Any]:
+        """A cursor of the driver, whose statements are in no transaction.
 
         Raises
         ------
-        StoreRefused
-            If a statement failed, so that nothing of it was done.
         StoreUnavailable
-            If the database does not answer; whether it was committed is then unknown.
+            If the database does not answer.
         """
-        with _failures(), self._single.connect() as connection:
-            yield connection
+        self._forget_parent()
+        with _failures():
+            connection = self.engine.raw_connection()
+            try:
+                # A statement that is not over would be in the next one's way.
+                with closing(connection.cursor()) as cursor:
+                    yield cursor
+            except self.engine.dialect.loaded_dbapi.Error as error:
+                raise DBAPIError(None, None, error) from None
+            finally:
+                connection.close()
 
-    def _turn(self) -> AbstractContextManager[None]:
-        """A turn of this database's writers, where it has only one at a time."""
-        return nullcontext() if self._turns is None else self._turns.take()
+    def probe(self) -> None:
+        """Make sure that a writer could have its turn now.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        with self.writing(_PROBE_TIMEOUT) as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ROW EXCLUSIVE MODE")
+
+    def keep_reports(self, connection: Connection) -> None:
+        """Let the rows of reports be where they are until this transaction ends.
+
+        The state that it sees is one from before they are compacted or from after that: PostgreSQL
+        would show empty tables in between. So this comes before it looks at anything.
+        """
+        if not self.is_sqlite:
+            connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS SHARE MODE")
 
     @property
     def is_sqlite(self) -> bool:
@@ -156,9 +239,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection that nobody uses."""
-        self.engine.dispose()
-        if self._turns is not None:
-            self._turns.close()
+        self.offload(self.engine.dispose)
 
     def insert(self, table: Table) -> Any:
         """An INSERT that can say ON CONFLICT, in the dialect of this database."""
@@ -166,11 +247,39 @@ class Database:
         statement: Insert = dialect.insert(table)
         return statement
 
+    def _forget_parent(self) -> None:
+        """Leave the connections alone that a process had from which this one was forked."""
+        if self._process != os.getpid():
+            self.engine.dispose(close=False)
+            self._process = os.getpid()
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(
+            url, connect_args={"timeout": _LOCK_TIMEOUT}, hide_parameters=True, **_pool(url)
+        )
+        _prepare_sqlite(engine, read_only=url.query.get("mode") == "ro")
+    else:
+        engine = create_engine(
+            url,
+            # What stands in the URL goes before what stands here.
+            connect_args={k: v for k, v in _POSTGRESQL.items() if k not in url.query},
+            hide_parameters=True,
+            **_pool(url),
+        )
+        _look_after_idle(engine)
+    return engine
+
+
+def _pool(url: URL) -> dict[str, Any]:
+    """Limits of the pool; a database in memory has none that could be exhausted."""
+    return {} if url.database in (None, "", ":memory:") else {"pool_timeout": _POOL_TIMEOUT}
+
 
 @contextmanager
 def _failures() -> Iterator[None]:
     """Turn a driver's failure into ours; its own message may quote the statement's values."""
-    forbid("the database")
     try:
         yield
     except PoolTimeout:
@@ -197,13 +306,19 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
             cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
+        # What is deleted, such as a spent invitation, leaves nothing on its page.
+        cursor.execute("PRAGMA secure_delete = ON")
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # A writer that starts by reading could not upgrade its lock while another one writes.
-        writes = connection.get_execution_options().get("halftruth_writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        patience = connection.get_execution_options().get("halftruth_patience")
+        if patience is None:
+            connection.exec_driver_sql("BEGIN")
+            return
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * patience}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _look_after_idle(engine: Engine) -> None:

@@ -1,34 +1,29 @@
 """Invitations: single-use tokens, each of which lets one report in."""
 
+from __future__ import annotations
+
+import hashlib
 import secrets
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from halftruth_shared import ParameterError
-from sqlalchemy import func, select, text, update
+from sqlalchemy import Connection, func, select, update
 
-from .audit import AuditLog
 from .database import Database
-from .slices import POSITIONS, at
-from .submissions import INVITATION_SIZE, hash_invitation
+from .rows import add_invitations, delete_invitations
 from .surveys import find
 from .tables import invitations, surveys
 
+if TYPE_CHECKING:
+    # Who may do what builds upon the store.
+    from ..access.audit import AuditLog
+
+#: Bytes of an invitation.
+_SIZE = 16
+
 #: Most invitations of one call.
 _MOST = 1_000_000
-
-_ISSUE = text(
-    f"""
-    INSERT INTO invitations (survey, hash) {POSITIONS}
-    SELECT :survey, {at("hashes", "32")} FROM position
-    """
-)
-
-_WITHDRAW = text(
-    f"""
-    DELETE FROM invitations WHERE survey = :survey
-    AND hash IN ({POSITIONS} SELECT {at("hashes", "32")} FROM position)
-    """
-)
 
 
 @dataclass(frozen=True)
@@ -63,18 +58,20 @@ class InvitationStore:
         """
         if not 1 <= count <= _MOST:
             raise ParameterError(f"count: expected 1 to {_MOST} invitations", field="count")
-        made = [secrets.token_bytes(INVITATION_SIZE) for _ in range(count)]
-        # In order of their hashes, so that nothing tells which was made first.
-        hashes = b"".join(sorted(hash_invitation(invitation) for invitation in made))
-        with self._database.writing() as connection:
+        made = [secrets.token_bytes(_SIZE) for _ in range(count)]
+        hashes = [hash_invitation(invitation) for invitation in made]
+
+        def create(connection: Connection) -> None:
             number = find(connection, survey_id).number
-            connection.execute(_ISSUE, {"survey": number, "hashes": hashes, "size": count})
+            add_invitations(connection, number, hashes)
             connection.execute(
                 update(surveys)
                 .where(surveys.c.number == number)
                 .values(invited=surveys.c.invited + count)
             )
             self._audit.record(connection, "invite create", survey_id, f"{count} invitations")
+
+        self._database.write(create)
         return [invitation.hex() for invitation in made]
 
     def count(self, survey_id: str) -> InvitationCount:
@@ -84,15 +81,18 @@ class InvitationStore:
         ------
         UnknownSurvey, StoreUnavailable
         """
-        with self._database.reading() as connection:
+
+        def count(connection: Connection) -> InvitationCount:
             number = find(connection, survey_id).number
             row = connection.execute(
                 select(surveys.c.invited, surveys.c.withdrawn).where(surveys.c.number == number)
             ).one()
             statement = select(func.count()).where(invitations.c.survey == number)
             unused = connection.execute(statement).scalar_one()
-        used = row.invited - row.withdrawn - unused
-        return InvitationCount(row.invited, used, row.withdrawn, unused)
+            used = row.invited - row.withdrawn - unused
+            return InvitationCount(row.invited, used, row.withdrawn, unused)
+
+        return self._database.read_reports(count)
 
     def revoke(self, survey_id: str, chosen: list[bytes] | None = None) -> int:
         """Make invitations useless that nobody used; all of them, or those chosen.
@@ -106,22 +106,27 @@ class InvitationStore:
         ------
         UnknownSurvey, StoreUnavailable
         """
-        with self._database.writing() as connection:
+
+        def revoke(connection: Connection) -> int:
             number = find(connection, survey_id, lock=True).number
             if chosen is None:
                 done = connection.execute(
                     invitations.delete().where(invitations.c.survey == number)
                 ).rowcount
-            elif not chosen:
-                done = 0
             else:
-                hashes = b"".join(hash_invitation(invitation) for invitation in chosen)
-                parameters = {"survey": number, "hashes": hashes, "size": len(chosen)}
-                done = connection.execute(_WITHDRAW, parameters).rowcount
+                hashes = {hash_invitation(invitation) for invitation in chosen}
+                done = delete_invitations(connection, number, hashes)
             connection.execute(
                 update(surveys)
                 .where(surveys.c.number == number)
                 .values(withdrawn=surveys.c.withdrawn + done)
             )
             self._audit.record(connection, "invite revoke", survey_id, f"{done} invitations")
-        return done
+            return done
+
+        return self._database.write(revoke)
+
+
+def hash_invitation(invitation: bytes) -> bytes:
+    """What is stored of an invitation; nobody can search 2¹²⁸ of them for one with a given hash."""
+    return hashlib.sha256(invitation).digest()

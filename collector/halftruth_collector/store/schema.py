@@ -9,23 +9,19 @@ from ..errors import SchemaOutdated
 from .database import Database
 
 #: The version that this program works with, the last one of `migrations/versions`.
-HEAD = "0002"
-
-#: Databases of the time before there were migrations have the tables of this version.
-_FIRST = "0001"
+HEAD = "0001"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def version(connection: Connection) -> str | None:
     """Version of the tables; None where there are none."""
-    names = inspect(connection).get_table_names()
-    if "alembic_version" in names:
-        found: str | None = connection.exec_driver_sql(
-            "SELECT version_num FROM alembic_version"
-        ).scalar()
-        return found
-    return _FIRST if "surveys" in names else None
+    if "alembic_version" not in inspect(connection).get_table_names():
+        return None
+    found: str | None = connection.exec_driver_sql(
+        "SELECT version_num FROM alembic_version"
+    ).scalar()
+    return found
 
 
 def check(found: str | None) -> None:
@@ -79,8 +75,6 @@ def migrate(database: Database) -> tuple[str | None, str]:
         config.set_main_option("script_location", str(_SCRIPTS))
         config.attributes["connection"] = connection
         try:
-            if before == _FIRST:
-                command.stamp(config, _FIRST)
             command.upgrade(config, HEAD)
         except CommandError:
             check(before)

@@ -1,19 +1,25 @@
 """One collector's store."""
 
+from __future__ import annotations
+
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from ..errors import SchemaOutdated, StoreUnavailable
+from ..errors import StoreUnavailable
 from . import schema, transfer
-from .audit import AuditLog
-from .counting import Observer, ReportCounter
-from .database import Database
+from .compaction import compact
+from .database import Database, Offload, here
 from .invitations import InvitationStore
-from .keys import KeyStore
-from .reports import ReportStore
 from .surveys import SurveyStore
-from .tokens import TokenStore
+
+if TYPE_CHECKING:
+    # Who may do what, and how reports come in, build upon the store.
+    from ..access.audit import AuditLog
+    from ..access.keys import KeyStore
+    from ..access.tokens import TokenStore
+    from ..intake.counting import Observer
+    from ..intake.reports import ReportStore
 
 
 class Store:
@@ -26,7 +32,10 @@ class Store:
     actor : str
         Who acts, for the audit log, where a call does not say.
     observer : Observer, optional
-        Told of every commit and refusal.
+        Told of every commit and refusal, by the thread or greenlet that asked for it.
+    offload : callable, optional
+        Called with a function and its arguments for everything that waits for the database: it
+        returns or raises what the function does. By default, whoever asks waits.
 
     Raises
     ------
@@ -39,23 +48,27 @@ class Store:
     """
 
     def __init__(
-        self, url: str, *, actor: str = "command line", observer: Observer | None = None
+        self,
+        url: str,
+        *,
+        actor: str = "command line",
+        observer: Observer | None = None,
+        offload: Offload = here,
     ) -> None:
-        self.database = Database(url)
+        self.database = Database(url, offload)
         self._observer = observer
-        self.audit = AuditLog(self.database, actor)
+        self._actor = actor
         try:
-            with self.database.reading() as connection:
-                found = schema.version(connection)
+            found = self.database.read(schema.version)
             if found is None:
-                schema.migrate(self.database)
+                offload(schema.migrate, self.database)
             else:
                 schema.check(found)
-        except SchemaOutdated:
+            transfer.name_store(self.database)
+        except BaseException as error:
             self.close()
-            raise
-        except StoreUnavailable as error:
-            self.close()
+            if not isinstance(error, StoreUnavailable):
+                raise
             shown = self.database.engine.url.render_as_string(hide_password=True)
             raise StoreUnavailable(
                 f"database {shown} cannot be used: {error}", field="database"
@@ -74,9 +87,10 @@ class Store:
 
     @cached_property
     def reports(self) -> ReportStore:
-        """Counts of perturbed reports."""
-        counter = ReportCounter(self.database, self._observer)
-        return ReportStore(self.database, self.surveys, counter)
+        """Perturbed reports and their counts."""
+        from ..intake.reports import ReportStore
+
+        return ReportStore(self.database, self.surveys, self._observer)
 
     @cached_property
     def invitations(self) -> InvitationStore:
@@ -86,42 +100,62 @@ class Store:
     @cached_property
     def tokens(self) -> TokenStore:
         """Tokens of analysts, operators and monitors."""
+        from ..access.tokens import TokenStore
+
         return TokenStore(self.database, self.audit)
 
     @cached_property
     def keys(self) -> KeyStore:
         """Operators' public keys."""
+        from ..access.keys import KeyStore
+
         return KeyStore(self.database, self.audit)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """What operators did."""
+        from ..access.audit import AuditLog
+
+        return AuditLog(self.database, self._actor)
 
     def back_up(self, file: Path, progress: transfer.Progress | None = None) -> int:
         """Write everything into a new file; see :func:`~.transfer.back_up`."""
-        return transfer.back_up(self.database, file, progress)
+        return self.database.offload(transfer.back_up, self.database, file, progress)
 
     def restore(self, file: Path, progress: transfer.Progress | None = None) -> int:
         """Read a back-up into this empty store; see :func:`~.transfer.restore`."""
-        return transfer.restore(self.database, file, progress)
+        return self.database.offload(transfer.restore, self.database, file, progress)
 
     def export_reports(
         self, survey_id: str, file: Path, progress: transfer.Progress | None = None
     ) -> int:
         """Write the reports of a survey into a file; see :func:`~.transfer.export_reports`."""
-        return transfer.export_reports(self.database, survey_id, file, progress)
+        return self.database.offload(
+            transfer.export_reports, self.database, survey_id, file, progress
+        )
 
     def import_reports(
         self, file: Path, progress: transfer.Progress | None = None
     ) -> transfer.Imported:
         """Count the reports of a file; see :func:`~.transfer.import_reports`."""
-        return transfer.import_reports(self.database, self.audit, file, progress)
+        return self.database.offload(
+            transfer.import_reports, self.database, self.audit, file, progress
+        )
+
+    def compact(self) -> None:
+        """Destroy the order in which reports arrived; see :func:`~.compaction.compact`."""
+        self.database.offload(compact, self.database)
+        self.database.write(lambda connection: self.audit.record(connection, "compact", "", ""))
 
     def check(self) -> None:
-        """Raise unless the database answers and has the tables of this program.
+        """Raise unless reports can be counted: the database has this program's tables and a writer.
 
         Raises
         ------
         SchemaOutdated, StoreUnavailable
         """
-        with self.database.reading() as connection:
-            schema.check(schema.version(connection))
+        schema.check(self.database.read(schema.version))
+        self.database.offload(self.database.probe)
 
     def close(self) -> None:
         """Close every connection."""

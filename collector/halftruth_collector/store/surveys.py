@@ -1,19 +1,28 @@
 """Published surveys."""
 
+from __future__ import annotations
+
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from halftruth_shared import Survey
-from halftruth_shared.messages import Signature, Terms
+from halftruth_shared.protocol.terms import Signature, Terms
 from sqlalchemy import Connection, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import SignatureRefused, SurveyExists, UnknownSurvey
-from .audit import AuditLog
+from ..errors import SignatureRefused, StoreUnavailable, SurveyExists, UnknownSurvey
+from .compaction import compact
 from .database import Database
 from .tables import cells, revoked_keys, surveys
+
+if TYPE_CHECKING:
+    # Who may do what builds upon the store.
+    from ..access.audit import AuditLog
+
+_log = logging.getLogger(__name__)
 
 Status = Literal["open", "closed"]
 
@@ -81,7 +90,9 @@ class SurveyStore:
             "closed_at": None,
             **_terms_row(terms or Terms(), signature),
         }
-        with self._database.writing() as connection:
+
+        def publish(connection: Connection) -> None:
+            changes = row
             if signature is not None:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
@@ -100,14 +111,16 @@ class SurveyStore:
                 elif terms is None and signature is None:
                     return
                 else:
-                    row = _terms_row(terms or Terms(), signature)
+                    changes = _terms_row(terms or Terms(), signature)
                 connection.execute(
-                    update(surveys).where(surveys.c.number == known.number).values(row)
+                    update(surveys).where(surveys.c.number == known.number).values(changes)
                 )
             said = _said(terms or Terms(), signature)
             self._audit.record(
                 connection, "survey publish", survey.id, f"{survey.digest}; {said}", actor=actor
             )
+
+        self._database.write(publish)
 
     def set_terms(
         self,
@@ -126,7 +139,8 @@ class SurveyStore:
             If the signature does not hold, or is by a key that was revoked.
         StoreUnavailable
         """
-        with self._database.writing() as connection:
+
+        def set_terms(connection: Connection) -> None:
             if signature is not None:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
@@ -139,21 +153,35 @@ class SurveyStore:
             )
             self._audit.record(connection, "survey terms", id, _said(terms, signature), actor=actor)
 
+        self._database.write(set_terms)
+
     def close(self, id: str, *, actor: str | None = None) -> None:
-        """Take no more reports. Closing a closed survey changes nothing.
+        """Take no more reports, and destroy the order in which they arrived.
+
+        Closing a closed survey changes nothing. Where the database is too busy for the latter, it
+        is left to :meth:`.Store.compact`, and a line in the log says so.
 
         Raises
         ------
         UnknownSurvey
         """
-        with self._database.writing() as connection:
-            if find(connection, id, lock=True).status == "open":
+
+        def close(connection: Connection) -> bool:
+            is_open = find(connection, id, lock=True).status == "open"
+            if is_open:
                 connection.execute(
                     update(surveys)
                     .where(surveys.c.id == id)
                     .values(status="closed", closed_at=datetime.now(UTC))
                 )
                 self._audit.record(connection, "survey close", id, actor=actor)
+            return is_open
+
+        if self._database.write(close):
+            try:
+                self._database.offload(compact, self._database)
+            except StoreUnavailable:
+                _log.warning("order of arrival is not destroyed yet: run 'halftruth compact'")
 
     def get(self, id: str) -> StoredSurvey:
         """One survey.
@@ -162,8 +190,7 @@ class SurveyStore:
         ------
         UnknownSurvey
         """
-        with self._database.reading() as connection:
-            found = find(connection, id)
+        found = self._database.read(lambda connection: find(connection, id))
         self._seen[id] = found
         return found
 
@@ -174,8 +201,8 @@ class SurveyStore:
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
         statement = select(surveys).order_by(surveys.c.id)
-        with self._database.reading() as connection:
-            return [_stored(row) for row in connection.execute(statement)]
+        rows = self._database.read(lambda connection: connection.execute(statement).all())
+        return [_stored(row) for row in rows]
 
 
 @lru_cache(maxsize=64)
@@ -260,7 +287,7 @@ def _check_signature(
         return
     # Imported here: most collectors have no signed survey.
     from halftruth_shared import SignatureError
-    from halftruth_shared.signing import check_hexadecimal, verify
+    from halftruth_shared.protocol.signing import check_hexadecimal, verify
 
     check_hexadecimal("signature.key", signature.key)
 

@@ -1,13 +1,15 @@
 """The tables, and how each report walks through them.
 
 A report is one new row in `report_ids` and one more in the `count` of its cell, in the same
-transaction; a repeated id changes neither. Where its survey asks for invitations, that transaction
-also deletes one row of `invitations`, and nothing says which report it let in. Nothing else of a
-report is kept: no address, no time, no order (the rows of `report_ids` are stored by id). Of all
-reports of a day together, `arrivals` keeps how many were counted, repeated or refused.
+transaction; a known id changes neither. Where its survey asks for invitations, that transaction
+also deletes one row of `invitations`. No row says which id came with which cell or invitation, and
+nothing else of a report is kept: no address, no time. The order in which rows lie in the database's
+files is destroyed by :mod:`~.compaction`. Of all reports of a day together, `daily_outcomes` keeps
+how many were counted, repeated or refused.
 
 Every count is the sum of its shards: transactions that run at the same time take different ones,
-so that none waits for another's commit to count the same cell.
+so that none waits for another's commit to count the same cell. What was imported has shards of its
+own, one for each collector that it came from.
 
 The migrations in `migrations/versions` lead here; a test holds these tables against them.
 """
@@ -72,7 +74,25 @@ surveys = Table(
 # The next tables grow with every report, and nothing ever deletes a survey. Whoever writes to them
 # holds its row, so they do without foreign keys that would be looked up once for each report.
 
-#: How often each perturbed record was reported; `cell` packs its values.
+#: Invitations that nobody used yet, of which only the SHA-256 is kept.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: Ids of the reports counted.
+report_ids = Table(
+    "report_ids",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: How often each report space's cell was reported; `cell` packs its values.
 cells = Table(
     "cells",
     metadata,
@@ -83,35 +103,20 @@ cells = Table(
     sqlite_with_rowid=False,
 )
 
-#: Ids of the reports counted, each with its cell to tell a retry from another report.
-report_ids = Table(
-    "report_ids",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("report_id", LargeBinary(16), primary_key=True),
-    Column("cell", LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
-)
-
 #: What became of the reports of each day (UTC): counted, repeated, or why requests were refused.
-arrivals = Table(
-    "arrivals",
+daily_outcomes = Table(
+    "daily_outcomes",
     metadata,
     Column("survey", Integer, primary_key=True, autoincrement=False),
     Column("day", Date, primary_key=True),
     Column("outcome", String(32), primary_key=True),
     Column("shard", SmallInteger, primary_key=True),
     Column("count", BigInteger, nullable=False),
-)
-
-#: Invitations that nobody used yet, of which only the SHA-256 is kept.
-invitations = Table(
-    "invitations",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("hash", LargeBinary(32), primary_key=True),
     sqlite_with_rowid=False,
 )
+
+#: Tables with rows of reports, in the order in which a transaction that counts comes to them.
+REPORT_TABLES = (invitations, report_ids, cells, daily_outcomes)
 
 #: Bearer tokens, of which only the SHA-256 is kept; one without a survey is for all of them.
 tokens = Table(
@@ -143,4 +148,22 @@ audit = Table(
     Column("action", String(32), nullable=False),
     Column("subject", String(128), nullable=False),
     Column("detail", Text, nullable=False),
+)
+
+#: Random names of this store: its first one, and another one from each restoring of a back-up.
+#: Two stores that share one share reports or invitations.
+lineage = Table(
+    "lineage",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("store", String(32), nullable=False, unique=True),
+)
+
+#: Which stores the imported counts of a survey's shard came from.
+imports = Table(
+    "imports",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
+    Column("store", String(32), primary_key=True),
 )

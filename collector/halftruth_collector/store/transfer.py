@@ -1,32 +1,53 @@
 """Back-ups, and counts that go from one collector to another.
 
-Both are SQLite files with the tables of a collector, whatever database they come from or go to. A
-file appears under its name only once it is whole, and can be read by its owner alone.
+Both are SQLite files with the tables of a collector, whatever database they come from or go to,
+with their rows in the order of their content. A file appears under its name only once it is whole,
+and can be read by its owner alone.
+
+Ids and counts are not linked, so reports that two stores have in common cannot be told from the
+others: what is imported has to be new as a whole, or to be all of a collector that some was
+imported from before. Everything else is refused.
 """
+
+from __future__ import annotations
 
 import glob
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
-from halftruth_shared import ParameterError, ReportShape, Survey
-from sqlalchemy import URL, Connection, Select, Table, func, insert, select
+from halftruth_shared import ParameterError, ReportSpace, Survey
+from sqlalchemy import (
+    URL,
+    Connection,
+    Select,
+    SmallInteger,
+    Table,
+    func,
+    insert,
+    literal,
+    select,
+)
+from sqlalchemy import cast as as_type
 
-from ..errors import ReportIdReused, StoreUnavailable, SurveyExists
+from ..errors import StoreUnavailable, SurveyExists
 from . import schema
-from .audit import AuditLog
-from .counting import COUNTED, IMPORT_SHARD
+from .counts import COUNTED, total
 from .database import Database
-from .report_rows import KnownIds, ReportRows
+from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find
-from .tables import metadata, report_ids, revoked_keys, surveys
+from .tables import cells, imports, lineage, metadata, report_ids, revoked_keys, surveys
+
+if TYPE_CHECKING:
+    # Who may do what builds upon the store.
+    from ..access.audit import AuditLog
 
 #: Bytes of a report's id.
 _ID_SIZE = 16
@@ -43,6 +64,19 @@ class Imported:
 
     counted: int
     repeated: int
+
+
+def name_store(database: Database) -> None:
+    """Give a new store a name of its own."""
+    if database.read(_lineage):
+        return
+
+    def name(connection: Connection) -> None:
+        database.exclude_others(connection)
+        if not _lineage(connection):
+            _add_name(connection)
+
+    database.write(name)
 
 
 def back_up(database: Database, file: Path, progress: Progress | None = None) -> int:
@@ -69,6 +103,7 @@ def back_up(database: Database, file: Path, progress: Progress | None = None) ->
     StoreUnavailable
     """
     with _new_file(file) as target, database.reading() as source, target.writing() as connection:
+        database.keep_reports(source)
         return sum(
             _copy(source, select(table), connection, table, progress)
             for table in metadata.sorted_tables
@@ -94,11 +129,13 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
     with _existing_file(file) as backup, database.writing() as connection:
         database.exclude_others(connection)
         for table in metadata.sorted_tables:
-            if connection.execute(select(table).limit(1)).first() is not None:
+            used = connection.execute(select(table).limit(1)).first() is not None
+            if table is not lineage and used:
                 raise ParameterError(
                     f"database: it has {table.name} already; expected an empty one",
                     field="database",
                 )
+        connection.execute(lineage.delete())
         with backup.reading() as source:
             rows = sum(
                 _copy(source, select(table), connection, table, progress)
@@ -106,13 +143,15 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
             )
         if not database.is_sqlite:
             _advance_sequences(connection)
+        # What is counted from now on, nobody else has who restores the same file.
+        _add_name(connection)
     return rows
 
 
 def export_reports(
     database: Database, survey_id: str, file: Path, progress: Progress | None = None
 ) -> int:
-    """Write a survey and the ids and cells of its reports into a new file, to be imported.
+    """Write a survey, the ids of its reports and its counts into a new file, to be imported.
 
     Returns
     -------
@@ -126,9 +165,22 @@ def export_reports(
     UnknownSurvey, StoreUnavailable
     """
     with _new_file(file) as target, database.reading() as source, target.writing() as connection:
+        database.keep_reports(source)
         number = find(source, survey_id).number
-        chosen = select(surveys).where(surveys.c.number == number)
-        _copy(source, chosen, connection, surveys, None)
+        _copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
+        counts = (
+            select(
+                cells.c.survey,
+                cells.c.cell,
+                as_type(literal(0), SmallInteger).label("shard"),
+                total(cells.c.count).label("count"),
+            )
+            .where(cells.c.survey == number)
+            .group_by(cells.c.survey, cells.c.cell)
+        )
+        _copy(source, counts, connection, cells)
+        for store in sorted(_lineage(source) | _imported_from(source, number).keys()):
+            connection.execute(insert(lineage).values(store=store))
         reports = select(report_ids).where(report_ids.c.survey == number)
         return _copy(source, reports, connection, report_ids, progress)
 
@@ -136,19 +188,20 @@ def export_reports(
 def import_reports(
     database: Database, audit: AuditLog, file: Path, progress: Progress | None = None
 ) -> Imported:
-    """Count the reports of another collector's file, those that were not counted here before.
+    """Count the reports of another collector's file, each once.
 
-    So a file may be imported twice, or a report have reached both collectors: each counts once.
+    So a file may be imported twice, and a later one of the same collector adds what is new there.
     The survey is published as the other collector has it, if it is not known here.
 
     Raises
     ------
     ParameterError
-        If the file is no export of one survey, or its reports do not fit that.
+        If the file is no export of one survey, or its reports do not fit that; if some of them
+        were counted here otherwise; or if it comes from a back-up of this collector, or from
+        another back-up of a collector that was imported: then they share reports or invitations.
+        Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
-    ReportIdReused
-        If an id belongs to one report there and to another here; nothing is imported then.
     SchemaOutdated, StoreUnavailable
     """
     with _existing_file(file) as exported, exported.reading() as source:
@@ -157,77 +210,122 @@ def import_reports(
             raise ParameterError(
                 f"file: expected an export of one survey, found {len(rows)}", field="file"
             )
-        shape = _report_shape(rows[0])
-        while True:
-            try:
-                with database.writing() as connection:
-                    # No other import counts in its shard, nor is a key revoked meanwhile.
-                    database.exclude_others(connection)
-                    number = _known_survey(database, connection, rows[0])
-                    done = _import_pages(source, connection, number, shape, progress)
-                    audit.record(
-                        connection, "import", rows[0].id, f"{done.counted} reports counted"
-                    )
-                return done
-            except KnownIds:
-                # Somebody sent one of them at this very moment: the next round knows it.
-                continue
+        space = _report_space(rows[0])
+        with database.writing() as connection:
+            # No other import is under way, nor is a key revoked meanwhile.
+            database.exclude_others(connection)
+            number = _known_survey(database, connection, rows[0])
+            done = _import_ids(source, connection, number, progress)
+            if done.counted:
+                shard = _source_shard(source, connection, number, done)
+                _import_counts(source, connection, number, shard, space)
+                add_outcomes(connection, number, shard, {COUNTED: done.counted})
+            audit.record(connection, "import", rows[0].id, f"{done.counted} reports counted")
+            return done
 
 
-def _import_pages(
-    source: Connection,
-    connection: Connection,
-    number: int,
-    shape: ReportShape,
-    progress: Progress | None,
+def _import_ids(
+    source: Connection, connection: Connection, number: int, progress: Progress | None
 ) -> Imported:
     counted = repeated = 0
-    statement = select(report_ids.c.report_id, report_ids.c.cell).order_by(report_ids.c.report_id)
-    here = ReportRows(connection, number, IMPORT_SHARD)
-    for page in _pages(source, statement):
-        packed = {row.report_id: row.cell for row in page}
-        _check_reports(shape, packed)
-        known = here.find(list(packed))
-        for id_, cell in known.items():
-            if packed[id_] != cell:
-                raise ReportIdReused(
-                    "file: one of its ids belongs to a different report here; expected reports of"
-                    " the same survey",
-                    index=0,
-                )
-        new = {id_: cell for id_, cell in packed.items() if id_ not in known}
-        here.insert(new)
-        here.count(new.values())
-        here.arrive({COUNTED: len(new)})
-        counted += len(new)
-        repeated += len(known)
+    for page in _pages(source, select(report_ids.c.report_id), report_ids):
+        ids = {row.report_id for row in page}
+        if any(len(id_) != _ID_SIZE for id_ in ids):
+            raise _damaged("one of its ids is no UUID")
+        new = len(add_ids(connection, number, ids))
+        counted += new
+        repeated += len(page) - new
         if progress is not None:
             progress(len(page))
     return Imported(counted, repeated)
 
 
-def _report_shape(exported: Any) -> ReportShape:
+def _source_shard(source: Connection, connection: Connection, number: int, done: Imported) -> int:
+    """The shard for counts of the file's store, which holds those imported from it before."""
+    there = _lineage(source) | set(source.execute(select(imports.c.store)).scalars())
+    shards = _imported_from(connection, number)
+    known = {shards[store] for store in there & shards.keys()}
+    if there & _lineage(connection) or len(known) > 1:
+        raise ParameterError(
+            "file: it and this collector go back to a common back-up, so that they share reports or"
+            " invitations; expected counts of a collector of its own",
+            field="file",
+        )
+    before = 0
+    if known:
+        [shard] = known
+        where = (cells.c.survey == number, cells.c.shard == shard)
+        before = connection.execute(select(func.sum(cells.c.count)).where(*where)).scalar() or 0
+        connection.execute(cells.delete().where(*where))
+    else:
+        shard = max([SHARDS - 1, *shards.values()]) + 1
+    if done.repeated != before:
+        raise ParameterError(
+            f"file: {done.repeated} of its reports were counted here before, and nothing says what"
+            f" they said; expected {before}, as many as were imported from its collector",
+            field="file",
+        )
+    for store in sorted(there - shards.keys()):
+        connection.execute(insert(imports).values(survey=number, shard=shard, store=store))
+    return shard
+
+
+def _import_counts(
+    source: Connection, connection: Connection, number: int, shard: int, space: ReportSpace
+) -> None:
+    """Count all reports of the file in a shard of their own."""
+    ids = source.execute(select(func.count()).select_from(report_ids)).scalar_one()
+    counted = 0
+    counts = select(cells.c.cell, total(cells.c.count).label("count")).group_by(cells.c.cell)
+    for page in _pages(source, counts, cells):
+        _check_cells(space, [row.cell for row in page])
+        if any(row.count < 1 for row in page):
+            raise _damaged("one of its counts is not positive")
+        counted += sum(row.count for row in page)
+        connection.execute(
+            insert(cells),
+            [
+                {"survey": number, "cell": row.cell, "shard": shard, "count": row.count}
+                for row in page
+            ],
+        )
+    if counted != ids:
+        raise _damaged("it does not have as many ids as reports")
+
+
+def _report_space(exported: Any) -> ReportSpace:
     """What the reports of an exported survey look like."""
     document = exported.document.encode()
     if hashlib.sha256(document).hexdigest() != exported.digest:
         raise _damaged("its survey does not have its digest")
-    survey = Survey.from_json(document)
-    return survey.mechanism.report_shape(survey.schema)
+    return Survey.from_json(document).report_space
 
 
-def _check_reports(shape: ReportShape, packed: Mapping[bytes, bytes]) -> None:
-    cells = set(packed.values())
-    if any(len(id_) != _ID_SIZE for id_ in packed):
-        raise _damaged("one of its ids is no UUID")
-    if any(len(cell) != shape.packed_size for cell in cells):
+def _check_cells(space: ReportSpace, packed: Sequence[bytes]) -> None:
+    if any(len(cell) != space.packed_size for cell in packed):
         raise _damaged("one of its reports does not fit its survey")
-    values = np.frombuffer(b"".join(cells), dtype=shape.dtype)
-    if (values.reshape(len(cells), len(shape.shape)) >= shape.shape).any():
+    values = np.frombuffer(b"".join(packed), dtype=space.dtype)
+    if (values.reshape(len(packed), len(space.shape)) >= space.shape).any():
         raise _damaged("one of its reports does not fit its survey")
 
 
 def _damaged(what: str) -> ParameterError:
     return ParameterError(f"file: {what}; expected an export of a collector", field="file")
+
+
+def _lineage(connection: Connection) -> set[str]:
+    """Every name that a store has had or, in an export, that its counts come from."""
+    return set(connection.execute(select(lineage.c.store)).scalars())
+
+
+def _add_name(connection: Connection) -> None:
+    connection.execute(insert(lineage).values(store=secrets.token_hex(16)))
+
+
+def _imported_from(connection: Connection, number: int) -> dict[str, int]:
+    """The shards of a survey's imported counts, by the stores that they came from."""
+    statement = select(imports.c.store, imports.c.shard).where(imports.c.survey == number)
+    return {row.store: row.shard for row in connection.execute(statement)}
 
 
 def _known_survey(database: Database, connection: Connection, exported: Any) -> int:
@@ -258,10 +356,10 @@ def _copy(
     rows: Select[*tuple[Any, ...]],
     target: Connection,
     table: Table,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> int:
     copied = 0
-    for page in _pages(source, rows):
+    for page in _pages(source, rows, table):
         target.execute(insert(table), [dict(row._mapping) for row in page])
         copied += len(page)
         if progress is not None:
@@ -269,9 +367,13 @@ def _copy(
     return copied
 
 
-def _pages(source: Connection, rows: Select[*tuple[Any, ...]]) -> Iterator[Sequence[Any]]:
-    """Rows in parts, so that they need not all be in memory."""
-    with source.execution_options(yield_per=_PAGE).execute(rows) as result:
+def _pages(
+    source: Connection, rows: Select[*tuple[Any, ...]], table: Table
+) -> Iterator[Sequence[Any]]:
+    """Rows of a table in parts, so that they need not all be in memory, by their keys."""
+    chosen = rows.selected_columns
+    ordered = rows.order_by(*(chosen[key.name] for key in table.primary_key if key.name in chosen))
+    with source.execution_options(yield_per=_PAGE).execute(ordered) as result:
         yield from result.partitions()
 
 
@@ -298,9 +400,8 @@ def _new_file(file: Path) -> Iterator[Database]:
             schema.migrate(database)
             yield database
             # One file, whose log is part of it.
-            with database.engine.connect() as connection:
-                connection.exec_driver_sql("COMMIT")
-                connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
+            with database.outside() as cursor:
+                cursor.execute("PRAGMA journal_mode = DELETE")
         finally:
             database.close()
         os.replace(unfinished, file)

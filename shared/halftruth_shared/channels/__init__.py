@@ -1,8 +1,17 @@
 """Channels: FRAPP's matrix A as a structured operator, from true tables to tables of reports."""
 
-from .base import Channel, Margins, WeightMoments
+from .base import Channel, MarginMoments, WeightMoments
 from .dense import Dense
+from .distortion import Distortion
 from .kronecker import Kronecker
 from .uniform_mixture import UniformMixture
 
-__all__ = ["Channel", "Dense", "Kronecker", "Margins", "UniformMixture", "WeightMoments"]
+__all__ = [
+    "Channel",
+    "Dense",
+    "Distortion",
+    "Kronecker",
+    "MarginMoments",
+    "UniformMixture",
+    "WeightMoments",
+]

@@ -13,15 +13,17 @@ is the sum of its weights for the cells that the margin sums up.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .axes import Array, Places
+from .distortion import Distortion
 
 
-class Margins(ABC):
+class MarginMoments(ABC):
     """Every margin of a table, reconstructed at once.
 
     A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
@@ -107,15 +109,11 @@ class Channel(ABC):
         """Aᵀ y: from shape (…, *output_shape) to (…, *input_shape)."""
 
     @abstractmethod
-    def adjoint_squared(self, y: ArrayLike) -> Array:
-        """(A∘A)ᵀ y: shapes as for `adjoint`."""
-
-    @abstractmethod
     def solve_squared(self, y: ArrayLike) -> Array:
         """(W∘W) y, second moments of the weights: shapes as for `solve`."""
 
     @abstractmethod
-    def margins(self, y: ArrayLike) -> Margins:
+    def margins(self, y: ArrayLike) -> MarginMoments:
         """Reconstruct every margin of the table at once.
 
         Parameters
@@ -126,6 +124,13 @@ class Channel(ABC):
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
         """Moments of the weights by true cell, from which variances can be foretold."""
+
+    def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
+        """What it does to presence of a category of each axis, None if not to each by itself."""
+        if len(self.input_shape) > 1:
+            return None
+        [category] = categories
+        return (Distortion.by_matrix(self.dense(), category),)
 
     def merged(self) -> "Channel":
         """The same channel between tables of fewer axes, each several of these multiplied out.

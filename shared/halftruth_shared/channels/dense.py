@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .axes import Array, Places, along_axes, as_table, same, together, with_sum
-from .base import Channel, Margins, WeightMoments
+from .base import Channel, MarginMoments, WeightMoments
 
 
 class Dense(Channel):
@@ -59,13 +59,10 @@ class Dense(Channel):
     def adjoint(self, y: ArrayLike) -> Array:
         return self._apply(self._matrix.T, y)
 
-    def adjoint_squared(self, y: ArrayLike) -> Array:
-        return self._apply((self._matrix**2).T, y)
-
     def solve_squared(self, y: ArrayLike) -> Array:
         return self._apply(self._inverse**2, y)
 
-    def margins(self, y: ArrayLike) -> Margins:
+    def margins(self, y: ArrayLike) -> MarginMoments:
         return _DenseMargins(as_table(y, self._shape), self._inverse)
 
     def weight_moments(self) -> WeightMoments:
@@ -76,7 +73,7 @@ class Dense(Channel):
         return WeightMoments(*(value.reshape(self._shape) for value in values))
 
 
-class _DenseMargins(Margins):
+class _DenseMargins(MarginMoments):
     """The weights for every cell of every margin, one row for each."""
 
     def __init__(self, y: Array, inverse: Array) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .axes import Array, Places, along_axes, as_table, beside, together, total, with_sum
-from .base import Channel, Margins, WeightMoments
+from .base import Channel, MarginMoments, WeightMoments
 from .dense import Dense
+from .distortion import Distortion
 
 #: Most cells of a table with the products of all margins.
 _PRODUCT_CELLS = 2**19
@@ -53,13 +54,10 @@ class Kronecker(Channel):
     def adjoint(self, y: ArrayLike) -> Array:
         return along_axes([factor.adjoint for factor in self.factors], y, self.output_shape)
 
-    def adjoint_squared(self, y: ArrayLike) -> Array:
-        return along_axes([factor.adjoint_squared for factor in self.factors], y, self.output_shape)
-
     def solve_squared(self, y: ArrayLike) -> Array:
         return along_axes([factor.solve_squared for factor in self.factors], y, self.output_shape)
 
-    def margins(self, y: ArrayLike) -> Margins:
+    def margins(self, y: ArrayLike) -> MarginMoments:
         return _KroneckerMargins(as_table(y, self.output_shape), self.factors)
 
     def merged(self) -> "Kronecker":
@@ -74,6 +72,12 @@ class Kronecker(Channel):
         if all(factor.input_shape[0] <= _MERGED for factor in factors):
             return _SmallFactors(factors)
         return Kronecker(factors)
+
+    def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
+        found: list[Distortion] = []
+        for factor, category in zip(self.factors, categories, strict=True):
+            found.extend(factor.distortions([category]) or ())
+        return tuple(found)
 
     def weight_moments(self) -> WeightMoments:
         parts = [factor.weight_moments() for factor in self.factors]
@@ -103,16 +107,12 @@ class _SmallFactors(Kronecker):
         matrices = [factor.dense() for factor in factors]
         self._transposed = [np.ascontiguousarray(matrix.T) for matrix in matrices]
         self._matrices = matrices
-        self._squares = [matrix**2 for matrix in matrices]
 
     def forward(self, x: ArrayLike) -> Array:
         return self._multiply(self._transposed, x)
 
     def adjoint(self, y: ArrayLike) -> Array:
         return self._multiply(self._matrices, y)
-
-    def adjoint_squared(self, y: ArrayLike) -> Array:
-        return self._multiply(self._squares, y)
 
     def _multiply(self, matrices: Sequence[Array], x: ArrayLike) -> Array:
         """Each product brings the first axis to the end, until all are in their places."""
@@ -124,7 +124,7 @@ class _SmallFactors(Kronecker):
         return table.reshape(self.input_shape)
 
 
-class _KroneckerMargins(Margins):
+class _KroneckerMargins(MarginMoments):
     """A weight is a product over the axes, and 1 for an axis that a margin sums over."""
 
     def __init__(self, y: Array, factors: tuple[Channel, ...]) -> None:

@@ -1,6 +1,7 @@
 """Keeping a cell or drawing any one."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .axes import Array, Places, along_axes, as_table, same, together, with_sum
-from .base import Channel, Margins, WeightMoments
+from .base import Channel, MarginMoments, WeightMoments
+from .distortion import Distortion
 
 
 class UniformMixture(Channel):
@@ -66,19 +68,20 @@ class UniformMixture(Channel):
     def adjoint(self, y: ArrayLike) -> Array:
         return self.forward(y)
 
-    def adjoint_squared(self, y: ArrayLike) -> Array:
-        y = as_table(y, self._shape)
-        p, c = self.keep, self.spread
-        return (p + 2 * c) * p * y + c * c * self._total(y)
-
     def solve_squared(self, y: ArrayLike) -> Array:
         # W[u,v] = (δ − c)/p, with δ = 1 where u = v.
         y = as_table(y, self._shape)
         c = self.spread
         return ((1 - 2 * c) * y + c * c * self._total(y)) / self.keep**2
 
-    def margins(self, y: ArrayLike) -> Margins:
+    def margins(self, y: ArrayLike) -> MarginMoments:
         return _MixtureMargins(as_table(y, self._shape), self.keep, self.spread * self._cells)
+
+    def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
+        if len(self._shape) > 1:
+            return None
+        [category], binary = categories, self._cells == 2
+        return (Distortion(self.keep < 1, True, category is not None, True, binary),)
 
     def weight_moments(self) -> WeightMoments:
         n, p, c = self._cells, self.keep, self.spread
@@ -89,7 +92,7 @@ class UniformMixture(Channel):
         return WeightMoments(*(np.full(self._shape, value) for value in values))
 
 
-class _MixtureMargins(Margins):
+class _MixtureMargins(MarginMoments):
     """Each margin is a mixture too, with the same p and cells of its own (FRAPP eq. 40)."""
 
     def __init__(self, y: Array, keep: float, spread: float) -> None:

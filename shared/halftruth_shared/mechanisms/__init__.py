@@ -1,33 +1,49 @@
 """Mechanisms: how a record is perturbed, one module for each.
 
-To add one, write its module (parameters, sampler, channel, amplification) and name it here.
+To add one, write its module (parameters, samplers, amplification, reconstruction) and register it
+here.
 """
 
-from .base import MAX_CONDITION, Mechanism, Parameters, ReportShape
-from .distortion_matrices import DistortionMatrices, DistortionMatricesParameters
-from .gamma_diagonal import GammaDiagonal, GammaDiagonalParameters
-from .randomized_gamma_diagonal import (
-    RandomizedGammaDiagonal,
-    RandomizedGammaDiagonalParameters,
-)
-from .randomized_response import RandomizedResponse, RandomizedResponseParameters
+from .base import MAX_CONDITION, AnswerAmplification, Mechanism, Parameters
+from .distortion_matrices import DistortionMatrices
+from .gamma_diagonal import GammaDiagonal
+from .randomized_gamma_diagonal import RandomizedGammaDiagonal
+from .randomized_response import RandomizedResponse
+from .reconstruction import Margins, Reconstruction, TableEstimate, Target, UnitVariance
+from .records import RecordMechanism, RecordReconstruction
+from .registry import any_parameters, forget, kinds, register
+from .report_space import ReportSpace
+from .split_questionnaire import SplitQuestionnaire, ViewClass
 
-#: Every way to write a mechanism, told apart by its ``kind``.
-AnyParameters = (
-    GammaDiagonalParameters
-    | RandomizedGammaDiagonalParameters
-    | RandomizedResponseParameters
-    | DistortionMatricesParameters
+register(
+    GammaDiagonal,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    DistortionMatrices,
+    SplitQuestionnaire,
 )
 
 __all__ = [
     "MAX_CONDITION",
-    "AnyParameters",
+    "AnswerAmplification",
     "DistortionMatrices",
     "GammaDiagonal",
+    "Margins",
     "Mechanism",
     "Parameters",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
-    "ReportShape",
+    "Reconstruction",
+    "RecordMechanism",
+    "RecordReconstruction",
+    "ReportSpace",
+    "SplitQuestionnaire",
+    "TableEstimate",
+    "Target",
+    "UnitVariance",
+    "ViewClass",
+    "any_parameters",
+    "forget",
+    "kinds",
+    "register",
 ]

@@ -1,4 +1,4 @@
-"""What every mechanism offers, and what those share whose report is a record."""
+"""What every mechanism offers."""
 
 import math
 import secrets
@@ -6,15 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
-from ..errors import ParameterError, ReportError
+from ..errors import ParameterError
+from ..rational import Rational
 from ..sampling import (
     MAX_VECTOR_OUTCOMES,
     DrawBelow,
@@ -24,6 +23,8 @@ from ..sampling import (
     simulated_randbelow,
 )
 from ..schema import Schema
+from .reconstruction import Reconstruction
+from .report_space import ReportSpace
 
 #: Condition number above which reconstruction is hopeless: an error of one report in a
 #: million could become an error of everything.
@@ -45,70 +46,40 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 @dataclass(frozen=True)
-class ReportShape:
-    """What a report looks like: a name and a number of values for each of its columns."""
+class AnswerAmplification:
+    """Amplification of the least protected single answer.
 
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
+    Attributes
+    ----------
+    known : Fraction, or ``math.inf``
+        For someone who knows all other answers.
+    unknown : Fraction, or ``math.inf``
+        For someone to whom all combinations of the other answers are equally likely. Whatever else
+        someone believes of these, independently of the answer, the amplification is at most that
+        of `known`.
+    """
 
-    @property
-    def size(self) -> int:
-        """Number of different reports."""
-        return math.prod(self.shape)
-
-    def check(self, values: Sequence[int], index: int | None = None) -> tuple[int, ...]:
-        """The values of a report, each inside its column.
-
-        Raises
-        ------
-        ReportError
-            Naming the report's index and the column.
-        """
-        where = "report" if index is None else f"report {index}"
-        if len(values) != len(self.shape):
-            raise ReportError(
-                f"{where}: expected {len(self.shape)} values, one for each of the survey's columns",
-                field="values",
-                index=index,
-            )
-        for name, value, size in zip(self.names, values, self.shape, strict=True):
-            if type(value) is not int or not 0 <= value < size:
-                raise ReportError(
-                    f"{where}: '{name}': expected an integer from 0 to {size - 1}",
-                    field=name,
-                    index=index,
-                )
-        return tuple(values)
-
-    @cached_property
-    def dtype(self) -> np.dtype[np.unsignedinteger]:
-        """Narrowest big-endian unsigned integer that holds every value of a report."""
-        largest = max(self.shape) - 1
-        return np.dtype("u1") if largest < 2**8 else np.dtype(">u2" if largest < 2**16 else ">u4")
-
-    @property
-    def packed_size(self) -> int:
-        """Bytes of a packed report, which are as many for every report."""
-        return self.dtype.itemsize * len(self.shape)
-
-    def pack(self, values: Sequence[int]) -> bytes:
-        """The values of a checked report, each in as many bytes."""
-        return np.array(values, dtype=self.dtype).tobytes()
-
-    def unpack(self, packed: bytes) -> tuple[int, ...]:
-        """The values of a packed report, not checked against the columns."""
-        return tuple(np.frombuffer(packed, dtype=self.dtype).tolist())
+    known: Fraction | float
+    unknown: Fraction | float
 
 
 class Mechanism(ABC):
     """A way to perturb one record, and what it does to a whole population of them.
 
     Every mechanism states its sampler twice, once for one record from ``randbelow`` and once for
-    many records from arrays, and its channel; tests hold the three against each other. What the
-    samplers prepare once for a schema is their *plan*, of a type of their own.
+    many records from arrays, and its reconstruction; tests hold the three against each other. What
+    the samplers prepare once for a schema is their *plan*, of a type of their own.
+
+    Attributes
+    ----------
+    kind : str
+        Its name in files and messages.
+    written_as : type of Parameters
+        How files and messages write it; the tag is `kind`.
     """
 
     kind: ClassVar[str]
+    written_as: ClassVar[type[Parameters]]
 
     def __init__(self) -> None:
         self._plans: dict[Schema, Any] = {}
@@ -152,20 +123,71 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
-    def report_shape(self, schema: Schema) -> ReportShape:
-        """What a report looks like."""
+    def answer_amplification(
+        self, schema: Schema, public: Collection[str] = ()
+    ) -> AnswerAmplification:
+        """Amplification of a single answer, the largest of those that are not public.
+
+        Parameters
+        ----------
+        schema : Schema
+        public : collection of str
+            Attributes taken as known, as for :meth:`amplification`.
+        """
+
+    def as_they_are(self, schema: Schema) -> frozenset[str]:
+        """The attributes that are not sensitive and that a report can prove the answer of."""
+        names = set(schema.names)
+        return frozenset(
+            attribute.name
+            for attribute in schema.attributes
+            if not attribute.sensitive
+            and self.amplification(schema, public=names - {attribute.name}) == math.inf
+        )
+
+    @classmethod
+    def for_amplification(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Collection[str] = (),
+        longest: int | None = None,
+    ) -> "Mechanism | None":
+        """The mechanism of this kind that a planner proposes for an amplification.
+
+        Parameters
+        ----------
+        schema : Schema
+        gamma : Fraction, int or str
+            Amplification of the attributes that are not public, above 1.
+        public : collection of str
+            Attributes that may be sent as they are.
+        longest : int, optional
+            Most attributes of the tables that are wanted; all by default.
+
+        Returns
+        -------
+        Mechanism or None
+            None where this kind has none to propose. It may be one that cannot serve the schema.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of this amplification.
+        """
+        return None
 
     @abstractmethod
-    def report_columns(self, schema: Schema, attributes: Sequence[str]) -> tuple[int, ...]:
-        """The columns of a report that :meth:`channel` of these attributes speaks of."""
+    def report_space(self, schema: Schema) -> ReportSpace:
+        """What a report looks like."""
 
     @abstractmethod
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
         """A report in words, column by column."""
 
     @abstractmethod
-    def channel(self, schema: Schema, attributes: Sequence[str]) -> Channel:
-        """Channel from the true table of these attributes to their report columns."""
+    def reconstruction(self, schema: Schema) -> Reconstruction:
+        """From counts of reports back to what was answered."""
 
     @abstractmethod
     def perturb(
@@ -214,7 +236,7 @@ class Mechanism(ABC):
             return self._perturb_array(plan, records, draw)
         randbelow = secrets.randbelow if rng is None else simulated_randbelow(rng)
         reports = [self.perturb(schema, record, randbelow) for record in records.tolist()]
-        columns = len(self.report_shape(schema).shape)
+        columns = len(self.report_space(schema).shape)
         return np.array(reports, dtype=np.int64).reshape(len(records), columns)
 
     def _plan(self, schema: Schema) -> Any:
@@ -238,19 +260,6 @@ class Mechanism(ABC):
         self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
     ) -> NDArray[np.int64]:
         """Vectorized sampler for records already checked."""
-
-
-class RecordMechanism(Mechanism):
-    """A mechanism whose report is itself a record of the schema."""
-
-    def report_shape(self, schema: Schema) -> ReportShape:
-        return ReportShape(schema.names, schema.shape)
-
-    def report_columns(self, schema: Schema, attributes: Sequence[str]) -> tuple[int, ...]:
-        return schema.positions(attributes)
-
-    def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
-        return schema.decode(values)
 
 
 def check_public(public: Collection[str]) -> None:

@@ -59,6 +59,7 @@ class DistortionMatrices(PerAttributeMechanism):
     """
 
     kind = "distortion-matrices"
+    written_as = DistortionMatricesParameters
 
     def __init__(self, matrices: Mapping[str, Sequence[Sequence[Rational]]]) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ import math
 import secrets
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from ..cells import ravel, unravel
 from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
-from ..rational import Rational, format_rational, parse_rational
+from ..rational import Rational, approximately, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
-from .base import MAX_CONDITION, Parameters, RecordMechanism, check_public
+from .base import MAX_CONDITION, AnswerAmplification, Parameters, check_public
+from .records import RecordMechanism
 from .uniform import Columns, move_or_keep
 
 
@@ -65,6 +66,7 @@ class GammaDiagonal(RecordMechanism):
     """
 
     kind = "gamma-diagonal"
+    written_as: ClassVar[type[Parameters]] = GammaDiagonalParameters
 
     def __init__(self, gamma: Rational) -> None:
         super().__init__()
@@ -91,15 +93,44 @@ class GammaDiagonal(RecordMechanism):
         if 1 / self.keep_probability(schema) > MAX_CONDITION:
             most = int((MAX_CONDITION - 1) * (self.gamma - 1))
             raise DomainTooLarge(
-                f"attributes: {_shown(schema.size)} cells are too many for {self.kind} with gamma"
-                f" {_shown(self.gamma)}, which serves {_shown(most)} at most;"
-                " ask fewer attributes or use randomized-response",
+                f"attributes: {approximately(schema.size)} cells are too many for"
+                f" {self.kind} with gamma {approximately(self.gamma)}, which serves"
+                f" {approximately(most)} at most; ask fewer attributes or use randomized-response",
                 field="attributes",
             )
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
         check_public(public)
         return Fraction(1) if set(public) >= set(schema.names) else self.gamma
+
+    def answer_amplification(
+        self, schema: Schema, public: Collection[str] = ()
+    ) -> AnswerAmplification:
+        """For one who knows the others γ, else 1 + (γ−1)·d_j/n for the largest d_j.
+
+        With the others equally likely, a report shows of an answer what the channel of that
+        attribute alone does (FRAPP eq. 40); n counts no cells of what is public.
+        """
+        known = self.amplification(schema, public)
+        sizes = [
+            size
+            for name, size in zip(schema.names, schema.shape, strict=True)
+            if name not in public
+        ]
+        if not sizes:
+            return AnswerAmplification(known, known)
+        share = Fraction(max(sizes), math.prod(sizes))
+        return AnswerAmplification(known, 1 + (self.gamma - 1) * share)
+
+    @classmethod
+    def for_amplification(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Collection[str] = (),
+        longest: int | None = None,
+    ) -> "GammaDiagonal":
+        return cls(gamma)
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> UniformMixture:
         shape = tuple(schema.shape[j] for j in schema.positions(attributes))
@@ -127,10 +158,3 @@ class GammaDiagonal(RecordMechanism):
         draws = draw(self._outcomes(columns), len(records))
         cells = move_or_keep(ravel(records, columns.sizes), draws, same, other)
         return unravel(cells, columns.sizes)
-
-
-def _shown(value: Fraction | int) -> str:
-    """A number for an error, however large."""
-    if value < 10**15:
-        return f"{float(value):.15g}" if value == int(value) else f"{float(value):.6g}"
-    return f"about 10^{math.log10(int(value)):.0f}"

@@ -8,7 +8,8 @@ from fractions import Fraction
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
 from ..schema import Attribute, Schema
-from .base import MAX_CONDITION, RecordMechanism, check_public
+from .base import MAX_CONDITION, AnswerAmplification, check_public
+from .records import RecordMechanism
 
 
 class PerAttributeMechanism(RecordMechanism):
@@ -37,6 +38,22 @@ class PerAttributeMechanism(RecordMechanism):
         if math.inf in factors:
             return math.inf
         return math.prod(factors, start=Fraction(1))
+
+    def answer_amplification(
+        self, schema: Schema, public: Collection[str] = ()
+    ) -> AnswerAmplification:
+        """That of the attribute's own channel, whatever is known of the others."""
+        check_public(public)
+        left_out = self.as_they_are(schema).union(public)
+        largest = max(
+            (
+                self.attribute_amplification(attribute)
+                for attribute in schema.attributes
+                if attribute.name not in left_out
+            ),
+            default=Fraction(1),
+        )
+        return AnswerAmplification(largest, largest)
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> Kronecker:
         factors = []

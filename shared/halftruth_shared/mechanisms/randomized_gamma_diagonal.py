@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..cells import ravel, unravel
 from ..errors import ParameterError
-from ..rational import Rational, format_rational, parse_rational
+from ..rational import Rational, approximately, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import Parameters
@@ -83,6 +83,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     """
 
     kind = "randomized-gamma-diagonal"
+    written_as = RandomizedGammaDiagonalParameters
 
     def __init__(self, gamma: Rational, alpha: Rational, *, steps: int = STEPS) -> None:
         super().__init__(gamma)
@@ -97,6 +98,18 @@ class RandomizedGammaDiagonal(GammaDiagonal):
             )
         self.steps = steps
 
+    @classmethod
+    def for_amplification(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Collection[str] = (),
+        longest: int | None = None,
+    ) -> "RandomizedGammaDiagonal":
+        """The one with α = ½, or as near to it as this γ allows."""
+        most = Fraction(schema.size - 1) / parse_rational(gamma, "gamma")
+        return cls(gamma, min(Fraction(1, 2), most))
+
     def parameters(self) -> Parameters:
         return RandomizedGammaDiagonalParameters(
             gamma=format_rational(self.gamma, "gamma"),
@@ -110,7 +123,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         if self.alpha > most:
             written = format_rational(most, "alpha")
             raise ParameterError(
-                f"alpha: with {schema.size} cells and gamma {float(self.gamma):.6g}"
+                f"alpha: with {schema.size} cells and gamma {approximately(self.gamma)}"
                 f" expected at most {written}, since no probability is negative",
                 field="alpha",
             )

@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -78,17 +78,24 @@ class RandomizedResponse(PerAttributeMechanism):
     """
 
     kind = "randomized-response"
+    written_as = RandomizedResponseParameters
 
     def __init__(self, keep: Mapping[str, Rational]) -> None:
         super().__init__()
         self.keep = {name: parse_rational(p, f"keep.{name}") for name, p in keep.items()}
 
     @classmethod
-    def for_amplification(cls, schema: Schema, gamma: Rational) -> "RandomizedResponse":
+    def for_amplification(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Collection[str] = (),
+        longest: int | None = None,
+    ) -> "RandomizedResponse":
         """Equal shares γ_j = γ^(1/M) of one budget, p_j = γ_j / (γ_j + d_j − 1).
 
-        The shares are rounded down to rationals, so that the amplification of the whole record
-        is at most γ.
+        The shares are rounded down to rationals, so that the amplification of the M attributes
+        that are not public is at most γ; public ones are kept always.
 
         Raises
         ------
@@ -96,8 +103,8 @@ class RandomizedResponse(PerAttributeMechanism):
             If γ is not above 1, or so near to it that a share would be 1.
         """
         whole = parse_rational(gamma, "gamma")
-        count = len(schema.attributes)
-        share = whole if count == 1 else _root_below(whole, count)
+        count = sum(name not in public for name in schema.names)
+        share = whole if count <= 1 else _root_below(whole, count)
         if whole <= 1 or share <= 1:
             raise ParameterError(
                 f"gamma: expected an amplification far enough above 1 to share among {count}"
@@ -106,7 +113,9 @@ class RandomizedResponse(PerAttributeMechanism):
             )
         return cls(
             {
-                attribute.name: share / (share + len(attribute.categories) - 1)
+                attribute.name: Fraction(1)
+                if attribute.name in public
+                else share / (share + len(attribute.categories) - 1)
                 for attribute in schema.attributes
             }
         )

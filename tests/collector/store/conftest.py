@@ -1,7 +1,6 @@
 """What tests of the store share: raw tables, requests in one transaction, failing statements."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,12 +12,10 @@ import pytest
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Survey
-from halftruth_shared.messages import Report
+from halftruth_shared.protocol.reports import Report
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
-
-#: Seconds after which a test gives up on something that should have happened long before.
-PATIENCE = 30
+from wire import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -50,25 +47,22 @@ def dump(rows) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
 
 @pytest.fixture
 def true_counts(rows) -> Callable[[], dict[int, Counter[bytes]]]:
-    """Reports by survey and cell as the ids say; fails where the counts say something else."""
+    """Reports by survey and cell; fails where there are not as many ids, or on no day."""
 
     def compare() -> dict[int, Counter[bytes]]:
-        by_id: dict[int, Counter[bytes]] = {}
-        for survey, cell in rows("SELECT survey, cell FROM report_ids"):
-            by_id.setdefault(survey, Counter())[bytes(cell)] += 1
-        by_shard: dict[int, Counter[bytes]] = {}
+        found: dict[int, Counter[bytes]] = {}
         for survey, cell, count in rows("SELECT survey, cell, count FROM cells"):
             assert count > 0
-            by_shard.setdefault(survey, Counter())[bytes(cell)] += count
-        assert by_shard == by_id
-        counted = dict(
+            found.setdefault(survey, Counter())[bytes(cell)] += count
+        totals = {survey: counts.total() for survey, counts in found.items()}
+        assert totals == dict(rows("SELECT survey, count(*) FROM report_ids GROUP BY survey"))
+        assert totals == dict(
             rows(
-                "SELECT survey, CAST(SUM(count) AS INTEGER) FROM arrivals"
+                "SELECT survey, CAST(SUM(count) AS INTEGER) FROM daily_outcomes"
                 " WHERE outcome = 'counted' GROUP BY survey"
             )
         )
-        assert counted == {survey: cells.total() for survey, cells in by_id.items()}
-        return by_id
+        return found
 
     return compare
 
@@ -84,12 +78,6 @@ def second(store: Store, survey: Survey) -> Survey:
     other = Survey("second", "Second", survey.schema, survey.mechanism)
     store.surveys.publish(other)
     return other
-
-
-@pytest.fixture
-def long_way(store: Store) -> None:
-    """Let every group have a transaction of several statements, on PostgreSQL, too."""
-    store.reports._counter._shortcut = None
 
 
 def report(number: int, *values: int, invitation: str | None = None) -> Report:
@@ -127,9 +115,9 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
     with ThreadPoolExecutor(len(requests) + 1) as threads, transactions_held(store) as (held, free):
         write = store.reports._counter._write
 
-        def note(connection: Any, items: Any, known: Any) -> Any:
+        def note(connection: Any, items: Any) -> Any:
             groups.append(len(items))
-            return write(connection, items, known)
+            return write(connection, items)
 
         store.reports._counter._write = note
         # An empty request leads, and the others wait for it.
@@ -143,22 +131,12 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
         first.result(PATIENCE)
         for future in made:
             future.exception(PATIENCE)
-    assert groups[0] == 1
-    # Retries make a transaction again, with the same items.
-    assert set(groups[1:]) == {len(requests)}
+    assert groups == [1, len(requests)]
     return made
 
 
 def _any_survey(store: Store) -> str:
     return store.surveys.all()[0].id
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for what no event tells of."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.001)
 
 
 @contextmanager

@@ -7,14 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from halftruth_collector.errors import InvitationRefused, StoreUnavailable, UnknownSurvey
+from halftruth_collector.intake.checking import check
 from halftruth_collector.store import Store
-from halftruth_collector.store.submissions import pack
 from halftruth_collector.store.tables import metadata
-from halftruth_shared import ParameterError, ReportError, Survey
-from halftruth_shared.messages import Terms
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.terms import Terms
 from sqlalchemy.exc import OperationalError
+from wire import PATIENCE, wait_until
 
-from .conftest import PATIENCE, in_one_transaction, report, statements, wait_until
+from .conftest import in_one_transaction, report, statements
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
@@ -44,39 +45,35 @@ def counts(store):
     return read
 
 
-def test_an_invitation_lets_one_report_in(store, add, counts, true_counts):
-    first, second = store.invitations.create("health", 2)
-    assert counts() == (2, 0, 0, 2)
-    assert add(report(1, 0, 1, invitation=first)).accepted == 1
-    assert counts() == (2, 1, 0, 1)
-    with pytest.raises(InvitationRefused) as refused:
-        add(report(2, 0, 0, invitation=second), report(3, 0, 0, invitation=first))
-    assert (refused.value.index, refused.value.field) == (1, "invitation")
-    assert str(refused.value).startswith("report 1: invitation: it is not known here, or was used")
-    assert first not in str(refused.value)
-    assert counts() == (2, 1, 0, 1)
-    assert true_counts() == {1: Counter({b"\0\1": 1})}
-
-
-def test_a_report_without_an_invitation_is_refused(store, add, counts, true_counts):
-    [good] = store.invitations.create("health", 1)
-    with pytest.raises(InvitationRefused) as refused:
-        add(report(1, 0, 0, invitation=good), report(2, 0, 0))
-    assert refused.value.index == 1
-    assert str(refused.value) == (
-        "report 1: invitation: this survey needs one, of 32 hexadecimal digits, for each report"
-    )
-    assert counts() == (1, 0, 0, 1)
-    assert true_counts() == {}
-
-
 @pytest.mark.parametrize(
-    "text", ["", "0" * 31, "0" * 33, "G" * 32, "A" * 32, "٠" * 32, "0" * 31 + "\n"]
+    ("requests", "outcomes"),
+    [
+        pytest.param([["1a", "1a"]], [(1, 1)], id="a report twice in a batch"),
+        pytest.param([["1a"], ["2a"]], [(1, 0), None], id="an invitation in two requests"),
+        pytest.param([["1a"], ["1a"]], [(1, 0), (0, 1)], id="a retry in the same group"),
+        pytest.param([["1a", "2"], ["3a"]], [None, (1, 0)], id="after a refused request"),
+        # Another good one that comes with a retry stays good.
+        pytest.param([["1a"], ["1", "1b", "2c"]], [(1, 0), (1, 2)], id="whatever a retry brings"),
+    ],
 )
-def test_what_is_no_invitation_is_refused_without_being_quoted(store, add, text):
-    with pytest.raises(ReportError) as refused:
-        add(report(1, 0, 0), report(2, 0, 0, invitation=text))
-    assert str(refused.value) == "report 1: invitation: expected 32 hexadecimal digits"
+def test_reports_of_one_transaction_need_an_invitation_each(
+    store, add, counts, true_counts, requests, outcomes
+):
+    given = dict(zip("abc", store.invitations.create("health", 3), strict=True))
+
+    def send(words):
+        return lambda: add(*(report(int(w[0]), 0, 0, invitation=given.get(w[1:])) for w in words))
+
+    for future, outcome in zip(
+        in_one_transaction(store, *map(send, requests)), outcomes, strict=True
+    ):
+        if outcome is None:
+            assert isinstance(future.exception(), InvitationRefused)
+        else:
+            assert (future.result().accepted, future.result().duplicates) == outcome
+    counted = sum(outcome[0] for outcome in outcomes if outcome)
+    assert counts() == (3, counted, 0, 3 - counted)
+    assert true_counts() == {1: Counter({b"\0\0": counted})}
 
 
 def test_invitations_differ_and_only_their_hashes_are_stored(store, invited, dump):
@@ -90,37 +87,6 @@ def test_invitations_differ_and_only_their_hashes_are_stored(store, invited, dum
     everything = repr(rows)
     assert not any(each in everything for each in made)
     assert not any(repr(bytes.fromhex(each))[2:-1] in everything for each in made)
-
-
-def test_an_invitation_twice_in_a_batch_is_refused(store, add, counts, true_counts):
-    [only] = store.invitations.create("health", 1)
-    with pytest.raises(InvitationRefused) as refused:
-        add(report(1, 0, 0, invitation=only), report(2, 0, 1, invitation=only))
-    assert refused.value.index == 1
-    assert counts() == (1, 0, 0, 1)
-    assert true_counts() == {}
-
-
-def test_one_report_twice_in_a_batch_needs_one_invitation(store, add, counts):
-    [only] = store.invitations.create("health", 1)
-    receipt = add(report(1, 0, 0, invitation=only), report(1, 0, 0, invitation=only))
-    assert (receipt.accepted, receipt.duplicates) == (1, 1)
-    assert counts() == (1, 1, 0, 0)
-
-
-def test_an_invitation_in_two_requests_of_a_group_lets_the_first_in(
-    store, add, counts, true_counts
-):
-    [only] = store.invitations.create("health", 1)
-    one, other = in_one_transaction(
-        store,
-        lambda: add(report(1, 0, 0, invitation=only)),
-        lambda: add(report(2, 0, 1, invitation=only)),
-    )
-    assert one.result().accepted == 1
-    assert isinstance(other.exception(), InvitationRefused)
-    assert counts() == (1, 1, 0, 0)
-    assert true_counts() == {1: Counter({b"\0\0": 1})}
 
 
 def test_of_two_processes_with_one_invitation_one_counts(
@@ -150,27 +116,13 @@ def test_of_two_processes_with_one_invitation_one_counts(
     assert true_counts() == {1: Counter({b"\1\1": 40})}
 
 
-def test_a_retry_needs_no_unspent_invitation(store, add, counts, true_counts):
-    one, two, three = store.invitations.create("health", 3)
-    first = report(1, 0, 0, invitation=one)
-    add(first)
-    assert add(first).duplicates == 1
-    assert add(report(1, 0, 0)).duplicates == 1
-    # Another good one that comes with it stays good.
-    assert add(report(1, 0, 0, invitation=two)).duplicates == 1
-    receipt = add(first, report(2, 0, 1, invitation=three))
-    assert (receipt.accepted, receipt.duplicates) == (1, 1)
-    assert counts() == (3, 2, 0, 1)
-    assert true_counts() == {1: Counter({b"\0\0": 1, b"\0\1": 1})}
-
-
 def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
     database, store, invited, counts
 ):
     """It waits for that, and then finds its invitation spent and itself counted."""
     [only] = store.invitations.create("health", 1)
-    shape = invited.mechanism.report_shape(invited.schema)
-    made = pack("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
+    shape = invited.report_space
+    made = check("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
     committing, free, looked = threading.Event(), threading.Event(), threading.Event()
 
     def hold(text: str) -> None:
@@ -202,31 +154,11 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
     assert counts() == (1, 1, 0, 0)
 
 
-def test_a_retry_in_the_same_group_needs_no_invitation_of_its_own(store, add, counts):
-    [only] = store.invitations.create("health", 1)
-    sent = report(1, 0, 0, invitation=only)
-    one, other = in_one_transaction(store, lambda: add(sent), lambda: add(sent))
-    assert (one.result().accepted, other.result().duplicates) == (1, 1)
-    assert counts() == (1, 1, 0, 0)
-
-
-def test_an_invitation_of_a_report_that_was_refused_lets_another_in(store, add, counts):
-    [only] = store.invitations.create("health", 1)
-    bad, good = in_one_transaction(
-        store,
-        lambda: add(report(1, 0, 0, invitation=only), report(2, 0, 0)),
-        lambda: add(report(3, 0, 0, invitation=only)),
-    )
-    assert isinstance(bad.exception(), InvitationRefused)
-    assert good.result().accepted == 1
-    assert counts() == (1, 1, 0, 0)
-
-
 @pytest.mark.parametrize("at", ["DELETE FROM invitations", "INTO cells", "COMMIT"])
 def test_an_invitation_is_spent_in_the_transaction_that_counts(store, invited, counts, dump, at):
     [only] = store.invitations.create("health", 1)
-    shape = invited.mechanism.report_shape(invited.schema)
-    made = pack("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
+    shape = invited.report_space
+    made = check("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
     before = dump()
 
     def fail(text: str) -> None:
@@ -240,30 +172,6 @@ def test_an_invitation_is_spent_in_the_transaction_that_counts(store, invited, c
     assert counts() == (1, 1, 0, 0)
 
 
-def test_an_invitation_of_another_survey_is_not_known(store, survey, add, counts):
-    second = Survey("second", "Second", survey.schema, survey.mechanism)
-    store.surveys.publish(second, INVITED)
-    [elsewhere] = store.invitations.create("second", 1)
-    with pytest.raises(InvitationRefused, match="not known here"):
-        add(report(1, 0, 0, invitation=elsewhere))
-    assert counts("second") == (1, 0, 0, 1)
-    assert store.reports.add(
-        "second", second.digest, [report(1, 0, 0, invitation=elsewhere)]
-    ).accepted
-
-
-def test_a_survey_without_invitations_refuses_one(store, survey, true_counts):
-    store.surveys.publish(survey)
-    [made] = store.invitations.create("health", 1)
-    batch = [report(1, 0, 0), report(2, 0, 0, invitation=made)]
-    with pytest.raises(ReportError) as refused:
-        store.reports.add("health", survey.digest, batch)
-    assert (refused.value.index, refused.value.field) == (1, "invitation")
-    assert str(refused.value) == "report 1: invitation: this survey asks for none"
-    assert true_counts() == {}
-    assert store.invitations.count("health").unused == 1
-
-
 def test_terms_hold_from_the_moment_they_are_set(store, survey, add, true_counts):
     [made] = store.invitations.create("health", 1)
     store.surveys.set_terms("health", Terms())
@@ -272,48 +180,29 @@ def test_terms_hold_from_the_moment_they_are_set(store, survey, add, true_counts
     with pytest.raises(InvitationRefused):
         add(report(2, 0, 0))
     assert add(report(1, 0, 0), report(2, 0, 0, invitation=made)).accepted == 1
+    store.surveys.set_terms("health", Terms())
+    # A retry stays one.
+    assert add(report(2, 0, 0, invitation=made)).duplicates == 1
     assert true_counts() == {1: Counter({b"\0\0": 2})}
 
 
-def test_a_retry_stays_one_after_invitations_were_given_up(store, add):
-    """It was counted when the survey asked for invitations, and its answer was lost."""
-    [made] = store.invitations.create("health", 1)
-    sent = report(1, 0, 0, invitation=made)
-    add(sent)
-    store.surveys.set_terms("health", Terms())
-    assert add(sent).duplicates == 1
-
-
-def test_chosen_invitations_are_withdrawn(store, survey, add, counts):
+def test_unused_invitations_are_withdrawn_chosen_ones_or_all(store, survey, add, counts):
     second = Survey("second", "Second", survey.schema, survey.mechanism)
     store.surveys.publish(second, INVITED)
     [elsewhere] = store.invitations.create("second", 1)
-    used, gone, kept = store.invitations.create("health", 3)
+    used, gone, kept, *_ = store.invitations.create("health", 5)
     add(report(1, 0, 0, invitation=used))
     chosen = [bytes.fromhex(each) for each in (used, gone, gone, elsewhere, "0" * 32)]
-    assert store.invitations.revoke("health", []) == 0
-    assert store.invitations.revoke("health", chosen) == 1
-    assert store.invitations.revoke("health", chosen) == 0
-    assert counts() == (3, 1, 1, 1)
-    assert counts("second") == (1, 0, 0, 1)
+    for which, withdrawn in (([], 0), (chosen, 1), (chosen, 0)):
+        assert store.invitations.revoke("health", which) == withdrawn
+    assert counts() == (5, 1, 1, 3)
     with pytest.raises(InvitationRefused):
         add(report(2, 0, 0, invitation=gone))
     assert add(report(2, 0, 0, invitation=kept)).accepted == 1
-    assert counts() == (3, 2, 1, 0)
-
-
-def test_all_unused_invitations_are_withdrawn(store, survey, add, counts):
-    second = Survey("second", "Second", survey.schema, survey.mechanism)
-    store.surveys.publish(second, INVITED)
-    store.invitations.create("second", 2)
-    used, *_ = store.invitations.create("health", 5)
-    add(report(1, 0, 0, invitation=used))
-    assert store.invitations.revoke("health") == 4
-    assert counts() == (5, 1, 4, 0)
-    assert store.invitations.revoke("health") == 0
+    assert [store.invitations.revoke("health") for _ in range(2)] == [2, 0]
     store.invitations.create("health", 2)
-    assert counts() == (7, 1, 4, 2)
-    assert counts("second") == (2, 0, 0, 2)
+    assert counts() == (7, 2, 3, 2)
+    assert counts("second") == (1, 0, 0, 1)
 
 
 def test_invitations_are_withdrawn_or_used_but_never_both(database, store, invited, counts):
@@ -374,7 +263,14 @@ def test_nothing_tells_whose_invitation_let_a_report_in(
     worlds = []
     for dealt in (fixed[:8], fixed[7::-1]):
         with raw.begin() as connection:
-            for table in ("report_ids", "cells", "arrivals", "invitations", "audit", "surveys"):
+            for table in (
+                "report_ids",
+                "cells",
+                "daily_outcomes",
+                "invitations",
+                "audit",
+                "surveys",
+            ):
                 connection.exec_driver_sql(f"DELETE FROM {table}")
         store.surveys.publish(survey, INVITED)
         drawn = iter(fixed)

@@ -60,7 +60,7 @@ export async function attach(form, options) {
 async function openSurvey(client, id, invitation) {
   const survey = await client.survey(id);
   if (survey.isClosed) throw new SurveyRefused(`survey '${id}' is closed`, "status");
-  if (!client.answered(id)) checkInvitation(survey, invitation);
+  if (client.before(id, await survey.digest()) === null) checkInvitation(survey, invitation);
   return survey;
 }
 

@@ -8,10 +8,11 @@ import {
   ParameterError,
   SurveyRefused,
 } from "../errors.js";
+import { asTheyAre, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
 import { styleSheet } from "./style.js";
-import { labelOf, loading, outcome, problem, questions, review } from "./views.js";
-import { INVITATIONS } from "./words.js";
+import { loading, outcome, problem, questions, review } from "./views.js";
+import { drawn, INVITATIONS } from "./words.js";
 
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
@@ -22,12 +23,17 @@ const PATIENCE = 2_000;
 const sheet = styleSheet();
 
 /**
- * Asks the questions of a survey, perturbs the answers here, shows what will be sent, and sends it.
+ * Asks the questions of a survey, perturbs the answers here, sends the report, and shows it.
+ *
+ * The one draw of the answers is made on sending and remembered before anything is sent. What people
+ * see before does not depend on it, so that nobody can choose a draw that suits them. Where a survey
+ * draws what it asks about, that is drawn and remembered before anything is answered.
  *
  * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
  * are, and `operator-keys`, public keys of which one must have signed the survey, both with blanks
- * between them; `invitation`, what lets the report in where the survey asks for one. Events:
+ * between them; `invitation`, what lets the report in where the survey asks for one; `ask`, whether
+ * only what is `drawn` for this browser is asked, by default, or `all`. Events:
  * `submitted` with `{id, status}` and `refused` with `{message}` as detail; neither ever holds an
  * answer.
  */
@@ -38,8 +44,12 @@ export class HalftruthForm extends HTMLElement {
     this.root.adoptedStyleSheets = [sheet];
     /** @type {import("./views.js").Answers} */
     this.answers = new Map();
-    /** @type {Map<string, number[]>} Reports by what was answered: going back draws no new one. */
-    this.drawn = new Map();
+    /** @type {import("../schema.js").Attribute[]} What this person is asked. */
+    this.asked = [];
+    /** @type {string[] | null} What is promised, once it was worked out. */
+    this.promises = null;
+    /** Whether the report is that of whoever is in front of this page. */
+    this.ofThisPerson = false;
     this.timer = 0;
   }
 
@@ -59,10 +69,14 @@ export class HalftruthForm extends HTMLElement {
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
-      const refusal = this.client.refusal(id);
-      if (!this.client.answered(id)) this.begin(this.survey);
-      else if (refusal !== null) this.refused(refusal, this.invitedAgain(this.survey));
-      else this.done(this.client.isWaiting(id) ? "waiting" : "duplicate");
+      const before = this.client.before(id, await this.survey.digest());
+      if (before === null) {
+        await this.begin(this.client, this.survey);
+      } else if (before.refused !== undefined) {
+        this.refused(before.refused, this.invitedAgain(this.survey));
+      } else {
+        this.done(before.sent ? "duplicate" : "waiting");
+      }
     } catch (error) {
       this.fail(error, () => void this.start());
     }
@@ -71,11 +85,16 @@ export class HalftruthForm extends HTMLElement {
   /**
    * Ask the first questions, if a report would be taken.
    *
+   * @param {Client} client
    * @param {import("../survey.js").Survey} survey
    */
-  begin(survey) {
+  async begin(client, survey) {
     if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     checkInvitation(survey, this.invitation);
+    const { attributes, names } = survey.schema;
+    const asked = this.asksAll() ? names : await client.asked(survey);
+    this.asked = attributes.filter(({ name }) => asked.includes(name));
+    this.promises = null;
     this.ask(0);
   }
 
@@ -84,9 +103,18 @@ export class HalftruthForm extends HTMLElement {
    *
    * @param {import("../survey.js").Survey} survey
    */
-  invitedAgain({ id, terms, isClosed }) {
+  invitedAgain({ terms, isClosed }) {
     if (isClosed || !terms.invitations || this.invitation === undefined) return null;
-    return () => void this.send(this.client?.memory.get(id)?.values ?? []);
+    return () => void this.resend();
+  }
+
+  /** Whether everything is asked, whatever a report is about. */
+  asksAll() {
+    const ask = this.getAttribute("ask") ?? "drawn";
+    if (ask !== "all" && ask !== "drawn") {
+      throw new ParameterError("ask: expected drawn or all", "ask");
+    }
+    return ask === "all";
   }
 
   /** What lets the report in, if the page has it. */
@@ -120,7 +148,7 @@ export class HalftruthForm extends HTMLElement {
     return this.getAttribute(name)?.split(/\s+/).filter(Boolean);
   }
 
-  /** Attributes in the groups that are asked together. */
+  /** What is asked, in the groups that are asked together. */
   pages() {
     /** @type {import("../schema.js").Attribute[][]} */
     const pages = [];
@@ -130,7 +158,9 @@ export class HalftruthForm extends HTMLElement {
       before = attribute.page ?? "";
       pages[pages.length - 1].push(attribute);
     }
-    return pages;
+    return pages
+      .map((page) => page.filter((attribute) => this.asked.includes(attribute)))
+      .filter((page) => page.length > 0);
   }
 
   /**
@@ -146,6 +176,7 @@ export class HalftruthForm extends HTMLElement {
     const place = pages.length > 1 ? ` (${number + 1} of ${pages.length})` : "";
     const view = questions({
       heading: title + place,
+      note: number === 0 ? drawn(this.asked.length, this.survey?.schema.names.length ?? 0) : null,
       questions: asked,
       answers: this.answers,
       missing,
@@ -154,7 +185,7 @@ export class HalftruthForm extends HTMLElement {
         const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
         if (open.length > 0) this.ask(number, new Set(open));
         else if (number + 1 < pages.length) this.ask(number + 1);
-        else void this.review();
+        else this.review();
       },
     });
     this.show(view);
@@ -165,46 +196,50 @@ export class HalftruthForm extends HTMLElement {
     }
   }
 
-  /** Show the answers beside the report that was drawn for them. */
-  async review() {
+  /** Show the answers before they are sent, and what is promised. */
+  review() {
     const { survey, client } = this;
     if (!survey || !client) return;
-    const { attributes } = survey.schema;
-    const record = Object.fromEntries(this.answers);
-    const key = JSON.stringify(attributes.map(({ name }) => record[name]));
-    let values;
-    try {
-      values = this.drawn.get(key) ?? (await client.draw(survey, record));
-    } catch (error) {
-      this.fail(error, null);
-      return;
-    }
-    this.drawn.set(key, values);
+    this.promises ??= protection(survey, client.unprotected);
     this.show(
       review({
-        attributes,
+        attributes: this.asked,
         answers: this.answers,
-        report: survey.schema.decode(values),
-        // Where every answer is protected, the promise is about all of them.
-        gamma:
-          survey.mechanism.amplification(new Set()) ??
-          survey.mechanism.amplification(client.unprotected),
-        asTheyAre: this.asTheyAre(),
+        promises: this.promises,
+        ofAll: this.protectsAll(),
+        lasts: client.memory.lasts,
         back: () => this.ask(this.pages().length - 1),
-        send: () => void this.send(values),
+        send: () => void this.submit(),
       }),
     );
   }
 
-  /** @param {readonly number[]} values */
-  async send(values) {
+  /** Draw the one report of the answers and send it. */
+  async submit() {
+    const { invitation } = this;
+    const record = Object.fromEntries(this.answers);
+    this.ofThisPerson = true;
+    await this.sent((client, survey) => client.submit(survey, record, { invitation }));
+  }
+
+  /** Send the report that was drawn before. */
+  async resend() {
+    const { invitation } = this;
+    await this.sent((client, survey) => client.resend(survey, { invitation }));
+  }
+
+  /**
+   * @param {(client: Client, survey: import("../survey.js").Survey) =>
+   *   Promise<import("../client.js").Submission>} send
+   */
+  async sent(send) {
     const { survey, client } = this;
     if (!survey || !client) return;
     for (const button of this.root.querySelectorAll("button")) button.disabled = true;
     try {
-      const { invitation } = this;
-      const submission = await client.deliver(survey, values, { invitation });
-      this.forget();
+      const submission = await send(client, survey);
+      // The report is drawn and remembered for good.
+      this.answers.clear();
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
@@ -212,25 +247,26 @@ export class HalftruthForm extends HTMLElement {
       if (refusal === null) {
         this.fail(error, null);
       } else {
-        this.forget();
+        this.answers.clear();
         this.refused(refusal);
       }
     }
-  }
-
-  /** Let go of the answers, once the report was drawn and remembered for good. */
-  forget() {
-    this.answers.clear();
-    this.drawn.clear();
   }
 
   /** @param {import("../client.js").Submission["status"]} status */
   done(status) {
     const { survey, client } = this;
     if (!survey || !client) return;
-    const again = () => void this.send(client.memory.get(survey.id)?.values ?? []);
-    const ofAll = this.asTheyAre().length === 0;
-    this.show(outcome(status, ofAll, status === "accepted" ? null : again));
+    this.show(
+      outcome({
+        status,
+        // Whoever opens the page later may be somebody else.
+        report: this.ofThisPerson ? client.receipt(survey) : null,
+        ofAll: this.protectsAll(),
+        lasts: client.memory.lasts,
+        again: status === "accepted" ? null : () => void this.resend(),
+      }),
+    );
     clearInterval(this.timer);
     if (status !== "waiting") return;
     this.timer = setInterval(async () => {
@@ -256,15 +292,10 @@ export class HalftruthForm extends HTMLElement {
     this.tell("refused", { message });
   }
 
-  /** Labels of the attributes that are sent as they are. */
-  asTheyAre() {
-    const known = this.client?.unprotected ?? new Set();
-    const { schema, mechanism } = this.survey ?? {};
-    if (!schema || !mechanism) return [];
-    const others = (/** @type {string} */ name) => schema.names.filter((other) => other !== name);
-    return schema.attributes
-      .filter(({ name }) => known.has(name) && !mechanism.amplification(new Set(others(name))))
-      .map(labelOf);
+  /** Whether no answer is sent as it is. */
+  protectsAll() {
+    const { survey, client } = this;
+    return !survey || !client || asTheyAre(survey, client.unprotected).length === 0;
   }
 
   /**

@@ -52,13 +52,12 @@ button {
 }
 button.main { background: var(--accent); color: var(--on-accent); }
 button[disabled] { opacity: 0.6; cursor: progress; }
-.beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); margin: 0 0 1.25em; }
-.card { border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
+.card { margin: 0 0 1.25em; border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
 .card.sent { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--quiet); }
 fieldset[aria-invalid] .option, fieldset [aria-invalid] { border-color: var(--alarm); }
 dl { margin: 0; }
 dt { color: var(--muted); font-size: 0.9em; }
-dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; }
+dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; white-space: pre-line; }
 dd:last-child { margin-block-end: 0; }
 @media (prefers-reduced-motion: no-preference) { button { transition: filter 0.15s; } button:hover { filter: brightness(1.1); } }
 `;

@@ -1,7 +1,7 @@
 /** What the form shows, one function for each of its states. */
 
 import { element } from "./dom.js";
-import { guarantee, OUTCOMES, promise } from "./words.js";
+import { DRAW, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -25,13 +25,14 @@ export function labelOf(attribute) {
  *
  * @param {object} step
  * @param {string} step.heading
+ * @param {string | null} step.note Said before the questions.
  * @param {readonly Attribute[]} step.questions
  * @param {Answers} step.answers Filled as answers are given.
  * @param {ReadonlySet<string>} step.missing Attributes that still need an answer.
  * @param {(() => void) | null} step.back
  * @param {() => void} step.next
  */
-export function questions({ heading, questions, answers, missing, back, next }) {
+export function questions({ heading, note, questions, answers, missing, back, next }) {
   return element(
     "form",
     {
@@ -45,16 +46,35 @@ export function questions({ heading, questions, answers, missing, back, next }) 
       },
     },
     element("h2", { tabindex: "-1" }, heading),
+    note && element("p", { class: "muted" }, note),
     ...questions.map((attribute, place) =>
       question(attribute, `question-${place}`, answers, missing.has(attribute.name)),
     ),
-    element(
-      "div",
-      { class: "buttons" },
+    buttons(
       back && element("button", { type: "button", click: back }, "Back"),
       element("button", { class: "main" }, "Continue"),
     ),
   );
+}
+
+/**
+ * A state of the form under its heading, which takes the focus.
+ *
+ * @param {string} heading
+ * @param {...import("./dom.js").Child} children
+ */
+function view(heading, ...children) {
+  return element(
+    "section",
+    { "aria-labelledby": "heading" },
+    element("h2", { tabindex: "-1", id: "heading" }, heading),
+    ...children,
+  );
+}
+
+/** @param {...import("./dom.js").Child} made */
+function buttons(...made) {
+  return element("div", { class: "buttons" }, ...made);
 }
 
 /**
@@ -77,6 +97,8 @@ function question(attribute, id, answers, missing) {
     "aria-invalid": missing ? "true" : false,
   };
   if (categories.length > FEW) {
+    const change = (/** @type {Event} */ event) =>
+      answers.set(name, /** @type {HTMLSelectElement} */ (event.target).value);
     return element(
       "fieldset",
       {},
@@ -84,136 +106,90 @@ function question(attribute, id, answers, missing) {
       ...notes,
       element(
         "select",
-        {
-          id,
-          name,
-          required: true,
-          ...state,
-          change: (event) => {
-            answers.set(name, /** @type {HTMLSelectElement} */ (event.target).value);
-          },
-        },
+        { id, name, required: true, ...state, change },
         element("option", { value: "", disabled: true, selected: !answers.has(name) }, "Choose …"),
-        ...categories.map((category) =>
-          element(
-            "option",
-            { value: category, selected: answers.get(name) === category },
-            category,
-          ),
+        ...categories.map((value) =>
+          element("option", { value, selected: answers.get(name) === value }, value),
         ),
       ),
     );
   }
   return element(
     "fieldset",
-    { ...state },
+    state,
     element("legend", {}, labelOf(attribute)),
     ...notes,
-    ...categories.map((category) =>
-      element(
-        "label",
-        { class: "option" },
-        element("input", {
-          type: "radio",
-          name,
-          value: category,
-          required: true,
-          checked: answers.get(name) === category,
-          change: () => answers.set(name, category),
-        }),
-        element("span", {}, category),
-      ),
-    ),
+    ...categories.map((value) => {
+      const checked = answers.get(name) === value;
+      const change = () => answers.set(name, value);
+      const button = element("input", { type: "radio", name, value, required: true, checked, change });
+      return element("label", { class: "option" }, button, element("span", {}, value));
+    }),
   );
 }
 
 /**
- * The answers beside the report, before anything is sent.
+ * The answers before anything is sent, and what is promised.
  *
  * @param {object} step
  * @param {readonly Attribute[]} step.attributes
  * @param {Answers} step.answers
- * @param {Record<string, string>} step.report Category by attribute.
- * @param {import("../rational.js").Rational | null} step.gamma
- * @param {readonly string[]} step.asTheyAre Labels of the attributes that are not changed.
+ * @param {readonly string[]} step.promises
+ * @param {boolean} step.ofAll Whether no answer is sent as it is.
+ * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {() => void} step.back
  * @param {() => void} step.send
  */
-export function review({ attributes, answers, report, gamma, asTheyAre, back, send }) {
-  const ofAll = asTheyAre.length === 0;
-  const sent = new Map(Object.entries(report));
-  const stay = ofAll ? "Your answers stay here" : "Your answers";
-  return element(
-    "section",
-    { "aria-labelledby": "heading" },
-    element("h2", { tabindex: "-1", id: "heading" }, "Nothing has been sent yet"),
-    element(
-      "div",
-      { class: "beside" },
-      card(stay, attributes, answers, "card"),
-      card("This is what will be sent", attributes, sent, "card sent", answers),
-    ),
-    ofAll
-      ? null
-      : element("p", {}, `Sent as you answered, without any change: ${asTheyAre.join(", ")}.`),
-    gamma && element("p", {}, guarantee(gamma, ofAll)),
-    element(
-      "div",
-      { class: "buttons" },
+export function review({ attributes, answers, promises, ofAll, lasts, back, send }) {
+  const rows = attributes.map((attribute) => ({
+    label: labelOf(attribute),
+    value: answers.get(attribute.name) ?? "",
+  }));
+  return view(
+    "Nothing has been sent yet",
+    card(ofAll ? "Your answers stay here" : "Your answers", rows, "card"),
+    element("p", {}, DRAW),
+    ...promises.map((promise) => element("p", {}, promise)),
+    lasts ? null : element("p", {}, FORGETFUL),
+    buttons(
       element("button", { type: "button", click: back }, "Back"),
-      element("button", { type: "button", class: "main", click: send }, "Send this report"),
+      element("button", { type: "button", class: "main", click: send }, "Send a report"),
     ),
   );
 }
 
 /**
  * @param {string} heading
- * @param {readonly Attribute[]} attributes
- * @param {Answers} values
+ * @param {readonly {label: string, value: string}[]} rows
  * @param {string} style
- * @param {Answers} [truth] To say where the values differ from it.
  */
-function card(heading, attributes, values, style, truth = values) {
-  return element(
-    "div",
-    { class: style },
-    element("h3", {}, heading),
-    element(
-      "dl",
-      {},
-      ...attributes.flatMap((attribute) => [
-        element(
-          "dt",
-          {},
-          labelOf(attribute),
-          values.get(attribute.name) === truth.get(attribute.name) ? "" : " (changed by chance)",
-        ),
-        element("dd", {}, values.get(attribute.name)),
-      ]),
-    ),
-  );
+function card(heading, rows, style) {
+  const lines = rows.flatMap(({ label, value }) => [
+    element("dt", {}, label),
+    element("dd", {}, value),
+  ]);
+  return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
 }
 
 /**
  * What became of the report.
  *
- * @param {import("../client.js").Submission["status"]} status
- * @param {boolean} ofAll Whether no answer is sent as it is.
- * @param {(() => void) | null} again Sends the same report once more.
+ * @param {object} step
+ * @param {import("../client.js").Submission["status"]} step.status
+ * @param {readonly {label: string, value: string}[] | null} step.report In words, once it is there.
+ * @param {boolean} step.ofAll Whether no answer is sent as it is.
+ * @param {boolean} step.lasts Whether the report is still known after the page was closed.
+ * @param {(() => void) | null} step.again Sends the same report once more.
  */
-export function outcome(status, ofAll, again) {
-  const { heading, text } = OUTCOMES[status];
-  return element(
-    "section",
-    { "aria-labelledby": "heading" },
-    element("h2", { tabindex: "-1", id: "heading" }, heading),
+export function outcome({ status, report, ofAll, lasts, again }) {
+  const { heading, text } = OUTCOMES[status === "waiting" && !lasts ? "open" : status];
+  return view(
+    heading,
     element("p", {}, `${text} ${promise(ofAll)}`),
+    report && card("This is what was sent", report, "card sent"),
+    report && element("p", {}, RECEIPT),
     again &&
-      element(
-        "div",
-        { class: "buttons" },
-        element("button", { type: "button", click: again }, "Send the same report again"),
-      ),
+      buttons(element("button", { type: "button", click: again }, "Send the same report again")),
   );
 }
 
@@ -225,17 +201,11 @@ export function outcome(status, ofAll, again) {
  * @param {(() => void) | null} retry
  */
 export function problem(heading, text, retry) {
-  return element(
-    "section",
-    { "aria-labelledby": "heading" },
-    element("h2", { tabindex: "-1", id: "heading" }, heading),
+  return view(
+    heading,
     element("p", {}, text),
     retry &&
-      element(
-        "div",
-        { class: "buttons" },
-        element("button", { type: "button", class: "main", click: retry }, "Try again"),
-      ),
+      buttons(element("button", { type: "button", class: "main", click: retry }, "Try again")),
   );
 }
 

@@ -1,39 +1,38 @@
-/** What the form says, and the numbers in it. */
-
-import { worstCasePosterior } from "../privacy.js";
-
-/** The prior that the guarantee is told with. */
-const PRIOR = 0.05;
+/** What the form says. The promise in numbers is the survey's own, of protection.js. */
 
 /**
- * A share as a percentage, rounded up so that nothing is promised that does not hold.
+ * Why only some questions are asked; null where all are.
  *
- * @param {number} share
+ * @param {number} some
+ * @param {number} all
  */
-export function percent(share) {
-  return `${Math.ceil(share * 1000 - 1e-9) / 10}\u202f%`;
-}
-
-/**
- * The guarantee in plain words.
- *
- * @param {import("../rational.js").Rational} gamma
- * @param {boolean} ofAll Whether no answer is sent as it is.
- */
-export function guarantee(gamma, ofAll) {
-  const after = percent(worstCasePosterior(PRIOR, gamma));
+export function drawn(some, all) {
+  if (some === all) return null;
   return (
-    "A random draw on this device made the report of your answers. It may differ from them or" +
-    ` not, and nobody who sees it can tell: whatever someone thought ${percent(PRIOR)} likely of` +
-    ` ${ofAll ? "you" : "your other answers"}, the report can at most make it ${after} likely,` +
-    " whoever they are and whatever else they know."
+    `This survey has ${all} questions, and you are asked ${some} of them. This device drew which,` +
+    " at random, before you answered anything; nothing is sent about the others."
   );
 }
 
+/** What happens to the answers, before they are sent. */
+export const DRAW =
+  "When you send, a random draw on this device makes a report of your answers. It may fit them" +
+  " or not, and nobody who sees it can tell. Only the report is sent, and you will see it.";
+
+/** Below the report, once it is there. */
+export const RECEIPT =
+  "Chance made it from your answers, and it may not fit them. It is shown this once, to you alone.";
+
+/** Where the browser keeps nothing. */
+export const FORGETFUL =
+  "This browser keeps nothing for this page. Your report is known as long as the page is open;" +
+  " please do not answer again after you closed it, for a second report would tell more of you.";
+
 /**
- * What became of a report.
+ * What became of a report; "open" is one that waits where the browser keeps nothing.
  *
- * @type {Record<import("../client.js").Submission["status"], {heading: string, text: string}>}
+ * @type {Record<import("../client.js").Submission["status"] | "open",
+ *   {heading: string, text: string}>}
  */
 export const OUTCOMES = {
   accepted: {
@@ -42,13 +41,21 @@ export const OUTCOMES = {
   },
   duplicate: {
     heading: "Thank you",
-    text: "This report had been counted already, and counts once.",
+    text:
+      "A report from this browser had been counted already, and counts once. If it was another" +
+      " person's: this survey takes one report from each browser.",
   },
   waiting: {
     heading: "Kept for later",
     text:
       "The collector cannot be reached now. Your report is kept in this browser and sent as soon" +
       " as it can be, at the latest when you open this page again.",
+  },
+  open: {
+    heading: "Kept for later",
+    text:
+      "The collector cannot be reached now. Your report is sent as soon as it can be while this" +
+      " page is open. This browser keeps nothing for it: please leave the page open.",
   },
 };
 

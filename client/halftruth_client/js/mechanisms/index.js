@@ -1,32 +1,53 @@
 /** The mechanisms, by the name that surveys give them. */
 
 import { ParameterError, SurveyError } from "../errors.js";
-import { DistortionMatrices } from "./distortion_matrices.js";
-import { GammaDiagonal } from "./gamma_diagonal.js";
-import { RandomizedGammaDiagonal } from "./randomized_gamma_diagonal.js";
-import { RandomizedResponse } from "./randomized_response.js";
+import { DistortionMatrices } from "./distortion-matrices.js";
+import { GammaDiagonal } from "./gamma-diagonal.js";
+import { RandomizedGammaDiagonal } from "./randomized-gamma-diagonal.js";
+import { RandomizedResponse } from "./randomized-response.js";
+import { SplitQuestionnaire } from "./split-questionnaire.js";
 
-const MECHANISMS = [
+/**
+ * What a mechanism's file exports: its name, the members that a survey writes it with, and how
+ * these are read and checked for a schema.
+ *
+ * @typedef {(new (parameters: Record<string, unknown>, schema: import("../schema.js").Schema) =>
+ *   import("./base.js").Mechanism) & {kind: string, members: readonly string[]}} Kind
+ */
+
+/** @type {Map<string, Kind>} */
+const KINDS = new Map();
+
+/**
+ * Let surveys name a mechanism.
+ *
+ * @param {Kind} mechanism
+ */
+export function register(mechanism) {
+  KINDS.set(mechanism.kind, mechanism);
+}
+
+for (const mechanism of [
   GammaDiagonal,
   RandomizedGammaDiagonal,
   RandomizedResponse,
   DistortionMatrices,
-];
-
-/** @typedef {GammaDiagonal | RandomizedResponse | DistortionMatrices} Mechanism */
+  SplitQuestionnaire,
+]) {
+  register(mechanism);
+}
 
 /**
  * The mechanism that a published survey names.
  *
  * @param {unknown} written
  * @param {import("../schema.js").Schema} schema
- * @returns {Mechanism}
  */
 export function readMechanism(written, schema) {
   const parameters = /** @type {Record<string, unknown>} */ (written ?? {});
-  const found = MECHANISMS.find(({ kind }) => kind === parameters.kind);
+  const found = KINDS.get(String(parameters.kind));
   if (found === undefined) {
-    const kinds = MECHANISMS.map(({ kind }) => kind).join(", ");
+    const kinds = [...KINDS.keys()].join(", ");
     throw new SurveyError(`mechanism: expected one of: ${kinds}`, "mechanism");
   }
   for (const member of Object.keys(parameters)) {
@@ -42,5 +63,3 @@ export function readMechanism(written, schema) {
     throw new SurveyError(error.message, error.field);
   }
 }
-
-export { DistortionMatrices, GammaDiagonal, RandomizedGammaDiagonal, RandomizedResponse };

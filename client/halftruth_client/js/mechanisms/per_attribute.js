@@ -2,6 +2,7 @@
 
 import { SurveyError } from "../errors.js";
 import { ONE } from "../rational.js";
+import { largest, RecordMechanism } from "./base.js";
 
 /**
  * Read one parameter for each attribute, and no other.
@@ -28,20 +29,47 @@ export function byAttribute(written, field, schema, read) {
   return schema.names.map((name, j) => read(given[name], `${field}.${name}`, schema.shape[j]));
 }
 
-/**
- * Product of the amplifications of the attributes that are not known.
- *
- * @param {import("../schema.js").Schema} schema
- * @param {ReadonlySet<string>} known
- * @param {(j: number) => import("../rational.js").Rational | null} ofAttribute
- */
-export function product(schema, known, ofAttribute) {
-  let all = ONE;
-  for (let j = 0; j < schema.names.length; j += 1) {
-    if (known.has(schema.names[j])) continue;
-    const factor = ofAttribute(j);
-    if (factor === null) return null;
-    all = all.times(factor);
+/** A mechanism that perturbs each attribute by itself. */
+export class AttributeMechanism extends RecordMechanism {
+  /**
+   * Amplification of one attribute; null where a report can rule an answer out.
+   *
+   * @param {number} j
+   * @returns {import("../rational.js").Rational | null}
+   */
+  amplificationOf(j) {
+    throw new TypeError(`attribute ${j}: expected a mechanism that says its amplification`);
   }
-  return all;
+
+  /**
+   * The product of those of the attributes that are not known.
+   *
+   * @param {ReadonlySet<string>} known
+   */
+  amplification(known) {
+    return this.hidden(known).reduce(
+      (all, factor) => (all === null || factor === null ? null : all.times(factor)),
+      /** @type {import("../rational.js").Rational | null} */ (ONE),
+    );
+  }
+
+  /**
+   * The same whatever is known of other attributes, which have draws of their own.
+   *
+   * @param {ReadonlySet<string>} known
+   */
+  answerAmplification(known) {
+    const most = largest(this.hidden(known));
+    return { known: most, unknown: most };
+  }
+
+  /**
+   * Amplifications of the attributes that are not known.
+   *
+   * @param {ReadonlySet<string>} known
+   */
+  hidden(known) {
+    const { names } = this.schema;
+    return names.flatMap((name, j) => (known.has(name) ? [] : [this.amplificationOf(j)]));
+  }
 }

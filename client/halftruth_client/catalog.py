@@ -1,0 +1,128 @@
+"""The surveys of one collector: what it publishes, and whether that is believed."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from halftruth_shared import SignatureError, Survey
+from halftruth_shared.protocol.surveys import PublishedSurvey
+from halftruth_shared.protocol.terms import Terms
+
+from .errors import RequestRefused, SurveyRefused
+from .transport import Transport, survey_path
+
+_SEALING_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A survey, and how its collector takes reports."""
+
+    survey: Survey
+    terms: Terms
+
+
+class Catalog:
+    """What one collector publishes of its surveys, as their operators want it.
+
+    Parameters
+    ----------
+    transport : Transport
+    operator_keys : collection of str
+        Public keys of the operators that are trusted; with none, nothing needs to be signed.
+
+    Raises
+    ------
+    ParameterError
+        If a key cannot be one.
+    """
+
+    def __init__(self, transport: Transport, operator_keys: Collection[str]) -> None:
+        self._transport = transport
+        self._operator_keys = _pins(operator_keys)
+        self._entries: dict[str, Entry] = {}
+
+    def fetch(self, id: str) -> Entry:
+        """A survey with its terms as the collector publishes them now.
+
+        Raises
+        ------
+        SurveyRefused
+            If the digest is not that of the survey, or no pinned operator signed it.
+        RequestRefused, CollectorUnavailable
+        SurveyError, SchemaError, ParameterError
+            If what the collector sent is not a survey.
+        """
+        published = self._transport.get(survey_path(id), PublishedSurvey)
+        survey = Survey.from_json(published.survey)
+        if survey.digest != published.digest or survey.id != id:
+            raise SurveyRefused(
+                f"survey '{id}': the collector's digest is not that of what it sent",
+                field="digest",
+            )
+        terms = published.terms
+        if self._operator_keys:
+            # Imported here: most clients pin no key, and the library takes a while.
+            from halftruth_shared.protocol.signing import verify
+
+            try:
+                verify(published.signature, survey.digest, terms, self._operator_keys)
+            except SignatureError as error:
+                raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
+        if terms.sealing_key is not None and not _SEALING_KEY.fullmatch(terms.sealing_key):
+            raise SurveyRefused(
+                f"survey '{id}': sealing_key: expected 64 lower-case hexadecimal digits",
+                field="sealing_key",
+            )
+        return Entry(survey, terms)
+
+    def accept(self, entry: Entry) -> None:
+        """Send reports on these terms from now on."""
+        self._entries[entry.survey.digest] = entry
+
+    def entry(self, id: str, digest: str, *, refresh: bool = False) -> Entry:
+        """This version of a survey with the terms that reports are sent on.
+
+        A survey whose reports were sealed stays sealed until the caller fetches it again: whoever
+        answers in the collector's stead has no way to ask for the reports in the clear.
+
+        Parameters
+        ----------
+        id, digest : str
+        refresh : bool
+            Whether to ask the collector even if the terms are known.
+
+        Raises
+        ------
+        SurveyRefused, RequestRefused, CollectorUnavailable
+        """
+        before = self._entries.get(digest)
+        if before is not None and not refresh:
+            return before
+        now = self.fetch(id)
+        if now.survey.digest != digest:
+            raise RequestRefused(
+                f"survey '{id}': the collector has another version of it",
+                status=409,
+                field="digest",
+            )
+        if before is not None and before.terms.sealing_key and not now.terms.sealing_key:
+            raise SurveyRefused(
+                f"survey '{id}': its reports were to be sealed and now are not; expected a"
+                " sealing key, or a caller who fetches the survey again",
+                field="sealing_key",
+            )
+        self.accept(now)
+        return now
+
+
+def _pins(operator_keys: Collection[str]) -> frozenset[str]:
+    """The keys that a caller pins; a text is none of the lists, even if it is empty."""
+    if not isinstance(operator_keys, str):
+        operator_keys = tuple(operator_keys)
+        if not operator_keys:
+            return frozenset()
+    # Imported here: most clients pin no key, and the library takes a while.
+    from halftruth_shared.protocol.signing import check_operator_keys
+
+    return check_operator_keys(operator_keys)

@@ -1,0 +1,135 @@
+"""Reports on their way to a collector: invited, plain or sealed, as its terms ask."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from halftruth_shared import ParameterError
+from halftruth_shared.protocol.reports import (
+    Receipt,
+    Report,
+    ReportBatch,
+    SealedBatch,
+    SealedReport,
+)
+
+from .catalog import Catalog, Entry
+from .errors import RequestRefused, SurveyRefused
+from .outbox import StoredReport
+from .transport import Transport, survey_path
+
+_INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+def check_form(invitations: Sequence[str | None]) -> None:
+    """Refuse what is no invitation.
+
+    Raises
+    ------
+    ParameterError
+        Naming the first one by its position; it is not quoted.
+    """
+    _require(
+        invitations,
+        lambda one: one is None or (isinstance(one, str) and bool(_INVITATION.fullmatch(one))),
+        "32 lower-case hexadecimal digits",
+    )
+
+
+def check_wanted(catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]) -> None:
+    """Refuse invitations that a survey does not ask for, or their absence.
+
+    Raises
+    ------
+    ParameterError
+    SurveyRefused, RequestRefused, CollectorUnavailable
+        If the terms cannot be had.
+    """
+    wanted = catalog.entry(id, digest).terms.invitations
+    if any((one is not None) != wanted for one in invitations):
+        # Before the caller is blamed: the terms may have changed.
+        wanted = catalog.entry(id, digest, refresh=True).terms.invitations
+    if wanted:
+        expected = f"32 hexadecimal digits, since survey '{id}' asks for an invitation"
+        _require(invitations, lambda one: one is not None, expected)
+    else:
+        expected = f"none, since survey '{id}' asks for no invitation"
+        _require(invitations, lambda one: one is None, expected)
+
+
+def _require(
+    invitations: Sequence[str | None], fits: Callable[[str | None], bool], expected: str
+) -> None:
+    for i, invitation in enumerate(invitations):
+        if not fits(invitation):
+            name = "invitation" if len(invitations) == 1 else f"invitation {i}"
+            raise ParameterError(f"{name}: expected {expected}", field="invitation")
+
+
+def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
+    """Send reports of one survey in one request, and once more where its terms have changed.
+
+    Raises
+    ------
+    SurveyRefused, RequestRefused, CollectorUnavailable
+    """
+    survey, digest = reports[0].survey, reports[0].digest
+    entry = catalog.entry(survey, digest)
+    try:
+        return _post(transport, entry, reports)
+    except RequestRefused as error:
+        if error.status != 422:
+            raise
+        changed = catalog.entry(survey, digest, refresh=True)
+        if changed.terms == entry.terms:
+            raise
+    return _post(transport, changed, reports)
+
+
+def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -> Receipt:
+    id, terms = entry.survey.id, entry.terms
+    if not terms.invitations:
+        reports = [replace(report, invitation=None) for report in reports]
+    for i, report in enumerate(reports):
+        if terms.invitations and report.invitation is None:
+            # As the collector would answer, who cannot look into what is sealed.
+            raise RequestRefused(
+                f"report {i}: survey '{id}' asks for invitations; expected one",
+                status=403,
+                field="invitation",
+                report=i,
+            )
+    batch = _plain_batch(reports) if terms.sealing_key is None else _sealed_batch(entry, reports)
+    return transport.post(survey_path(id, "reports"), Receipt, batch)
+
+
+def _plain_batch(reports: Sequence[StoredReport]) -> ReportBatch:
+    return ReportBatch(
+        digest=reports[0].digest,
+        reports=[
+            Report(id=report.id, values=list(report.values), invitation=report.invitation)
+            for report in reports
+        ],
+    )
+
+
+def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
+    # Imported here: most surveys are not sealed, and the library takes a while.
+    from halftruth_shared.protocol.sealing import seal
+
+    survey, key = entry.survey, entry.terms.sealing_key or ""
+    space = survey.report_space
+    try:
+        sealed = [
+            seal(key, survey.digest, report.id, space.pack(report.values), report.invitation)
+            for report in reports
+        ]
+    except ParameterError as error:
+        raise SurveyRefused(f"survey '{survey.id}': {error}", field="sealing_key") from None
+    return SealedBatch(
+        digest=survey.digest,
+        reports=[
+            SealedReport(id=report.id, sealed=content)
+            for report, content in zip(reports, sealed, strict=True)
+        ],
+    )

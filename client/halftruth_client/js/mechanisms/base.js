@@ -1,0 +1,83 @@
+/** What every mechanism offers, and what those share whose report is a record. */
+
+import { ParameterError } from "../errors.js";
+import { ONE } from "../rational.js";
+
+/**
+ * What a report looks like: a name and a number of values for each of its columns.
+ *
+ * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
+ *
+ * Amplification of the least protected single answer, for someone who knows all other answers and
+ * for someone who knows none, so that any of them are equally likely; null where it is infinite.
+ *
+ * @typedef {{known: import("../rational.js").Rational | null,
+ *   unknown: import("../rational.js").Rational | null}} AnswerAmplification
+ *
+ * A way to perturb one record of a schema.
+ *
+ * @typedef {object} Mechanism
+ * @property {ReportSpace} reportSpace
+ * @property {(known: ReadonlySet<string>) => import("../rational.js").Rational | null} amplification
+ *   Largest factor by which a report can be likelier under one record than under another that
+ *   agrees with it on the known attributes; null where a report can rule a record out.
+ * @property {(known: ReadonlySet<string>) => AnswerAmplification} answerAmplification
+ *   Of the attributes that are not known.
+ * @property {(codes: readonly number[], below: import("../sampling.js").RandomBelow,
+ *   view?: number) => number[]} perturb
+ *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
+ *   for may be missing.
+ * @property {(values: readonly number[]) => {label: string, value: string}[]} describe
+ *   A report in words, for the person whose it is; a line of a value for each thing it tells.
+ * @property {(below: import("../sampling.js").RandomBelow) => number} [drawView]
+ *   Draws what to ask about, before anything is answered; without it, that is always everything.
+ * @property {(view: number) => readonly string[]} [asked]
+ *   Names of the attributes that a report about a view tells of.
+ */
+
+/** A mechanism whose report is itself a record of the schema. */
+export class RecordMechanism {
+  /** @param {import("../schema.js").Schema} schema */
+  constructor(schema) {
+    this.schema = schema;
+    /** @type {ReportSpace} */
+    this.reportSpace = { names: schema.names, shape: schema.shape };
+  }
+
+  /** @param {readonly number[]} values */
+  describe(values) {
+    return this.schema.attributes.map(({ name, label, categories }, j) => ({
+      label: label || name,
+      value: categories[values[j]],
+    }));
+  }
+}
+
+/**
+ * The largest of some amplifications; null, which stands for infinity, where one of them is.
+ *
+ * @param {readonly (import("../rational.js").Rational | null)[]} amplifications
+ */
+export function largest(amplifications) {
+  return amplifications.reduce(
+    (most, one) => (most === null || one === null ? null : one.compare(most) > 0 ? one : most),
+    ONE,
+  );
+}
+
+/**
+ * Make sure that a report has one value for each column, inside it.
+ *
+ * @param {ReportSpace} space
+ * @param {readonly unknown[]} values
+ * @throws {ParameterError} That names the column and never a value.
+ */
+export function checkReport({ names, shape }, values) {
+  const within = (/** @type {unknown} */ value, /** @type {bigint} */ size) =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) < size;
+  const wrong = names.find((_, j) => !within(values[j], shape[j]));
+  if (wrong !== undefined || values.length !== names.length) {
+    const about = wrong === undefined ? "" : `'${wrong}': `;
+    throw new ParameterError(`values: ${about}expected an integer for each column`, "values");
+  }
+}

@@ -1,0 +1,89 @@
+/** Any column-stochastic matrix for each attribute. */
+
+import { SurveyError } from "../errors.js";
+import { lcm, ONE, Rational, ZERO } from "../rational.js";
+import { largest } from "./base.js";
+import { AttributeMechanism, byAttribute } from "./per_attribute.js";
+
+const MOST_CATEGORIES = 1024;
+
+/**
+ * For each true value, the running sums of the integer weights of the reported ones.
+ *
+ * @typedef {{total: bigint, bounds: bigint[][]}} Cumulative
+ */
+
+export class DistortionMatrices extends AttributeMechanism {
+  static kind = "distortion-matrices";
+  static members = ["matrices"];
+
+  /**
+   * @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema
+   */
+  constructor(parameters, schema) {
+    super(schema);
+    this.matrices = byAttribute(parameters.matrices, "matrices", schema, readMatrix);
+    this.cumulative = this.matrices.map(cumulate);
+  }
+
+  /** @param {number} j */
+  amplificationOf(j) {
+    const ratios = this.matrices[j].map((row) => {
+      const sorted = [...row].sort((a, b) => a.compare(b));
+      return sorted[0].sign() === 0 ? null : sorted[sorted.length - 1].over(sorted[0]);
+    });
+    return largest(ratios);
+  }
+
+  /**
+   * @param {readonly number[]} codes
+   * @param {import("../sampling.js").RandomBelow} below
+   * @returns {number[]}
+   */
+  perturb(codes, below) {
+    return codes.map((code, j) => {
+      const { total, bounds } = this.cumulative[j];
+      const draw = below(total);
+      return bounds[code].findIndex((bound) => draw < bound);
+    });
+  }
+}
+
+/**
+ * @param {unknown} written One row for each reported value, one column for each true one.
+ * @param {string} field
+ * @param {bigint} size
+ * @returns {Rational[][]}
+ */
+function readMatrix(written, field, size) {
+  const rows = /** @type {unknown[][]} */ (written);
+  const square =
+    Array.isArray(written) &&
+    BigInt(written.length) === size &&
+    written.length <= MOST_CATEGORIES &&
+    rows.every((row) => Array.isArray(row) && row.length === written.length);
+  if (!square) throw new SurveyError(`${field}: expected ${size} rows and columns`, field);
+  const matrix = rows.map((row) => row.map((entry) => Rational.parse(entry, field)));
+  matrix.forEach((_, u) => {
+    const column = matrix.map((row) => row[u]);
+    const sum = column.reduce((total, entry) => total.plus(entry), ZERO);
+    if (column.some((entry) => entry.sign() < 0) || sum.compare(ONE) !== 0) {
+      throw new SurveyError(`${field}: expected columns of probabilities that sum to 1`, field);
+    }
+  });
+  return matrix;
+}
+
+/**
+ * @param {Rational[][]} matrix
+ * @returns {Cumulative}
+ */
+function cumulate(matrix) {
+  const total = lcm(matrix.flat().map((entry) => entry.denominator));
+  const bounds = matrix.map((_, u) => {
+    let sum = 0n;
+    return matrix.map((row) => (sum += (row[u].numerator * total) / row[u].denominator));
+  });
+  return { total, bounds };
+}

@@ -1,0 +1,76 @@
+/** Randomized response by attribute (Warner): keep the answer, or report any other one. */
+
+import { SurveyError } from "../errors.js";
+import { gcd, ONE, Rational } from "../rational.js";
+import { another } from "./columns.js";
+import { AttributeMechanism, byAttribute } from "./per_attribute.js";
+
+/**
+ * Integer weights of one attribute: of its own value, of each different one, and of all.
+ *
+ * @typedef {{same: bigint, other: bigint, total: bigint}} Weights
+ */
+
+export class RandomizedResponse extends AttributeMechanism {
+  static kind = "randomized-response";
+  static members = ["keep"];
+
+  /**
+   * @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema
+   */
+  constructor(parameters, schema) {
+    super(schema);
+    this.keep = byAttribute(parameters.keep, "keep", schema, (written, field, size) => {
+      const p = Rational.parse(written, field);
+      if (p.compare(new Rational(1n, size)) <= 0 || p.compare(ONE) > 0) {
+        throw new SurveyError(
+          `${field}: expected a probability above 1/${size} and at most 1`,
+          field,
+        );
+      }
+      return p;
+    });
+    this.weights = this.keep.map((p, j) => weightsOf(p, schema.shape[j]));
+    this.outcomes = this.weights.reduce((all, { total }) => all * total, 1n);
+  }
+
+  /** @param {number} j */
+  amplificationOf(j) {
+    const p = this.keep[j];
+    const others = new Rational(this.schema.shape[j] - 1n);
+    return p.compare(ONE) === 0 ? null : p.times(others).over(ONE.minus(p));
+  }
+
+  /**
+   * @param {readonly number[]} codes
+   * @param {import("../sampling.js").RandomBelow} below
+   * @returns {number[]}
+   */
+  perturb(codes, below) {
+    // The digits of one uniform number in mixed radix are independent draws.
+    let draws = below(this.outcomes);
+    const report = [...codes];
+    for (let j = codes.length - 1; j >= 0; j -= 1) {
+      const { same, other, total } = this.weights[j];
+      const draw = draws % total;
+      draws /= total;
+      if (draw >= same) report[j] = another(Number((draw - same) / other), codes[j]);
+    }
+    return report;
+  }
+}
+
+/**
+ * @param {Rational} p
+ * @param {bigint} size
+ * @returns {Weights}
+ */
+function weightsOf(p, size) {
+  let same = p.numerator * (size - 1n);
+  let other = p.denominator - p.numerator;
+  const common = gcd(same, other);
+  same /= common;
+  other /= common;
+  return { same, other, total: same + other * (size - 1n) };
+}

@@ -1,0 +1,349 @@
+/**
+ * Split questionnaire: each report is about a few of the questions, drawn before the answers, and
+ * is one symbol that is γ times as likely for some combinations of answers as for the others.
+ */
+
+import { ParameterError, SurveyError } from "../errors.js";
+import { ONE, Rational } from "../rational.js";
+import { largest } from "./base.js";
+import { another } from "./columns.js";
+import {
+  coordinates,
+  digits,
+  eachOrthogonal,
+  isPrime,
+  placed,
+  pointOf,
+  scalar,
+  solved,
+} from "./projective.js";
+import { expand, isWithin, positionsOf, readClasses } from "./views.js";
+
+const MOST_PRIME = 65_521;
+const MOST_DIRECT = 2 ** 20;
+
+/** Most symbols of cells that are looked at for the promise, views of one shape being one. */
+const MOST_LOOKED_AT = 2 ** 22;
+
+/** Combinations of answers that a receipt shows. */
+const EXAMPLES = 3;
+
+const WORDS = "one two three four five six seven eight nine ten".split(" ");
+
+/** @typedef {import("./views.js").View} View */
+
+export class SplitQuestionnaire {
+  static kind = "split-questionnaire";
+  static members = ["gamma", "prime", "direct", "views", "public"];
+
+  /**
+   * @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema
+   */
+  constructor({ gamma, prime, direct, views, public: asTheyAre = [] }, schema) {
+    this.schema = schema;
+    this.gamma = Rational.parse(gamma, "gamma");
+    if (this.gamma.compare(ONE) <= 0) {
+      throw new SurveyError("gamma: expected an amplification above 1", "gamma");
+    }
+    this.prime = Number(prime);
+    if (!isWithin(prime, 2, MOST_PRIME) || !isPrime(this.prime)) {
+      throw new SurveyError(`prime: expected a prime up to ${MOST_PRIME}`, "prime");
+    }
+    this.direct = Number(direct);
+    if (!isWithin(direct, 2, MOST_DIRECT)) {
+      throw new SurveyError(`direct: expected an integer from 2 to ${MOST_DIRECT}`, "direct");
+    }
+    const none = Array.isArray(asTheyAre) && asTheyAre.length === 0;
+    /** Positions of the attributes that are sent as they are. */
+    this.public = none ? [] : positionsOf(asTheyAre, schema, "public");
+    const sensitive = this.public.find((j) => schema.attributes[j].sensitive !== false);
+    if (sensitive !== undefined) {
+      throw new SurveyError(
+        `public: '${schema.names[sensitive]}' would be sent as it is; expected attributes with` +
+          " sensitive = false",
+        "public",
+      );
+    }
+    const classes = readClasses(views, schema, this.public);
+    this.views = expand(schema, classes, this.prime, this.direct);
+    const { first, response } = this.views[this.views.length - 1];
+    /** @type {import("./base.js").ReportSpace} */
+    this.reportSpace = {
+      names: [...this.public.map((j) => schema.names[j]), "(symbol)"],
+      shape: [...this.public.map((j) => schema.shape[j]), BigInt(first + response.symbols)],
+    };
+  }
+
+  /** @param {ReadonlySet<string>} known */
+  amplification(known) {
+    const { names } = this.schema;
+    if (this.public.some((j) => !known.has(names[j]))) return null;
+    return names.every((name) => known.has(name)) ? ONE : this.gamma;
+  }
+
+  /**
+   * For one who knows the others γ; else by what symbols tell of the cells with the answer, or γ
+   * too where these are too many to look at.
+   *
+   * @param {ReadonlySet<string>} known
+   */
+  answerAmplification(known) {
+    const { names } = this.schema;
+    const given = names.map((name, j) => known.has(name) || this.public.includes(j));
+    if (given.every(Boolean)) return { known: ONE, unknown: ONE };
+    return { known: this.gamma, unknown: this.amplificationAlone(given) };
+  }
+
+  /**
+   * Amplification of an answer where the others that are not given are equally likely: a symbol
+   * that belongs to a share f of the cells with an answer is c·(1 + (γ−1)·f) likely under it.
+   *
+   * @param {readonly boolean[]} given
+   */
+  amplificationAlone(given) {
+    const kinds = new Map(
+      this.views.map((view) => {
+        const within = view.positions.map((j) => given[j]);
+        return [`${view.shape};${within}`, { ...view, within }];
+      }),
+    );
+    const views = [...kinds.values()];
+    const lookedAt = views
+      .filter(({ response }) => response.dimension > 0)
+      .reduce((sum, { response: { cells, inside } }) => sum + cells * inside, 0);
+    if (lookedAt > MOST_LOOKED_AT) return this.gamma;
+    return largest(
+      views.flatMap(({ shape, within, response }) => {
+        const free = shape.filter((_, i) => !within[i]);
+        const all = free.reduce((product, size) => product * size, 1);
+        if (response.dimension > 0 && free.length > 1) {
+          return this.extremes(shape, within, response).map(([alike, most, least]) =>
+            this.likelihood(most, alike).over(this.likelihood(least, alike)),
+          );
+        }
+        // A symbol of one cell of the answer, and of none of another answer.
+        return free.map((size) => this.likelihood(1, all / size));
+      }),
+    );
+  }
+
+  /**
+   * How likely a symbol is that belongs to so many of some cells, against one that belongs to none.
+   *
+   * @param {number} some
+   * @param {number} cells
+   */
+  likelihood(some, cells) {
+    return ONE.plus(this.gamma.minus(ONE).times(new Rational(BigInt(some), BigInt(cells))));
+  }
+
+  /**
+   * For each question that is not given, the number of cells of each of its answers, and how many
+   * of these a symbol belongs to for the answer with the most and for that with the least; what
+   * occurs, once each.
+   *
+   * @param {readonly number[]} shape
+   * @param {readonly boolean[]} within Which answers are given.
+   * @param {import("./views.js").Response} response
+   * @returns {number[][]}
+   */
+  extremes(shape, within, { cells, symbols, inside, dimension }) {
+    const own = new Uint32Array(cells * inside);
+    let next = 0;
+    /** @type {{cell: number, codes: number[]}[][]} */
+    const groups = [];
+    for (let cell = 0; cell < cells; cell += 1) {
+      const codes = codesOf(cell, shape);
+      const group = codes.reduce((sum, code, i) => (within[i] ? sum * shape[i] + code : sum), 0);
+      (groups[group] ??= []).push({ cell, codes });
+      const point = coordinates(placed(cell, symbols), this.prime, dimension);
+      eachOrthogonal(point, this.prime, (symbol) => {
+        own[next++] = symbol;
+      });
+    }
+    return shape.flatMap((size, axis) => {
+      if (within[axis]) return [];
+      const alike = groups[0].length / size;
+      /** @type {Set<number>} */
+      const found = new Set();
+      for (const group of groups) {
+        const counts = new Uint32Array(symbols * size);
+        for (const { cell, codes } of group) {
+          const code = codes[axis];
+          for (let i = cell * inside; i < (cell + 1) * inside; i += 1) {
+            counts[own[i] * size + code] += 1;
+          }
+        }
+        for (let start = 0; start < counts.length; start += size) {
+          let [most, least] = [0, alike];
+          for (let i = start; i < start + size; i += 1) {
+            if (counts[i] > most) most = counts[i];
+            if (counts[i] < least) least = counts[i];
+          }
+          found.add(most * (alike + 1) + least);
+        }
+      }
+      return [...found].map((pair) => [alike, Math.floor(pair / (alike + 1)), pair % (alike + 1)]);
+    });
+  }
+
+  /**
+   * Draw which questions to ask, before anything is answered.
+   *
+   * @param {import("../sampling.js").RandomBelow} below
+   * @returns {number} The number of a view.
+   */
+  drawView(below) {
+    const last = this.views[this.views.length - 1];
+    const drawn = Number(below(BigInt(last.until)));
+    return this.views.findIndex(({ until }) => drawn < until);
+  }
+
+  /**
+   * Names of the attributes that a report about a view tells of, the public ones too.
+   *
+   * @param {number} view
+   */
+  asked(view) {
+    const { positions } = this.viewOf(view);
+    return this.schema.names.filter((_, j) => positions.includes(j) || this.public.includes(j));
+  }
+
+  /** @param {number} number */
+  viewOf(number) {
+    const view = this.views[number];
+    if (view === undefined) {
+      throw new ParameterError(
+        `view: expected an integer from 0 to ${this.views.length - 1}`,
+        "view",
+      );
+    }
+    return view;
+  }
+
+  /**
+   * Perturb one record, exactly; of its codes only those that the view asks for are looked at.
+   *
+   * @param {readonly number[]} codes
+   * @param {import("../sampling.js").RandomBelow} below
+   * @param {number} [view] The one that was drawn before; by default one is drawn now.
+   * @returns {number[]}
+   */
+  perturb(codes, below, view = this.drawView(below)) {
+    const { positions, shape, first, response } = this.viewOf(view);
+    const cell = positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0);
+    const symbol = this.symbolFor(cell, response, below);
+    return [...this.public.map((j) => codes[j]), first + symbol];
+  }
+
+  /**
+   * @param {number} cell
+   * @param {import("./views.js").Response} response
+   * @param {import("../sampling.js").RandomBelow} below
+   */
+  symbolFor(cell, { symbols, inside, dimension }, below) {
+    const { numerator, denominator } = this.gamma;
+    const own = numerator * BigInt(inside);
+    const draw = below(own + denominator * BigInt(symbols - inside));
+    const isOwn = draw < own;
+    const place = Number(isOwn ? draw / numerator : (draw - own) / denominator);
+    if (dimension === 0) return isOwn ? cell : another(place, cell);
+    // The orthogonal points are those of the other coordinates, the one of the pivot being solved
+    // from ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, which is solved likewise.
+    const others = (isOwn ? coordinates : digits)(place, this.prime, dimension - 1);
+    const point = coordinates(placed(cell, symbols), this.prime, dimension);
+    return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
+  }
+
+  /** @param {readonly number[]} values */
+  describe(values) {
+    const { attributes } = this.schema;
+    const labelOf = (/** @type {number} */ j) => attributes[j].label || attributes[j].name;
+    const symbol = values[values.length - 1];
+    const view = this.views.find(({ first, response }) => symbol < first + response.symbols);
+    if (view === undefined) throw new ParameterError("values: expected a report", "values");
+    const { positions, shape, first } = view;
+    const likelier = this.cellsOf(symbol - first, view).map((cell) =>
+      codesOf(cell, shape)
+        .map((code, i) => attributes[positions[i]].categories[code])
+        .join(", "),
+    );
+    return [
+      ...this.public.map((j, i) => ({
+        label: labelOf(j),
+        value: attributes[j].categories[values[i]],
+      })),
+      {
+        label: picked(positions.length, attributes.length - this.public.length),
+        value: positions.map(labelOf).join("\n"),
+      },
+      { label: "It sent this code", value: String(symbol) },
+      ...(likelier.length > 0
+        ? [
+            {
+              label: comparison(this.gamma, likelier.length, positions.length > 1),
+              value: likelier.slice(0, EXAMPLES).join("\n"),
+            },
+          ]
+        : []),
+    ];
+  }
+
+  /**
+   * Cells that a symbol is likelier for: one more than are shown, where there are as many.
+   *
+   * @param {number} symbol
+   * @param {View} view
+   */
+  cellsOf(symbol, { response: { cells, symbols, dimension } }) {
+    if (dimension === 0) return [symbol];
+    const found = [];
+    const own = coordinates(symbol, this.prime, dimension);
+    for (let cell = 0; cell < cells && found.length <= EXAMPLES; cell += 1) {
+      const point = coordinates(placed(cell, symbols), this.prime, dimension);
+      if (scalar(point, own) % this.prime === 0) found.push(cell);
+    }
+    return found;
+  }
+}
+
+/**
+ * @param {number} cell
+ * @param {readonly number[]} shape
+ */
+function codesOf(cell, shape) {
+  let rest = cell;
+  return shape.reduceRight((/** @type {number[]} */ codes, size) => {
+    codes.unshift(rest % size);
+    rest = Math.floor(rest / size);
+    return codes;
+  }, []);
+}
+
+/**
+ * @param {number} some
+ * @param {number} all
+ */
+function picked(some, all) {
+  const word = (/** @type {number} */ count) => WORDS[count - 1] ?? String(count);
+  return some < all
+    ? `Your device picked ${word(some)} of the ${word(all)} questions at random`
+    : "Your device reported on";
+}
+
+/**
+ * What a code says.
+ *
+ * @param {Rational} gamma
+ * @param {number} count Of those that it is likelier for, as far as it is told.
+ * @param {boolean} several Whether it is about several questions.
+ */
+function comparison(gamma, count, several) {
+  const times = `The code is ${Number(gamma.toNumber().toPrecision(3))} times likelier for`;
+  const one = several ? "combination of answers" : "answer";
+  const many = several ? "combinations of answers" : "answers";
+  if (count === 1) return `${times} this ${one} than for any other`;
+  if (count <= EXAMPLES) return `${times} these ${many} than for others`;
+  return `${times} some ${many} than for others; these are some of them`;
+}

@@ -1,0 +1,225 @@
+/** Which groups of questions are drawn, how often, and by how many symbols they are answered. */
+
+import { SurveyError } from "../errors.js";
+import { points } from "./projective.js";
+
+const MOST_CELLS = 2 ** 20;
+const MOST_VIEWS = 2 ** 17;
+const MOST_SYMBOLS = 2 ** 32 - 1;
+const MOST_WEIGHT = 2 ** 32 - 1;
+const MEMBERS = new Set(["attributes", "choose", "weight"]);
+
+/**
+ * How one cell out of so many is reported: of all symbols it has its own, γ times as likely as the
+ * others. Without a dimension, one symbol each (k-ary randomized response); else those whose points
+ * are orthogonal to its own.
+ *
+ * @typedef {object} Response
+ * @property {number} cells
+ * @property {number} symbols
+ * @property {number} inside Symbols of each cell's own.
+ * @property {number} dimension t of PG(t−1, q), or 0.
+ *
+ * A group of questions that may be drawn.
+ *
+ * @typedef {object} View
+ * @property {readonly number[]} positions Of its attributes in the schema, in increasing order.
+ * @property {readonly number[]} shape
+ *   Their numbers of categories; cells are numbered in row-major order.
+ * @property {number} until Its weight and those of all views before.
+ * @property {number} first Its first symbol; those of all views are numbered one after the other.
+ * @property {Response} response
+ *
+ * Views of equal weight: so many of each group of positions, in every way.
+ *
+ * @typedef {{groups: number[][], sizes: number[], weight: number}} ViewClass
+ */
+
+/**
+ * Classes of views as a survey has them.
+ *
+ * @param {unknown} written
+ * @param {import("../schema.js").Schema} schema
+ * @param {readonly number[]} sentAsTheyAre Positions that are in no view.
+ * @returns {ViewClass[]}
+ */
+export function readClasses(written, schema, sentAsTheyAre) {
+  if (!Array.isArray(written)) throw wrong("expected a list");
+  const classes = written.map((one) => readClass(one, schema));
+  const found = new Set(classes.flatMap(({ groups }) => groups.flat()));
+  schema.names.forEach((name, j) => {
+    if (found.has(j) && sentAsTheyAre.includes(j)) {
+      throw wrong(`'${name}' is public; expected attributes that are not`);
+    }
+    if (!found.has(j) && !sentAsTheyAre.includes(j)) {
+      throw wrong(`'${name}' is in none; expected every attribute that is not public`);
+    }
+  });
+  const count = classes.reduce(
+    (sum, { groups, sizes }) =>
+      sum + groups.reduce((ways, group, i) => ways * choices(group.length, sizes[i]), 1),
+    0,
+  );
+  if (!(count >= 1 && count <= MOST_VIEWS)) throw wrong(`expected 1 to ${MOST_VIEWS} of them`);
+  return classes;
+}
+
+/**
+ * @param {any} written
+ * @param {import("../schema.js").Schema} schema
+ * @returns {ViewClass}
+ */
+function readClass(written, schema) {
+  if (typeof written !== "object" || written === null) throw wrong("expected objects");
+  const unknown = Object.keys(written).find((member) => !MEMBERS.has(member));
+  if (unknown !== undefined) throw wrong(`unknown member '${unknown}'`);
+  const { attributes, choose, weight } = written;
+  if (!Array.isArray(attributes) || !attributes.every(Array.isArray)) {
+    throw wrong("attributes: expected lists of names");
+  }
+  positionsOf(attributes.flat(), schema, "views");
+  const groups = attributes.map((group) => positionsOf(group, schema, "views"));
+  const sizes = choose ?? groups.map((group) => group.length);
+  const fits =
+    Array.isArray(sizes) &&
+    sizes.length === groups.length &&
+    groups.every((group, i) => isWithin(sizes[i], 1, group.length));
+  if (!fits) {
+    throw wrong(
+      "choose: expected for each group of attributes a number from 1 to as many as it has",
+    );
+  }
+  if (!isWithin(weight, 1, MOST_WEIGHT)) {
+    throw wrong(`weight: expected an integer from 1 to ${MOST_WEIGHT}`);
+  }
+  return { groups, sizes, weight };
+}
+
+/**
+ * Positions of attributes in the schema, in increasing order.
+ *
+ * @param {unknown} names
+ * @param {import("../schema.js").Schema} schema
+ * @param {string} field
+ */
+export function positionsOf(names, schema, field) {
+  const given = Array.isArray(names) ? names : [];
+  const unknown = given.length === 0 || given.some((name) => !schema.names.includes(name));
+  if (unknown || new Set(given).size < given.length) {
+    throw new SurveyError(`${field}: expected different names of attributes`, field);
+  }
+  return given.map((name) => schema.names.indexOf(name)).sort((a, b) => a - b);
+}
+
+/**
+ * Every view, class by class; all subsets of a class's last group before the next one of the group
+ * before it, and subsets of a group in lexicographic order of their positions.
+ *
+ * @param {import("../schema.js").Schema} schema
+ * @param {readonly ViewClass[]} classes
+ * @param {number} prime q of the geometries.
+ * @param {number} direct Most cells that are answered by one symbol each.
+ * @returns {View[]}
+ */
+export function expand(schema, classes, prime, direct) {
+  const sizes = schema.shape.map(Number);
+  /** @type {Map<number, Response>} */
+  const responses = new Map();
+  /** @type {View[]} */
+  const views = [];
+  let until = 0;
+  let first = 0;
+  for (const { groups, sizes: chosen, weight } of classes) {
+    for (const positions of unions(groups.map((group, i) => subsets(group, chosen[i])))) {
+      const shape = positions.map((j) => sizes[j]);
+      const cells = shape.reduce((product, size) => product * size, 1);
+      if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
+      let response = responses.get(cells);
+      if (response === undefined) {
+        response = responseTo(cells, prime, direct);
+        responses.set(cells, response);
+      }
+      until += weight;
+      views.push({ positions, shape, until, first, response });
+      first += response.symbols;
+    }
+  }
+  if (first > MOST_SYMBOLS) throw wrong(`expected at most ${MOST_SYMBOLS} symbols of all`);
+  return views;
+}
+
+/**
+ * @param {number} cells
+ * @param {number} prime
+ * @param {number} direct
+ * @returns {Response}
+ */
+function responseTo(cells, prime, direct) {
+  if (cells <= direct) return { cells, symbols: cells, inside: 1, dimension: 0 };
+  let dimension = 3;
+  while (points(prime, dimension) < cells) dimension += 1;
+  const [symbols, inside] = [points(prime, dimension), points(prime, dimension - 1)];
+  return { cells, symbols, inside, dimension };
+}
+
+/**
+ * All subsets of a size, in lexicographic order.
+ *
+ * @param {readonly number[]} group
+ * @param {number} size
+ * @returns {number[][]}
+ */
+function subsets(group, size) {
+  /** @type {number[][]} */
+  const found = [];
+  /** @type {number[]} */
+  const chosen = [];
+  const extend = (/** @type {number} */ from) => {
+    const missing = size - chosen.length;
+    if (missing === 0) found.push([...chosen]);
+    for (let i = from; missing > 0 && i <= group.length - missing; i += 1) {
+      chosen.push(group[i]);
+      extend(i + 1);
+      chosen.pop();
+    }
+  };
+  extend(0);
+  return found;
+}
+
+/**
+ * One subset of each group together, in every way, the last group's changing fastest.
+ *
+ * @param {number[][][]} choices
+ */
+function unions(choices) {
+  return choices
+    .reduce((all, some) => all.flatMap((left) => some.map((right) => [...left, ...right])), [[]])
+    .map((positions) => positions.sort((a, b) => a - b));
+}
+
+/**
+ * Number of subsets of a size; infinite where it is too large for a number.
+ *
+ * @param {number} all
+ * @param {number} size
+ */
+function choices(all, size) {
+  let count = 1;
+  for (let i = 1; i <= size; i += 1) count = (count * (all - size + i)) / i;
+  return count;
+}
+
+/**
+ * @param {unknown} value
+ * @param {number} least
+ * @param {number} most
+ */
+export function isWithin(value, least, most) {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+}
+
+/** @param {string} what */
+function wrong(what) {
+  return new SurveyError(`views: ${what}`, "views");
+}

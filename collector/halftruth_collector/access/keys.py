@@ -1,0 +1,90 @@
+"""Operators' public keys, as far as a collector knows them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from halftruth_shared import ParameterError
+from sqlalchemy import Connection, select, update
+
+from ..store.database import Database
+from ..store.tables import revoked_keys, surveys
+from .audit import AuditLog
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """A public key with the surveys that it signed, or when it was revoked."""
+
+    key: str
+    surveys: tuple[str, ...]
+    revoked_at: datetime | None
+
+
+class KeyStore:
+    """Lists and revokes operators' public keys."""
+
+    def __init__(self, database: Database, audit: AuditLog) -> None:
+        self._database = database
+        self._audit = audit
+
+    def all(self) -> list[KnownKey]:
+        """Keys that signed a survey, and keys that were revoked.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        return self._database.read(_all)
+
+    def revoke(self, key: str) -> list[str]:
+        """Serve no signature of a key any more, and take no new one.
+
+        Returns
+        -------
+        list of str
+            The surveys that are not signed any more.
+
+        Raises
+        ------
+        ParameterError
+            If it is not a public key.
+        StoreUnavailable
+        """
+        if len(key) != 64 or set(key) - set("0123456789abcdef"):
+            raise ParameterError("key: expected a public key of 64 hexadecimal digits", field="key")
+
+        def revoke(connection: Connection) -> list[str]:
+            # Nobody publishes a signature of it meanwhile.
+            self._database.exclude_others(connection)
+            statement = select(surveys.c.id).where(surveys.c.signature_key == key)
+            # In the order in which counting holds them, so that neither waits for the other.
+            statement = statement.order_by(surveys.c.id).with_for_update()
+            unsigned = sorted(connection.execute(statement).scalars())
+            connection.execute(
+                self._database.insert(revoked_keys)
+                .values(key=key, revoked_at=datetime.now(UTC))
+                .on_conflict_do_nothing()
+            )
+            connection.execute(
+                update(surveys)
+                .where(surveys.c.signature_key == key)
+                .values(signature_key=None, signature=None)
+            )
+            self._audit.record(connection, "key revoke", key, ", ".join(unsigned))
+            return unsigned
+
+        return self._database.write(revoke)
+
+
+def _all(connection: Connection) -> list[KnownKey]:
+    signed = connection.execute(
+        select(surveys.c.signature_key, surveys.c.id)
+        .where(surveys.c.signature_key.is_not(None))
+        .order_by(surveys.c.id)
+    ).all()
+    revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
+    keys = sorted({row.signature_key for row in signed} | revoked.keys())
+    return [
+        KnownKey(key, tuple(row.id for row in signed if row.signature_key == key), revoked.get(key))
+        for key in keys
+    ]

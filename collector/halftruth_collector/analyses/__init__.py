@@ -1,0 +1,27 @@
+"""Analyses: how each is computed, written as rows, drawn and put in words.
+
+One module for each, called like that of its query and result in ``halftruth_shared.analyses``, with
+an :class:`Analysis`. All that asks for analyses goes by `ANALYSES`: the HTTP interface with its
+description, the command line and the pages.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from .base import Analysis, Counted, Grid, choices
+
+__all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices"]
+
+
+def _analyses() -> dict[str, Analysis[Any, Any]]:
+    modules = [import_module(found.name) for found in iter_modules(__path__, f"{__name__}.")]
+    found = [module.ANALYSIS for module in modules if hasattr(module, "ANALYSIS")]
+    return {
+        analysis.name: analysis
+        for analysis in sorted(found, key=lambda analysis: (analysis.order, analysis.name))
+    }
+
+
+#: Every analysis by its name, in the order of lists.
+ANALYSES = _analyses()

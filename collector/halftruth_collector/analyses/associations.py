@@ -1,0 +1,82 @@
+"""Association of every pair of attributes."""
+
+import msgspec
+from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
+from halftruth_shared.analyses.base import MeasureEstimate
+
+from ..charts.specification import Estimate, HeatMap
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
+    """Associations as ``Estimator.associations`` gives them."""
+    found = counted.estimator.associations(**msgspec.structs.asdict(query))
+    names = counted.survey.schema.names if query.attributes is None else query.attributes
+    return AssociationsResult(
+        **counted.origin(), query=query, attributes=list(names), associations=found
+    )
+
+
+def grid(result: AssociationsResult) -> Grid:
+    """Ordered pairs of attributes with their concentration τ."""
+    measures = sentences.measure_grid(
+        [found.estimate for found in result.associations], result.query.confidence
+    )
+    return Grid(
+        ["row", "column", *measures.header[1:]],
+        [
+            [found.row, found.column, *row[1:]]
+            for found, row in zip(result.associations, measures.rows, strict=True)
+        ],
+    )
+
+
+def chart(result: AssociationsResult) -> HeatMap:
+    """How much each attribute tells of each other one, as a grid."""
+    found = {(a.row, a.column): a.estimate for a in result.associations}
+    names = tuple(result.attributes)
+    cells = tuple(
+        tuple(
+            _cell(f"{row} → {column}", found[row, column]) if row != column else None
+            for column in names
+        )
+        for row in names
+    )
+    return HeatMap(
+        title=f"What each attribute tells of the others in {result.survey}",
+        notes=(
+            *sentences.notes(result, [cell for row in cells for cell in row if cell]),
+            *notices(result),
+            "Share by which the gini index of the column's attribute falls when the row's is"
+            " known (concentration τ).",
+            "Pale with a dashed frame: the interval reaches 0 or below.",
+        ),
+        rows=names,
+        columns=names,
+        cells=cells,
+    )
+
+
+def notices(result: AssociationsResult) -> list[str]:
+    """Which associations are too uncertain."""
+    return sentences.too_uncertain(
+        (f"{found.row} → {found.column}", found.estimate) for found in result.associations
+    )
+
+
+def _cell(label: str, measure: MeasureEstimate) -> Estimate:
+    lower, upper = measure.interval or (None, None)
+    return Estimate(label, measure.value, lower, upper, reason=measure.undefined)
+
+
+ANALYSIS = Analysis(
+    query=AssociationsQuery,
+    title="Associations",
+    compute=compute,
+    start=lambda _: AssociationsQuery(),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    order=60,
+)

@@ -1,0 +1,54 @@
+"""Classifiers learned from reconstructed tables."""
+
+import msgspec
+from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
+
+from ..wording import items, percent
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: ClassifierQuery) -> ClassifierResult:
+    """A classifier as ``Estimator.classifier`` learns it."""
+    model = counted.estimator.classifier(**msgspec.structs.asdict(query))
+    return ClassifierResult(**counted.origin(), query=query, model=model)
+
+
+def grid(result: ClassifierResult) -> Grid:
+    """Each class in general, and wherever the model tells it."""
+    return Grid(
+        ["where", "share", "class", "probability"],
+        [
+            [
+                items(where) or "everybody",
+                "" if share is None else percent(share, 1),
+                name,
+                percent(probability, 1),
+            ]
+            for where, share, probabilities in result.model.parts()
+            for name, probability in zip(result.model.classes, probabilities, strict=True)
+        ],
+    )
+
+
+def notices(result: ClassifierResult) -> list[str]:
+    """Every cell behind the model that is not known to be above 0."""
+    return [f"Warning: {warning}." for warning in result.model.warnings]
+
+
+def reading(result: ClassifierResult) -> list[str]:
+    """What the probabilities of naive Bayes are."""
+    if result.query.kind == "decision-tree":
+        return []
+    return ["Everybody: share of each class; else how likely a class gives this answer."]
+
+
+ANALYSIS = Analysis(
+    query=ClassifierQuery,
+    title="Classifiers",
+    compute=compute,
+    start=lambda survey: ClassifierQuery(predict=survey.schema.names[0]),
+    grid=grid,
+    notices=notices,
+    reading=reading,
+    order=100,
+)

@@ -1,0 +1,73 @@
+"""A test of independence of two attributes."""
+
+from halftruth_shared.analyses.independence import IndependenceQuery, IndependenceResult
+
+from ..estimation.independence import IndependenceTest
+from ..wording import p_value, value
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
+    """The test of ``Estimator.independence``."""
+    test = counted.estimator.independence(query.attributes)
+    return IndependenceResult(
+        **counted.origin(),
+        query=query,
+        statistic=test.statistic,
+        degrees_of_freedom=test.degrees_of_freedom,
+        p_value=test.p_value,
+        undefined=test.undefined,
+        statement=_statement(test),
+    )
+
+
+def _statement(test: IndependenceTest) -> str:
+    if test.p_value is None:
+        return f"cannot be tested: {test.undefined}"
+    if test.p_value < 0.05:
+        return "such departures from independence are rare if the answers are independent"
+    return (
+        "such departures from independence are no rarity if the answers are independent, which"
+        " does not show that they are: perturbation hides weak associations"
+    )
+
+
+def grid(result: IndependenceResult) -> Grid:
+    """One row, the test."""
+    return Grid(
+        ["row", "column", "Wald statistic", "degrees of freedom", "p-value"],
+        [
+            [
+                *result.query.attributes,
+                value(result.statistic, None),
+                result.degrees_of_freedom,
+                p_value(result.p_value),
+            ]
+        ],
+    )
+
+
+def notices(result: IndependenceResult) -> list[str]:
+    """Why there is no test."""
+    return [] if result.undefined is None else [_sentence(result.statement)]
+
+
+def reading(result: IndependenceResult) -> list[str]:
+    """What the test says."""
+    return [_sentence(result.statement)] if result.undefined is None else []
+
+
+def _sentence(statement: str) -> str:
+    return f"{statement[0].upper()}{statement[1:]}."
+
+
+ANALYSIS = Analysis(
+    query=IndependenceQuery,
+    title="Independence",
+    compute=compute,
+    start=lambda survey: IndependenceQuery(attributes=list(survey.schema.names[:2])),
+    grid=grid,
+    notices=notices,
+    reading=reading,
+    order=55,
+)

@@ -1,0 +1,160 @@
+"""Frequent itemsets."""
+
+import math
+from dataclasses import replace
+from typing import get_args
+
+import msgspec
+from halftruth_shared.analyses.base import Decision, Selection
+from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
+
+from ..charts.specification import Axis, Panel, Reference, WhiskerChart
+from ..wording import items, judged, percent, share, share_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Itemsets beyond which a chart shows only some, and says so.
+MAX_ITEMSETS = 40
+
+#: What is asked of the answer, and not of the estimator.
+_SHOWN = ("length", "attribute", "decision")
+
+
+def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
+    """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
+    asked = msgspec.structs.asdict(query)
+    length, attribute, decision = (asked.pop(name) for name in _SHOWN)
+    if attribute is not None:
+        counted.survey.schema.position(attribute, "attribute")
+    found = counted.estimator.itemsets(**asked)
+    return ItemsetsResult(
+        **counted.origin(),
+        query=query,
+        candidates=found.candidates,
+        precision=list(found.precision),
+        itemsets=[
+            itemset
+            for itemset in found
+            if length in (None, len(itemset.items))
+            and attribute in (None, *itemset.items)
+            and decision in (None, itemset.decision)
+        ],
+    )
+
+
+def grid(result: ItemsetsResult) -> Grid:
+    """Itemsets with support, interval and decision."""
+    return Grid(
+        ["itemset", "support", sentences.level(result.query.confidence), "decision"],
+        [
+            [
+                items(i.items),
+                judged(share(i.support, i.interval), i.usability),
+                share_interval(i.interval),
+                i.decision,
+            ]
+            for i in result.itemsets
+        ],
+    )
+
+
+def chart(result: ItemsetsResult) -> WhiskerChart:
+    """Supports of itemsets against the threshold, largest first.
+
+    Where some itemsets are usable the others are left out; and of more than `MAX_ITEMSETS` those
+    are shown that are the most standard errors above the threshold. The largest estimates of many
+    would be mostly noise.
+    """
+    query = result.query
+    usable = [itemset for itemset in result.itemsets if itemset.usability != "not usable"]
+    clearest = sorted(
+        usable or result.itemsets, key=lambda itemset: -_clearness(itemset, query.min_support)
+    )[:MAX_ITEMSETS]
+    rows = tuple(
+        replace(
+            sentences.estimate(items(itemset.items), itemset.support, itemset.interval),
+            category=itemset.decision,
+        )
+        for itemset in sorted(clearest, key=lambda itemset: -itemset.support)
+    )
+    threshold = percent(query.min_support)
+    lengths = {len(itemset.items) for itemset in clearest}
+    return WhiskerChart(
+        title=f"Supports of itemsets in {result.survey}",
+        notes=(
+            *sentences.notes(result, rows, together=query.select == "bonferroni"),
+            *sentences.estimated(query.estimate),
+            *sentences.negative(rows),
+            _decided(query.select)
+            if rows
+            else f"No itemset was found for a support of {threshold}.",
+            *sentences.left_out(
+                len(rows),
+                len(result.itemsets),
+                "itemsets that are the most standard errors above the threshold"
+                + (", among the usable ones" if usable else ""),
+            ),
+            *(
+                f"Itemsets of length {precision.length}: {precision.verdict}."
+                for precision in result.precision
+                if precision.length in lengths and not precision.usable
+            ),
+        ),
+        panels=(
+            Panel(
+                Axis("support", shares=True),
+                rows,
+                reference=Reference(query.min_support, f"min. support {threshold}"),
+            ),
+        ),
+        values_label=f"support ({sentences.level(query.confidence)})",
+        categories=get_args(Decision),
+    )
+
+
+def notices(result: ItemsetsResult) -> list[str]:
+    """For which lengths nothing can be concluded."""
+    return [f"Length {p.length}: {p.verdict}." for p in result.precision if not p.usable]
+
+
+def reading(result: ItemsetsResult) -> list[str]:
+    """How precise each usable length is, and what holds of all itemsets together."""
+    query = result.query
+    said = [f"Length {p.length}: {p.verdict}." for p in result.precision if p.usable]
+    said += sentences.estimated(query.estimate)
+    if query.select in ("bonferroni", "holm"):
+        said.append(
+            f"The chance that any itemset called frequent here is not is at most"
+            f" {1 - query.confidence:.3g}, among {result.candidates} that could have been."
+        )
+    return said
+
+
+def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:
+    """Standard errors above the threshold, −∞ where they are unknown."""
+    above = itemset.support - min_support
+    if itemset.standard_error:
+        return above / itemset.standard_error
+    return math.copysign(math.inf, above) if itemset.standard_error == 0 else -math.inf
+
+
+def _decided(select: Selection) -> str:
+    if select == "holm":
+        return "The decisions hold all together (Holm), and may differ from single intervals."
+    return (
+        "Frequent: all of the interval is at or above the threshold."
+        " Undecided: the threshold is within it."
+    )
+
+
+ANALYSIS = Analysis(
+    query=ItemsetsQuery,
+    title="Itemsets",
+    compute=compute,
+    start=lambda _: ItemsetsQuery(min_support=0.05),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=20,
+)

@@ -1,0 +1,162 @@
+"""Association measures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
+
+from ..charts.specification import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
+from ..estimation.presence import present_items
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
+_WIDE = 3.0
+
+
+def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
+    """Association measures as ``Estimator.measures`` gives them."""
+    found = counted.estimator.measures(**msgspec.structs.asdict(query))
+    present = present_items(counted.survey.schema, query.attributes, query.present)
+    return MeasuresResult(**counted.origin(), query=query, present=present, measures=found)
+
+
+def grid(result: MeasuresResult) -> Grid:
+    """Measures with their intervals."""
+    return sentences.measure_grid(result.measures, result.query.confidence)
+
+
+def chart(result: MeasuresResult) -> WhiskerChart:
+    """Association measures, one panel for each scale on which they can be compared."""
+    known = {measure.name: measure for measure in result.measures}
+    panels = [
+        _panel(scale, [known.pop(name) for name in scale.names if name in known])
+        for scale in _SCALES
+    ]
+    panels += [_panel(_MeasureScale("Other", (name,)), [known[name]]) for name in known]
+    shown = tuple(panel for panel in panels if panel.rows)
+    rows = [row for panel in shown for row in panel.rows]
+    notes = [
+        *sentences.presence(result.present),
+        *sentences.notes(result, rows),
+        *notices(result),
+        "Intervals are normal ones by the delta method; those of measures that cannot be negative"
+        " are too narrow near independence.",
+    ]
+    return WhiskerChart(
+        title=f"Association of {sentences.listed(result.query.attributes)} in {result.survey}",
+        notes=tuple(notes),
+        panels=shown,
+        values_label=f"value ({sentences.level(result.query.confidence)})",
+    )
+
+
+def notices(result: MeasuresResult) -> list[str]:
+    """Which measures are too uncertain."""
+    return sentences.too_uncertain((_name(found.name), found) for found in result.measures)
+
+
+def reading(result: MeasuresResult) -> list[str]:
+    """What presence is, and what is no test."""
+    names = [measure.name for measure in result.measures]
+    return [*sentences.presence(result.present), *sentences.no_tests(names)]
+
+
+@dataclass(frozen=True)
+class _MeasureScale:
+    """Measures that can be compared on one axis, and what they are without association."""
+
+    heading: str
+    names: tuple[str, ...]
+    independent: float | None = None
+    ratios: bool = False
+
+
+_SCALES = (
+    _MeasureScale(
+        "Correlations and differences: at most 1, and 0 when independent",
+        (
+            "phi",
+            "kappa",
+            "certainty",
+            "added_value",
+            "risk_difference",
+            "column_risk_difference",
+            "piatetsky_shapiro",
+        ),
+        independent=0,
+    ),
+    _MeasureScale(
+        "Ratios: 1 when independent",
+        ("odds_ratio", "interest", "conviction", "collective_strength"),
+        independent=1,
+        ratios=True,
+    ),
+    _MeasureScale(
+        "Overlap and confidence: no fixed value when independent",
+        ("jaccard", "cosine", "laplace"),
+    ),
+    _MeasureScale(
+        "Information and explained variation: never negative in truth, and 0 when independent",
+        ("mutual_information", "uncertainty_coefficient", "concentration", "j_measure"),
+        independent=0,
+    ),
+    _MeasureScale(
+        "Estimates of association that grow with the number of reports, and are no tests",
+        ("chi_squared", "g_squared"),
+    ),
+    _MeasureScale(
+        "Standardized residual: 0 when independent; grows with the root of the reports",
+        ("standardized_residual",),
+        independent=0,
+    ),
+)
+
+_SYMBOLS = {
+    "phi": "φ",
+    "kappa": "κ",
+    "chi_squared": "χ²",
+    "g_squared": "G²",
+    "piatetsky_shapiro": "Piatetsky-Shapiro",
+    "j_measure": "J-measure",
+}
+
+
+def _name(measure: str) -> str:
+    return _SYMBOLS.get(measure, measure.replace("_", " "))
+
+
+def _panel(scale: _MeasureScale, measures: Sequence[MeasureEstimate]) -> Panel:
+    rows = tuple(
+        replace(
+            sentences.estimate(_name(measure.name), measure.value, measure.interval),
+            reason=measure.undefined,
+        )
+        for measure in measures
+    )
+    line = None if scale.independent is None else Reference(scale.independent, "independent")
+    axis = Axis("", scale=_ratio_scale(rows) if scale.ratios else "linear")
+    logarithmic = ", on a logarithmic axis" if axis.scale == "log" else ""
+    return Panel(axis, rows, scale.heading + logarithmic, line)
+
+
+def _ratio_scale(rows: Sequence[Estimate]) -> Scale:
+    """Logarithmic where ratios differ widely, so that 1/2 and 2 are equally far from 1."""
+    values = [1.0, *(row.value for row in rows if row.value is not None)]
+    seen = values + [end for row in rows for end in row.interval or () if end > 0]
+    return "log" if min(values) > 0 and max(seen) > _WIDE * min(seen) else "linear"
+
+
+ANALYSIS = Analysis(
+    query=MeasuresQuery,
+    title="Measures",
+    compute=compute,
+    start=lambda survey: MeasuresQuery(attributes=list(survey.schema.names[:2])),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=50,
+)

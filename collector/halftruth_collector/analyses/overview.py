@@ -1,0 +1,118 @@
+"""Every question's distribution."""
+
+import numpy as np
+from halftruth_shared.analyses.overview import (
+    AnswerShare,
+    OverviewQuery,
+    OverviewResult,
+    QuestionOverview,
+)
+
+from ..charts.specification import Axis, BarChart, BarGroup
+from ..estimation.bounds import optional
+from ..estimation.usability import judge_table
+from ..wording import judged, share, share_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Answers beyond which a chart shows only the first questions, and says so.
+MAX_ANSWERS = 100
+
+
+def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
+    """Distributions as ``Estimator.table`` gives them, one table for each question."""
+    names = counted.survey.schema.names if query.attributes is None else query.attributes
+    # All names are checked before anything is computed.
+    counted.survey.schema.positions(names)
+    questions = [_question(counted, query, name) for name in names]
+    return OverviewResult(**counted.origin(), query=query, questions=questions)
+
+
+def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
+    attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
+    table = counted.estimator.table([name])
+    support = counted.estimator.support([name], query.estimate)
+    lower, upper = table.interval(query.confidence, query.target)
+    error = np.sqrt(table.variance(query.target))
+    each, usability, verdict = judge_table((upper - lower) / 2, counted.counts.reports)
+    return QuestionOverview(
+        attribute=name,
+        label=attribute.label or name,
+        usability=usability,
+        verdict=verdict,
+        answers=[
+            AnswerShare(
+                answer=category,
+                share=float(support[i]),
+                standard_error=optional(float(error[i])),
+                interval=None if np.isnan(error[i]) else (float(lower[i]), float(upper[i])),
+                usability=found,
+            )
+            for i, (category, found) in enumerate(zip(attribute.categories, each, strict=True))
+        ],
+    )
+
+
+def grid(result: OverviewResult) -> Grid:
+    """Each answer with its share and interval; the question stands beside its first one."""
+    return Grid(
+        ["question", "answer", "share", sentences.level(result.query.confidence)],
+        [
+            [
+                "" if i else question.label,
+                found.answer,
+                judged(share(found.share, found.interval), found.usability),
+                share_interval(found.interval),
+            ]
+            for question in result.questions
+            for i, found in enumerate(question.answers)
+        ],
+    )
+
+
+def chart(result: OverviewResult) -> BarChart:
+    """Shares of all answers, grouped by question."""
+    groups: list[BarGroup] = []
+    shown = 0
+    for question in result.questions:
+        shown += len(question.answers)
+        if groups and shown > MAX_ANSWERS:
+            break
+        bars = [sentences.estimate(a.answer, a.share, a.interval) for a in question.answers]
+        groups.append(BarGroup(question.label, tuple(bars)))
+    every = [bar for group in groups for bar in group.bars]
+    return BarChart(
+        title=f"Answers in {result.survey}",
+        notes=(
+            *sentences.notes(result, every),
+            *sentences.estimated(result.query.estimate),
+            *sentences.negative(every),
+            *sentences.left_out(len(groups), len(result.questions), "questions, the first ones"),
+        ),
+        axis=Axis("share of the people", shares=True),
+        groups=tuple(groups),
+        bars_label="answer",
+        values_label=f"share ({sentences.level(result.query.confidence)})",
+    )
+
+
+def notices(result: OverviewResult) -> list[str]:
+    """Which questions are not known precisely enough."""
+    return [
+        f"“{question.label}”: {question.verdict}."
+        for question in result.questions
+        if question.usability != "usable"
+    ]
+
+
+ANALYSIS = Analysis(
+    query=OverviewQuery,
+    title="Overview",
+    compute=compute,
+    start=lambda _: OverviewQuery(),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=lambda result: sentences.estimated(result.query.estimate),
+    order=0,
+)

@@ -1,0 +1,70 @@
+"""Partial correlation."""
+
+from halftruth_shared import Survey
+from halftruth_shared.analyses.partial_correlation import PartialQuery, PartialResult
+
+from ..estimation.presence import present_items
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: PartialQuery) -> PartialResult:
+    """Partial correlation of the answers and of the reports."""
+    asked = (query.attributes, query.given, query.present, query.confidence)
+    # It checks what is asked, in the words of its fields.
+    reconstructed = counted.estimator.partial_correlation(*asked, query.target)
+    names = [*query.attributes, *query.given]
+    return PartialResult(
+        **counted.origin(),
+        query=query,
+        present=present_items(counted.survey.schema, names, query.present),
+        reconstructed=reconstructed,
+        randomized=counted.estimator.randomized_partial_correlation(*asked),
+    )
+
+
+def grid(result: PartialResult) -> Grid:
+    """A row for the answers and one for the reports."""
+    found = {"answers": result.reconstructed}
+    if result.randomized is not None:
+        found["reports"] = result.randomized.estimate
+    measures = sentences.measure_grid(list(found.values()), result.query.confidence)
+    return Grid(
+        ["of", *measures.header[1:]],
+        [[of, *row[1:]] for of, row in zip(found, measures.rows, strict=True)],
+    )
+
+
+def reading(result: PartialResult) -> list[str]:
+    """What presence is, and what may be concluded without the parameters of the mechanism."""
+    said = sentences.presence(result.present)
+    if result.randomized is not None:
+        said.append(f"What the reports alone say of the answers: {result.randomized.statement}.")
+    return said
+
+
+def notices(result: PartialResult) -> list[str]:
+    """Whether it is too uncertain."""
+    return sentences.too_uncertain([("the partial correlation", result.reconstructed)])
+
+
+def start(survey: Survey) -> PartialQuery:
+    """The first two attributes, given the third; the last category of each is presence."""
+    names = survey.schema.names
+    return PartialQuery(
+        attributes=list(names[:2]),
+        given=list(names[2:3]),
+        present={a.name: a.categories[-1] for a in survey.schema.attributes[:3]},
+    )
+
+
+ANALYSIS = Analysis(
+    query=PartialQuery,
+    title="Partial correlation",
+    compute=compute,
+    start=start,
+    grid=grid,
+    notices=notices,
+    reading=reading,
+    order=70,
+)

@@ -1,0 +1,46 @@
+"""Measures of the reports themselves."""
+
+import msgspec
+from halftruth_shared.analyses.randomized import RandomizedQuery, RandomizedResult
+
+from ..estimation.presence import present_items
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
+    """Measures of the reports as ``Estimator.randomized`` gives them."""
+    found = counted.estimator.randomized(**msgspec.structs.asdict(query))
+    present = present_items(counted.survey.schema, query.attributes, query.present)
+    return RandomizedResult(**counted.origin(), query=query, present=present, measures=found)
+
+
+def grid(result: RandomizedResult) -> Grid:
+    """Measures with what each says of the answers."""
+    measures = sentences.measure_grid(
+        [measure.estimate for measure in result.measures], result.query.confidence
+    )
+    return Grid(
+        [*measures.header[:3], "what holds of the answers"],
+        [
+            [*row[:3], measure.statement]
+            for row, measure in zip(measures.rows, result.measures, strict=True)
+        ],
+    )
+
+
+def notices(result: RandomizedResult) -> list[str]:
+    """Which measures are too uncertain."""
+    return sentences.too_uncertain((m.estimate.name, m.estimate) for m in result.measures)
+
+
+ANALYSIS = Analysis(
+    query=RandomizedQuery,
+    title="Measures of the reports",
+    compute=compute,
+    start=lambda survey: RandomizedQuery(attributes=list(survey.schema.names[:2])),
+    grid=grid,
+    notices=notices,
+    reading=lambda result: sentences.presence(result.present),
+    order=80,
+)

@@ -1,0 +1,62 @@
+"""One association rule."""
+
+import msgspec
+from halftruth_shared import Survey
+from halftruth_shared.analyses.rule import RuleQuery, RuleResult
+
+from . import rules, sentences
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: RuleQuery) -> RuleResult:
+    """One rule as ``Estimator.rule`` gives it."""
+    found = counted.estimator.rule(**msgspec.structs.asdict(query))
+    return RuleResult(**counted.origin(), query=query, rule=found)
+
+
+def grid(result: RuleResult) -> Grid:
+    """The rule's own numbers, then its measures, one below the other."""
+    confidence = result.query.confidence
+    own = zip(rules.header(confidence), rules.row(result.rule), strict=True)
+    measures = sentences.measure_grid(result.rule.measures, confidence)
+    return Grid(
+        ["", "value, or why there is none", *measures.header[2:]],
+        [*([name, value, "", ""] for name, value in own), *measures.rows],
+    )
+
+
+def notices(result: RuleResult) -> list[str]:
+    """Whether the rule, and which of its measures are too uncertain."""
+    rule = result.rule
+    own = [] if rule.usability == "usable" else [f"The rule is {rule.verdict}."]
+    return own + sentences.too_uncertain((measure.name, measure) for measure in rule.measures)
+
+
+def reading(result: RuleResult) -> list[str]:
+    """How usable the rule is, and what its measures take as presence."""
+    rule = result.rule
+    own = [f"The rule is {rule.verdict}."] if rule.usability == "usable" else []
+    names = [measure.name for measure in rule.measures]
+    return [*own, *rules.presence(names), *sentences.no_tests(names)]
+
+
+def start(survey: Survey) -> RuleQuery:
+    """The last categories of the first two attributes."""
+    first, second = (*survey.schema.attributes, *survey.schema.attributes)[:2]
+    return RuleQuery(
+        antecedent={first.name: first.categories[-1]},
+        consequent={second.name: second.categories[-1]},
+    )
+
+
+ANALYSIS = Analysis(
+    query=RuleQuery,
+    title="One rule",
+    compute=compute,
+    start=start,
+    grid=grid,
+    notices=notices,
+    reading=reading,
+    options={"antecedent": "if", "consequent": "then"},
+    order=40,
+)

@@ -1,0 +1,102 @@
+"""Association rules."""
+
+from collections.abc import Sequence
+
+import msgspec
+from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
+
+from ..wording import items, judged, number, ratio, ratio_set, share, share_interval, value
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+
+def compute(counted: Counted, query: RulesQuery) -> RulesResult:
+    """Rules as ``Estimator.rules`` gives them."""
+    found = counted.estimator.rules(**msgspec.structs.asdict(query))
+    return RulesResult(**counted.origin(), query=query, left_out=found.left_out, rules=list(found))
+
+
+def grid(result: RulesResult) -> Grid:
+    """Rules with their bounds, and a column for each measure asked for."""
+    return Grid(
+        [*header(result.query.confidence), *result.query.measures],
+        [
+            [
+                *row(rule),
+                *(
+                    judged(value(measure.value, measure.interval), measure.usability)
+                    for measure in rule.measures
+                ),
+            ]
+            for rule in result.rules
+        ],
+    )
+
+
+def header(confidence: float) -> list[str]:
+    """What :func:`row` gives."""
+    interval = sentences.level(confidence)
+    return [
+        "antecedent",
+        "consequent",
+        "verdict",
+        "support",
+        interval,
+        "confidence",
+        f"{interval} of the confidence (Fieller)",
+        "Chebyshev interval",
+    ]
+
+
+def row(rule: RuleEstimate) -> list[object]:
+    """One rule, without its measures."""
+    return [
+        items(rule.antecedent),
+        items(rule.consequent),
+        rule.usability,
+        share(rule.support, rule.support_interval),
+        share_interval(rule.support_interval),
+        ratio(rule.confidence, rule.confidence_set),
+        ratio_set(rule.confidence_set),
+        share_interval(rule.confidence_chebyshev),
+    ]
+
+
+def notices(result: RulesResult) -> list[str]:
+    """How many of the rules are too uncertain, and how many were left out as such."""
+    said = []
+    for word in ("not usable", "barely usable"):
+        count = sum(rule.usability == word for rule in result.rules)
+        if count:
+            said.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
+    if result.left_out:
+        said.append(
+            f"Left out: {number(result.left_out, 0)} rules whose support cannot be told from zero;"
+            " include_uncertain gives them, too."
+        )
+    return said
+
+
+def reading(result: RulesResult) -> list[str]:
+    """What measures take as presence."""
+    names = result.query.measures
+    return [*presence(names), *sentences.no_tests(names)]
+
+
+def presence(measures: Sequence[str]) -> list[str]:
+    """What measures of rules take as presence, where there are any."""
+    if not measures:
+        return []
+    return ["Measures take each side of a rule as present where all of its items hold."]
+
+
+ANALYSIS = Analysis(
+    query=RulesQuery,
+    title="Rules",
+    compute=compute,
+    start=lambda _: RulesQuery(min_support=0.05, min_confidence=0.5, measures=["lift"], limit=100),
+    grid=grid,
+    notices=notices,
+    reading=reading,
+    order=30,
+)

@@ -1,0 +1,118 @@
+"""Tables and sentences that several analyses have."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC
+from typing import Any
+
+from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method, Result
+
+from ..charts.specification import Estimate
+from ..wording import items, judged, number, percent, value, value_interval
+from .base import Grid
+
+
+def level(confidence: float) -> str:
+    """What the intervals of a result are called."""
+    return f"{percent(confidence)} interval"
+
+
+def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
+    """Measures with their intervals."""
+    return Grid(
+        ["measure", "value, or why there is none", level(confidence), "Chebyshev interval"],
+        [
+            [
+                measure.name,
+                measure.undefined
+                or judged(value(measure.value, measure.interval), measure.usability),
+                value_interval(measure.interval),
+                value_interval(measure.chebyshev_interval),
+            ]
+            for measure in measures
+        ],
+    )
+
+
+def estimate(label: str, found: float | None, interval: Interval | None) -> Estimate:
+    """An estimate as charts show it."""
+    return Estimate(label, found, *(interval or (None, None)))
+
+
+def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> list[str]:
+    """Where the numbers of a chart come from, and how many are missing."""
+    hold = "which hold all together" if together else "each by itself"
+    people = {"population": "the population", "respondents": "exactly these respondents"}
+    found = [
+        f"{of_reports(result)}; {level(result.query.confidence)}s, {hold}, for"
+        f" {people[result.query.target]}."
+    ]
+    values = [row for row in rows if row.value is not None]
+    without = sum(row.interval is None for row in values)
+    if without:
+        found.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
+    return found
+
+
+def of_reports(result: Result) -> str:
+    """How many reports a result is of, and when."""
+    counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
+    return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def estimated(method: Method) -> list[str]:
+    """What the supports are, where that is not what the intervals are of."""
+    if method == "moment":
+        return []
+    name = {"projected": "projected estimates", "likelihood": "best guesses"}[method]
+    return [f"Supports are {name}; the intervals are those of the moment estimates."]
+
+
+def negative(rows: Sequence[Estimate]) -> list[str]:
+    """What a negative share means, where there is one."""
+    if all(row.value is None or row.value >= 0 for row in rows):
+        return []
+    return ["A negative support means that the true one is small compared with the error."]
+
+
+def left_out(shown: int, found: int, which: str) -> list[str]:
+    """How much a chart leaves out."""
+    if shown == found:
+        return []
+    return [f"Shown are the {shown} of {number(found, 0)} {which}."]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["age", "sex", "vote"])
+    'age, sex and vote'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
+    """Which of some measures, each with its name here, are not to be used without reserve."""
+    uncertain: dict[str, list[str]] = {"not usable": [], "barely usable": []}
+    for name, measure in measures:
+        if measure.undefined is None and measure.usability != "usable":
+            uncertain[measure.usability].append(name)
+    return [
+        f"{word.capitalize()}, as too little is known: {listed(names)}."
+        for word, names in uncertain.items()
+        if names
+    ]
+
+
+def presence(present: Items) -> list[str]:
+    """Which category of each attribute counts as presence, where one does."""
+    return [f"Presence means {items(present)}."] if present else []
+
+
+def no_tests(names: Iterable[str]) -> list[str]:
+    """What χ² and G² are, where they are among some measures."""
+    if not {"chi_squared", "g_squared"}.intersection(names):
+        return []
+    return [
+        "χ² and G² of reconstructed tables are estimates of association, inflated by the"
+        " perturbation, and no tests; for a test ask for independence."
+    ]

@@ -1,0 +1,138 @@
+"""Reconstructed tables."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+from halftruth_shared import Survey
+from halftruth_shared.analyses.base import Items
+from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
+
+from ..charts.specification import Axis, BarChart, BarGroup, Estimate
+from ..estimation.bounds import optional
+from ..estimation.usability import judge_table
+from ..wording import judged, share, share_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Cells beyond which a chart shows only some, and says so.
+MAX_CELLS = 100
+
+
+def compute(counted: Counted, query: TableQuery) -> TableResult:
+    """A table as ``Estimator.table`` gives it, cells in row-major order."""
+    estimator = counted.estimator
+    table = estimator.table(query.attributes)
+    support = estimator.support(query.attributes, query.estimate)
+    lower, upper = table.interval(query.confidence, query.target)
+    error = np.sqrt(table.variance(query.target))
+    each, usability, verdict = judge_table((upper - lower) / 2, counted.counts.reports)
+    wanted = query.covariance and counted.counts.reports > 1
+    return TableResult(
+        **counted.origin(),
+        query=query,
+        usability=usability,
+        verdict=verdict,
+        condition_number=table.condition_number,
+        cells=[
+            TableCell(
+                values=values,
+                support=float(support[cell]),
+                standard_error=optional(float(error[cell])),
+                interval=None
+                if np.isnan(error[cell])
+                else (float(lower[cell]), float(upper[cell])),
+                usability=found,
+            )
+            for (cell, values), found in zip(
+                cells(counted.survey, query.attributes), each, strict=True
+            )
+        ],
+        covariance=table.covariance(query.target).tolist() if wanted else None,
+    )
+
+
+def cells(survey: Survey, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], Items]]:
+    """The cells of a table in row-major order, as codes and in words."""
+    categories = [survey.schema.attributes[j].categories for j in survey.schema.positions(names)]
+    for cell in np.ndindex(*map(len, categories)):
+        values = (known[code] for known, code in zip(categories, cell, strict=True))
+        yield cell, dict(zip(names, values, strict=True))
+
+
+def grid(result: TableResult) -> Grid:
+    """Cells with support and interval."""
+    return Grid(
+        [*result.query.attributes, "support", sentences.level(result.query.confidence)],
+        [
+            [
+                *cell.values.values(),
+                judged(share(cell.support, cell.interval), cell.usability),
+                share_interval(cell.interval),
+            ]
+            for cell in result.cells
+        ],
+    )
+
+
+def chart(result: TableResult) -> BarChart:
+    """Supports of the cells of a table, grouped by its first attribute where it has several.
+
+    Of more than `MAX_CELLS` cells, those furthest from zero are shown.
+    """
+    first, *others = result.query.attributes
+    order = sorted(range(len(result.cells)), key=lambda i: -abs(result.cells[i].support))
+    shown = [result.cells[i] for i in sorted(order[:MAX_CELLS])]
+    grouped = groupby(shown, key=lambda cell: f"{first}={cell.values[first]}" if others else "")
+    groups = tuple(
+        BarGroup(heading, tuple(_bar(cell, others or [first]) for cell in group))
+        for heading, group in grouped
+    )
+    bars = [bar for group in groups for bar in group.bars]
+    return BarChart(
+        title=f"Supports of {sentences.listed(result.query.attributes)} in {result.survey}",
+        notes=(
+            *sentences.notes(result, bars),
+            *notices(result),
+            *sentences.estimated(result.query.estimate),
+            *sentences.negative(bars),
+            *sentences.left_out(len(bars), len(result.cells), "cells furthest from zero"),
+        ),
+        axis=Axis("support", shares=True),
+        groups=groups,
+        bars_label=", ".join(others or [first]),
+        values_label=f"support ({sentences.level(result.query.confidence)})",
+    )
+
+
+def _bar(cell: TableCell, names: Sequence[str]) -> Estimate:
+    label = ", ".join(cell.values[name] for name in names)
+    return sentences.estimate(label, cell.support, cell.interval)
+
+
+def notices(result: TableResult) -> list[str]:
+    """Whether the table is too uncertain."""
+    return [] if result.usability == "usable" else [_verdict(result)]
+
+
+def reading(result: TableResult) -> list[str]:
+    """How precise a usable table is, and what its shares are."""
+    precise = [_verdict(result)] if result.usability == "usable" else []
+    return precise + sentences.estimated(result.query.estimate)
+
+
+def _verdict(result: TableResult) -> str:
+    return f"{result.verdict[0].upper()}{result.verdict[1:]}."
+
+
+ANALYSIS = Analysis(
+    query=TableQuery,
+    title="Tables",
+    compute=compute,
+    start=lambda survey: TableQuery(attributes=list(survey.schema.names[:2])),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=10,
+)

@@ -1,0 +1,132 @@
+"""Charts as files and as parts of pages: SVG, PNG or PDF.
+
+SVG for pages has a text alternative, and nothing that a content security policy blocks: a policy
+without ``unsafe-inline`` ignores style elements and style attributes, but not the presentation
+attributes that say the same.
+"""
+
+import io
+import re
+import threading
+import warnings
+from pathlib import Path
+from xml.dom import minidom
+
+import matplotlib as mpl
+from halftruth_shared import ParameterError
+
+from .drawing import SETTINGS, figure_of
+from .specification import Chart, shortened
+
+__all__ = ["check_file", "render", "to_svg"]
+
+#: File name endings of the formats, each without metadata of when and by what it was drawn.
+_FORMATS: dict[str, dict[str, str | None]] = {
+    ".svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+    ".png": {"Software": None},
+    ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
+
+_DOTS_PER_INCH = 200
+
+# Matplotlib is made for one thread, and has one set of settings for all.
+_drawing = threading.Lock()
+
+
+def check_file(file: str | Path) -> str:
+    """The ending of a picture's file name, such as ".svg".
+
+    Raises
+    ------
+    ParameterError
+        If pictures of that ending cannot be drawn.
+    """
+    ending = Path(file).suffix.lower()
+    if ending not in _FORMATS:
+        raise ParameterError(
+            f"plot: expected a file name that ends in one of: {', '.join(_FORMATS)}; got '{file}'",
+            field="plot",
+        )
+    return ending
+
+
+def render(chart: Chart, file: str | Path) -> None:
+    """Draw a chart into a file, in the format of its ending: .svg, .png or .pdf.
+
+    The same chart gives the same bytes.
+
+    Raises
+    ------
+    ParameterError
+        If the ending is another one, or the file cannot be written.
+    """
+    ending = check_file(file)
+    picture = to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)
+    try:
+        Path(file).write_bytes(picture)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(
+            f"plot: expected a file that can be written, in a folder that exists; got '{file}':"
+            f" {reason}",
+            field="plot",
+        ) from None
+
+
+def to_svg(chart: Chart) -> str:
+    """A chart as an ``svg`` element for pages.
+
+    It has a title and a description, its text is text, and it holds no styles and no scripts.
+    """
+    chart = shortened(chart)
+    # It was drawn here, so it holds no entities that explode.
+    with minidom.parseString(_drawn(chart, ".svg")) as document:  # noqa: S318
+        svg = document.getElementsByTagName("svg")[0]
+        for name in ("metadata", "style"):
+            for element in svg.getElementsByTagName(name):
+                if element.parentNode is not None:
+                    element.parentNode.removeChild(element)
+        elements = [svg, *svg.getElementsByTagName("*")]
+        references = " ".join(
+            element.getAttribute(name)
+            for element in elements
+            for name in ("xlink:href", "clip-path")
+        )
+        for element in elements:
+            _spread_style(element)
+            # Pages with several charts would have names twice.
+            if element.hasAttribute("id") and element.getAttribute("id") not in references:
+                element.removeAttribute("id")
+        svg.setAttribute("role", "img")
+        svg.setAttribute("stroke-linejoin", "round")
+        for name, text in (("desc", chart.description), ("title", chart.title)):
+            element = document.createElement(name)
+            element.appendChild(document.createTextNode(text))
+            svg.insertBefore(element, svg.firstChild)
+        return svg.toxml()
+
+
+def _spread_style(element: minidom.Element) -> None:
+    """Turn the style attribute into presentation attributes."""
+    for name, value in re.findall(r"([\w-]+)\s*:\s*([^;]+)", element.getAttribute("style")):
+        element.setAttribute(name, value.strip())
+    if element.hasAttribute("style"):
+        element.removeAttribute("style")
+
+
+def _drawn(chart: Chart, ending: str) -> bytes:
+    metadata = dict(_FORMATS[ending])
+    if ending == ".png":
+        metadata |= {"Title": chart.title, "Description": chart.description}
+    if ending == ".pdf":
+        metadata |= {"Title": chart.title, "Subject": chart.description}
+    picture = io.BytesIO()
+    with _drawing, mpl.rc_context(), warnings.catch_warnings():
+        # The reader's fonts may well have what the font here lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        figure_of(chart).savefig(
+            picture, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata
+        )
+    return picture.getvalue()

@@ -1,0 +1,40 @@
+"""A command for each analysis, derived from its question: ``halftruth itemsets`` and the others."""
+
+from typing import Any
+
+import click
+from halftruth_shared.analyses.reading import read
+
+from ..analyses import ANALYSES, Analysis
+from . import options
+from .output import print_result
+from .sources import Source
+
+
+def command(analysis: Analysis[Any, Any]) -> click.Command:
+    """The command of an analysis."""
+
+    def run(survey: str, database: str, url: str | None, token: str | None, **given: Any) -> None:
+        form = options.form(given)
+        plot = given.pop("plot", None)
+        query = read(analysis.query, options.texts(given))
+        result = Source(survey, database, url, token).result(analysis, query)
+        print_result(analysis, result, form, plot)
+
+    found = click.Command(
+        analysis.name,
+        callback=run,
+        params=[
+            click.Argument(["survey"]),
+            *options.of_query(analysis.fields, analysis.options),
+        ],
+        help=f"{analysis.query.__doc__}\n\nSURVEY is the id of a survey.",
+        short_help=analysis.summary,
+    )
+    for add in (options.source, options.formats, *([options.plot] if analysis.chart else [])):
+        add(found)
+    return found
+
+
+#: The command of every analysis.
+commands = [command(analysis) for analysis in ANALYSES.values()]

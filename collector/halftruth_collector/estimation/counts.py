@@ -1,0 +1,162 @@
+"""Counts of perturbed reports: all that a collector knows."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, ReportError, ReportSpace, Survey
+from halftruth_shared.cells import ravel, unravel
+from numpy.typing import ArrayLike, NDArray
+
+#: Largest table that is ever held as an array.
+DENSE_CELLS = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each different report arrived.
+
+    Attributes
+    ----------
+    names, shape : tuple
+        Name and number of values of each report column.
+    cells : ndarray of int, shape (K, columns)
+        The different reports.
+    counts : ndarray of int, shape (K,)
+        How often each arrived.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_reports(cls, survey: Survey, reports: ArrayLike) -> "Counts":
+        """Count reports.
+
+        Parameters
+        ----------
+        survey : Survey
+            Whose reports they are.
+        reports : array_like of int, shape (N, columns)
+
+        Raises
+        ------
+        ReportError
+            If an array of this shape with values inside the columns was not given.
+        """
+        array = _array(reports, "reports")
+        return cls.from_cells(survey, array, np.ones(array.shape[:1], dtype=np.int64))
+
+    @classmethod
+    def from_cells(cls, survey: Survey, cells: ArrayLike, counts: ArrayLike) -> "Counts":
+        """Take counts over; equal reports are added up.
+
+        Parameters
+        ----------
+        survey : Survey
+        cells : array_like of int, shape (K, columns)
+        counts : array_like of int, shape (K,)
+            At least 0.
+
+        Raises
+        ------
+        ReportError
+            If the arrays do not have these shapes and ranges.
+        """
+        space = survey.report_space
+        rows = _check_cells(space, _array(cells, "reports"))
+        weights = _array(counts, "counts")
+        if weights.shape != (len(rows),) or (weights.size and weights.dtype.kind not in "iu"):
+            raise ReportError("counts: expected one integer for each report", field="counts")
+        # Beyond 2⁵³ neither the margins nor the shares would be exact.
+        if (weights < 0).any() or weights.sum(dtype=np.float64) > 2**53:
+            raise ReportError(
+                "counts: expected integers of at least 0, and 2**53 at most together",
+                field="counts",
+            )
+        weights = weights.astype(np.int64)
+        shape, size = space.shape, space.size
+        if size <= _well_filled(len(rows)):
+            table = _add_up(ravel(rows, shape), weights, size)
+            present = np.flatnonzero(table)
+            return cls(space.names, shape, unravel(present, shape), table[present])
+        distinct, index = np.unique(rows, axis=0, return_inverse=True)
+        table = _add_up(index.reshape(-1), weights, len(distinct))
+        return cls(space.names, shape, distinct[table > 0], table[table > 0])
+
+    @cached_property
+    def reports(self) -> int:
+        """Number of reports N."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def _tensor(self) -> NDArray[np.int64] | None:
+        """The whole table where it is small or well filled, None where cells are better."""
+        size = math.prod(self.shape)
+        if size > _well_filled(len(self.counts)):
+            return None
+        tensor = np.zeros(self.shape, dtype=np.int64)
+        tensor[tuple(self.cells.T)] = self.counts
+        return tensor
+
+    def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
+        """Counts of the values of some columns, one axis for each in the order given.
+
+        Raises
+        ------
+        DomainTooLarge
+            If that table has more than `DENSE_CELLS` cells.
+        """
+        shape = tuple(self.shape[column] for column in columns)
+        size = math.prod(shape)
+        if size > DENSE_CELLS:
+            raise DomainTooLarge(
+                f"attributes: a table of {size} cells; expected at most {DENSE_CELLS}",
+                field="attributes",
+            )
+        if self._tensor is not None:
+            others = tuple(j for j in range(len(self.shape)) if j not in columns)
+            order = sorted(columns)
+            table: NDArray[np.int64] = self._tensor.sum(axis=others)
+            return table.transpose([order.index(column) for column in columns])
+        return _add_up(ravel(self.cells[:, columns], shape), self.counts, size).reshape(shape)
+
+
+def _well_filled(reports: int) -> int:
+    """Most cells of a table that so many different reports are better held as."""
+    return min(DENSE_CELLS, 2**16 + 8 * reports)
+
+
+def _add_up(index: NDArray[np.int64], weights: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Sum of the weights at each index below `size`; as floating point below 2⁵³, so exact."""
+    return np.bincount(index, weights=weights, minlength=size).astype(np.int64)
+
+
+def _array(values: ArrayLike, field: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ReportError(f"{field}: expected an array", field=field) from None
+
+
+def _check_cells(space: ReportSpace, cells: NDArray[np.integer]) -> NDArray[np.int64]:
+    columns = len(space.shape)
+    if cells.size == 0:
+        return np.zeros((0, columns), dtype=np.int64)
+    if cells.ndim != 2 or cells.shape[1] != columns or cells.dtype.kind not in "iu":
+        raise ReportError(f"reports: expected integers of shape (N, {columns})", field="reports")
+    outside = (cells < 0) | (cells >= np.array(space.shape))
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise ReportError(
+            f"report {row}: '{space.names[column]}': expected an integer from 0 to"
+            f" {space.shape[column] - 1}",
+            field=space.names[column],
+            index=int(row),
+        )
+    return cells.astype(np.int64, copy=False)

@@ -1,0 +1,253 @@
+"""Association measures of reconstructed tables, with errors by the delta method.
+
+Their variance is ∇gᵀ Cov(π̂) ∇g (Guo §3.3.1) with exact gradients. It assumes that a measure is
+nearly linear over the error of the table.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.analyses.base import MeasureEstimate, Target
+from numpy.typing import NDArray
+
+from .bounds import Array, chebyshev_factor, check_confidence, normal_quantile
+from .jets import Jet
+from .measures import MEASURE_NAMES, OF_MANY, Cells, Measure, check_measures, find_measure
+from .presence import presence
+from .table import Table
+from .usability import TWENTY_POINTS, judge_measures, typical
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """A batch of R tables, with what their measures and verdicts need.
+
+    Attributes
+    ----------
+    cells : Cells
+        With gradients in V variables.
+    covariance : ndarray, shape (R, V, V)
+        Of the variables.
+    error : ndarray, shape (R,)
+        Standard error of a typical cell.
+    size : int
+        Number of cells of one table.
+    reports : int
+        N.
+    """
+
+    cells: Cells
+    covariance: Array
+    error: Array
+    size: int
+    reports: int
+
+    @classmethod
+    def single(cls, support: Array, covariance: Array, reports: int) -> "Tables":
+        """One table, with the covariance of its cells."""
+        with np.errstate(invalid="ignore"):
+            errors = np.sqrt(np.diag(covariance))
+        width = typical(errors)
+        return cls(
+            Cells(Jet.variables(support), support.ndim),
+            covariance[None],
+            np.array([np.nan if width is None else width]),
+            support.size,
+            reports,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureColumn:
+    """One measure of a batch of tables.
+
+    Attributes
+    ----------
+    name : str
+    value, standard_error : ndarray, shape (R,)
+        NaN where undefined.
+    reason : ndarray of str, shape (R,)
+        Why there is no value; empty where there is one.
+    tables : Tables
+    ratio : bool
+        As of `Measure`.
+    """
+
+    name: str
+    value: Array
+    standard_error: Array
+    reason: NDArray[np.str_]
+    tables: Tables
+    ratio: bool = False
+
+    def interval(self, confidence: float) -> tuple[Array, Array]:
+        """Normal interval of each, value ± z·sd; NaN where undefined."""
+        return self._around(normal_quantile(1 - confidence))
+
+    def chebyshev_interval(self, confidence: float) -> tuple[Array, Array]:
+        """Chebyshev's interval of each, value ± sd/√α; NaN where undefined."""
+        return self._around(chebyshev_factor(1 - confidence))
+
+    def _around(self, factor: float) -> tuple[Array, Array]:
+        half_width = factor * self.standard_error
+        return self.value - half_width, self.value + half_width
+
+    def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
+        """The measure of one table after the other, with its intervals."""
+        quantile = normal_quantile(1 - confidence)
+        verdicts = judge_measures(
+            quantile * self.standard_error,
+            np.abs(self.value) if self.ratio else TWENTY_POINTS,
+            quantile * self.tables.error,
+            self.tables.size,
+            self.tables.reports,
+        )
+        columns = (
+            self.value,
+            self.standard_error,
+            *self.interval(confidence),
+            *self.chebyshev_interval(confidence),
+            self.reason,
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for (usability, verdict), row in zip(verdicts, rows, strict=True):
+            value, error, low, high, lowest, highest, reason = row
+            if reason:
+                yield undefined(self.name, reason)
+                continue
+            known = error == error
+            yield MeasureEstimate(
+                name=self.name,
+                usability=usability,
+                verdict=verdict,
+                value=value,
+                standard_error=error if known else None,
+                interval=(low, high) if known else None,
+                chebyshev_interval=(lowest, highest) if known else None,
+            )
+
+
+def undefined(name: str, reason: str) -> MeasureEstimate:
+    """A measure that has no value."""
+    return MeasureEstimate(
+        name=name, usability="not usable", verdict=f"not usable: {reason}", undefined=reason
+    )
+
+
+def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> MeasureColumn:
+    """One measure of a batch of R tables, with its standard error by the delta method.
+
+    Parameters
+    ----------
+    measure : Measure
+    tables : Tables
+    name : str, optional
+        Under which the measure was asked for.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        result = measure.of(tables.cells, float(tables.reports))
+        value = result.value.reshape(-1)
+        gradient = result.gradient.reshape(len(value), result.gradient.shape[-1])
+        variance = np.einsum("rv,rvw,rw->r", gradient, tables.covariance, gradient)
+        known = np.isfinite(value)
+        error = np.sqrt(np.where(known & (variance >= 0), variance, np.nan))
+    error[~np.isfinite(error)] = np.nan
+    reason = np.where(known, "", tables.cells.reason.reshape(-1))
+    value = np.where(known, value, np.nan)
+    return MeasureColumn(name or measure.name, value, error, reason, tables, measure.ratio)
+
+
+def estimate_measures(
+    schema: Schema,
+    table: Table,
+    present: Mapping[str, str],
+    names: Sequence[str] | None,
+    confidence: float,
+    target: Target,
+) -> list[MeasureEstimate]:
+    """Measures of one table, each with its standard error and intervals.
+
+    Parameters
+    ----------
+    schema : Schema
+    table : Table
+        Of two or more attributes.
+    present : mapping of str to str
+        The category that counts as presence, by attribute. An attribute that is not named has
+        its only item, or the second of two categories.
+    names : sequence of str or None
+        The measures; None for every one that such a table has.
+    confidence : float
+    target : {"population", "respondents"}
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two attributes, a category or a measure is unknown, or a measure
+        was asked for that such a table does not have.
+    DomainTooLarge
+        If the table is too large for its covariance.
+    """
+    check_confidence(confidence)
+    if len(table.attributes) < 2:
+        raise ParameterError("attributes: expected two or more", field="attributes")
+    codes = presence(schema, table.attributes, present)
+    check_measures(names or ())
+    chosen = {name: find_measure(name) for name in (MEASURE_NAMES if names is None else names)}
+    lacking = {name: _lack(measure, table.attributes, codes) for name, measure in chosen.items()}
+    if names is None:
+        chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
+    elif first := next(filter(None, lacking.values()), None):
+        raise ParameterError(f"measures: {first}", field="measures")
+    covariance = known_covariance(table, target)
+    tables = {"categories": Tables.single(table.support, covariance, table.reports)}
+    if None not in codes:
+        binary = Tables.single(*collapse(table.support, covariance, codes), table.reports)
+        tables |= {"pair": binary, "itemset": binary}
+    columns = [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
+    return [estimate for column in columns for estimate in column.estimates(confidence)]
+
+
+def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -> str | None:
+    """Why a measure does not apply to these attributes, None where it does."""
+    if measure.scope == "categories":
+        fits = len(names) == 2 or measure.name in OF_MANY
+        return None if fits else f"{measure.name} needs two attributes, not {len(names)}"
+    if measure.scope == "pair" and len(names) != 2:
+        return f"{measure.name} needs two attributes, not {len(names)}"
+    for name, code in zip(names, codes, strict=True):
+        if code is None:
+            return (
+                f"{measure.name} needs binary attributes; expected the category of '{name}' that"
+                " counts as presence, in 'present'"
+            )
+    return None
+
+
+def known_covariance(table: Table, target: Target) -> Array:
+    """Covariance of a table; NaN where the reports determine no variance at all.
+
+    Reports that all weigh the same show none, which does not mean that there is none.
+    """
+    covariance = table.covariance(target)
+    unknown = np.isnan(table.variance(target)).all()
+    return np.full_like(covariance, np.nan) if unknown else covariance
+
+
+def collapse(support: Array, covariance: Array, codes: Sequence[int | None]) -> tuple[Array, Array]:
+    """One category of each attribute against the rest: supports of shape (2, …, 2).
+
+    Works axis by axis, on the supports and on both sides of their covariance.
+    """
+    sides = [
+        np.stack([np.arange(size) != code, np.arange(size) == code]).astype(np.float64)
+        for size, code in zip(support.shape, codes, strict=True)
+    ]
+    both = covariance.reshape(support.shape * 2)
+    for axis, side in enumerate(sides * 2):
+        if axis < support.ndim:
+            support = np.moveaxis(np.tensordot(side, support, axes=(1, axis)), 0, axis)
+        both = np.moveaxis(np.tensordot(side, both, axes=(1, axis)), 0, axis)
+    return support, both.reshape(support.size, support.size)

@@ -1,0 +1,499 @@
+"""From a survey and its counts to tables, itemsets and rules."""
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+
+import numpy as np
+from halftruth_shared import (
+    DomainTooLarge,
+    EstimateError,
+    NoReports,
+    ParameterError,
+    ReportError,
+    Survey,
+)
+from halftruth_shared.analyses.associations import Association
+from halftruth_shared.analyses.base import Items, MeasureEstimate, Method, Selection, Target
+from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
+from halftruth_shared.analyses.randomized import RandomizedMeasure
+from halftruth_shared.analyses.rules import RuleEstimate
+from halftruth_shared.errors import listing
+
+from .bounds import Array, check_confidence, check_target
+from .constrained import check_method, margin, supports_within
+from .counts import Counts
+from .delta_method import estimate_measures
+from .independence import IndependenceTest, independence_test
+from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
+from .learning import check_features, check_limits, decision_tree, naive_bayes
+from .loglinear import LoglinearFit, check_terms, fit_loglinear, is_preserved, loglinear_statement
+from .measures import MEASURE_NAMES
+from .partial import partial_correlation
+from .randomized import randomized_measures, randomized_partial_correlation
+from .reconstructed import Reconstructed
+from .rules import RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
+from .simultaneous import check_candidates
+from .table import Table
+
+#: Most attributes whose associations are estimated at once.
+MAX_ASSOCIATED = 32
+
+
+class Estimator:
+    """Reconstructs what the respondents answered, from counts of perturbed reports.
+
+    Every method raises SchemaError for an attribute that is unknown or named twice, ParameterError
+    for another parameter outside its range, and DomainTooLarge where a table has too many cells.
+
+    Parameters
+    ----------
+    survey : Survey
+    counts : Counts
+        With at least one report.
+
+    Raises
+    ------
+    NoReports
+        If nothing has been counted.
+    ReportError
+        If the counts are not of this survey's reports.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+    >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+    >>> mechanism = RandomizedResponse({"smoker": "0.9", "coughs": "0.9"})
+    >>> survey = Survey("health", "Health", schema, mechanism)
+    >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> estimator = Estimator(survey, Counts.from_cells(survey, cells, [500, 100, 150, 250]))
+    >>> estimator.table(["smoker"]).support.round(3).tolist()
+    [0.625, 0.375]
+    >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"})
+    >>> round(rule.confidence, 2), rule.confidence_set.kind
+    (0.77, 'interval')
+    >>> [phi] = estimator.measures(["smoker", "coughs"], measures=["phi"])
+    >>> round(phi.value, 3), round(phi.standard_error, 3)
+    (0.766, 0.046)
+    >>> estimator.classifier("coughs").predict([{"smoker": "yes"}, {"smoker": "no"}]).tolist()
+    ['yes', 'no']
+    """
+
+    def __init__(self, survey: Survey, counts: Counts) -> None:
+        space = survey.report_space
+        if (counts.names, counts.shape) != (space.names, space.shape):
+            raise ReportError(
+                f"counts: expected reports with the columns {listing(space.names)} of"
+                f" {listing(list(map(str, space.shape)))} values",
+                field="counts",
+            )
+        if counts.reports == 0:
+            raise NoReports(f"survey '{survey.id}': no report has been counted yet")
+        self.survey = survey
+        self.counts = counts
+        self._reconstructed = Reconstructed(survey, counts)
+
+    def table(self, attributes: Sequence[str]) -> Table:
+        """Reconstructed table of some attributes, one axis for each in the order given."""
+        return self._reconstructed.table(attributes)
+
+    def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
+        """Support of each cell of a table, shape as of :meth:`table`.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        estimate : {"moment", "projected", "likelihood"}
+            The last two are margins of one estimate of the table of all attributes, so that the
+            supports of different tables agree with each other.
+        """
+        check_method(estimate)
+        if estimate == "moment":
+            return self.table(attributes).support
+        self._reconstructed.check(attributes)
+        return margin(
+            self._reconstructed.constrained(estimate), self.survey.schema.positions(attributes)
+        )
+
+    def itemsets(
+        self,
+        min_support: float,
+        max_length: int | None = None,
+        confidence: float = 0.95,
+        select: Selection = "estimate",
+        target: Target = "population",
+        estimate: Method = "moment",
+    ) -> Itemsets:
+        """Itemsets whose support reaches a threshold, each with its bounds and a decision.
+
+        Parameters
+        ----------
+        min_support : float
+            Threshold, above 0 and at most 1.
+        max_length : int, optional
+            Longest itemsets; by default as long as the reports tell of.
+        confidence : float
+            Of each single interval, not of all together; but see `select`.
+        select : {"estimate", "lower", "upper", "bonferroni", "holm"}
+            What must reach the threshold. Selecting by the lower bound suppresses false
+            positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all
+            lower bounds hold together with this confidence, and so do all upper bounds; "holm"
+            selects at least as many itemsets. The chance that any of the itemsets that they give
+            is not frequent is at most 1 − confidence.
+        target : {"population", "respondents"}
+            Whether the respondents are a sample of those spoken of, or all of them.
+        estimate : {"moment", "projected", "likelihood"}
+            What the supports are: the unbiased moment estimate, or margins of an estimate of the
+            whole table inside the simplex, so that a superset is never more frequent than its
+            subset. Standard errors, intervals and decisions are those of the moment estimate.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+        >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
+        >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+        >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
+        >>> [itemset] = Estimator(survey, counts).itemsets(min_support=0.2)
+        >>> itemset.items, round(itemset.support, 3), itemset.decision
+        ({'smoker': 'yes'}, 0.3, 'frequent')
+        """
+        schema, reconstructed = self.survey.schema, self._reconstructed
+        criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
+        criteria = criteria.up_to(reconstructed.longest, schema)
+        if select in ("bonferroni", "holm"):
+            check_candidates(schema, criteria.longest(schema))
+        if reconstructed.at_once:
+            examined = examine_margins(schema, reconstructed.whole, self.counts.reports, criteria)
+        else:
+            examined = examine_levels(schema, reconstructed.tables, self.counts.reports, criteria)
+        supports = examined.support
+        if estimate != "moment":
+            supports = supports_within(reconstructed.constrained(estimate), examined.codes)
+        return select_itemsets(schema, examined, supports, criteria)
+
+    def rules(
+        self,
+        min_support: float,
+        min_confidence: float,
+        min_lift: float | None = None,
+        max_length: int | None = None,
+        confidence: float = 0.95,
+        select: Selection = "estimate",
+        target: Target = "population",
+        measures: Sequence[str] = (),
+        sort: str = "confidence",
+        limit: int | None = None,
+        include_uncertain: bool = False,
+    ) -> Rules:
+        """Rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
+
+        Parameters
+        ----------
+        min_support, max_length, confidence, select, target
+            As for :meth:`itemsets`, of X and Y together.
+        min_confidence : float
+            Least estimated confidence, from 0 to 1.
+        min_lift : float, optional
+            Least estimated lift.
+        measures : sequence of str
+            Measures of the association of X and Y to compute, such as lift, conviction and
+            leverage; for all names see :data:`~halftruth_collector.estimation.measures.MEASURES`.
+        sort : str
+            "confidence", "support" or a measure, the largest first. Within any order, usable
+            rules come first and rules without bounds last.
+        limit : int, optional
+            Most rules to give; all by default.
+        include_uncertain : bool
+            Whether to give rules, too, whose support cannot be told from zero.
+        """
+        criteria = RuleCriteria(min_confidence, min_lift, measures, sort, limit, include_uncertain)
+        itemsets = self.itemsets(min_support, max_length, confidence, select, target)
+        return mine_rules(
+            itemsets,
+            lambda positions: self._reconstructed.rule_margins(positions, target),
+            self._reconstructed.at_once,
+            self.counts.reports,
+            criteria,
+            confidence,
+        )
+
+    def rule(
+        self,
+        antecedent: Items,
+        consequent: Items,
+        confidence: float = 0.95,
+        target: Target = "population",
+        measures: Sequence[str] | None = None,
+    ) -> RuleEstimate:
+        """One rule X ⇒ Y, whatever its support.
+
+        Parameters
+        ----------
+        antecedent, consequent : mapping of str to str
+            Items of X and of Y, by attribute.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+        measures : sequence of str, optional
+            Measures of the association of X and Y; all of them by default.
+
+        Raises
+        ------
+        EstimateError
+            If the estimated support of X is not above 0, so that no confidence is defined.
+        """
+        check_confidence(confidence)
+        check_target(target)
+        names = MEASURE_NAMES if measures is None else measures
+        criteria = RuleCriteria(0.0, measures=names, include_uncertain=True)
+        codes, sides = sides_of_rule(self.survey.schema, antecedent, consequent)
+        positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
+        supports = self._reconstructed.rule_margins(positions, target).supports(codes, sides)
+        if not supports.support[1, 0] > 0:
+            raise EstimateError(
+                "antecedent: its estimated share is not above 0, so the rule has no confidence",
+                field="antecedent",
+            )
+        [rule] = arrange(
+            self.survey.schema, codes, sides, supports, self.counts.reports, criteria, confidence
+        )
+        return rule
+
+    def measures(
+        self,
+        attributes: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        measures: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> list[MeasureEstimate]:
+        """Association measures of some attributes (Guo Table 3.6), each with its error.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Two for all measures; for more, those that extend to more.
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute. By default it is the only item of
+            an attribute, or the second of two categories; where an attribute has neither, only
+            the measures of its categories are computed.
+        measures : sequence of str, optional
+            Their names; by default every one that such attributes have.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+
+        Returns
+        -------
+        list of MeasureEstimate
+            Standard errors by the delta method (Guo §3.3.1), which assumes that the measure is
+            nearly linear over the error of the table. That fails for measures that cannot be
+            negative, such as χ², near independence, where their standard error comes out too small.
+        """
+        return estimate_measures(
+            self.survey.schema, self.table(attributes), present or {}, measures, confidence, target
+        )
+
+    def associations(
+        self,
+        attributes: Sequence[str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> list[Association]:
+        """Concentration τ of every ordered pair of attributes (Guo Table 3.6).
+
+        It is the share by which the gini index of the second falls when the first is known, and
+        unlike the measures with logarithms it is defined where a cell has a negative estimate.
+
+        Parameters
+        ----------
+        attributes : sequence of str, optional
+            Two or more, at most `MAX_ASSOCIATED`; all of them by default.
+        confidence : float
+            Of each single interval.
+        target : {"population", "respondents"}
+        """
+        names = self.survey.schema.names if attributes is None else attributes
+        self.survey.schema.positions(names)
+        if len(names) > MAX_ASSOCIATED:
+            raise DomainTooLarge(
+                f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+                field="attributes",
+            )
+        if len(names) < 2:
+            raise ParameterError("attributes: expected two or more", field="attributes")
+        found = []
+        for row, column in permutations(names, 2):
+            [estimate] = self.measures([row, column], None, ["concentration"], confidence, target)
+            found.append(Association(row=row, column=column, estimate=estimate))
+        return found
+
+    def independence(self, attributes: Sequence[str]) -> IndependenceTest:
+        """Test whether two questions are answered independently; see the module of that name."""
+        return independence_test(self.table(attributes))
+
+    def partial_correlation(
+        self,
+        attributes: Sequence[str],
+        given: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+        target: Target = "population",
+    ) -> MeasureEstimate:
+        """Correlation of two binary attributes given others, with its error by the delta method.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Two.
+        given : sequence of str
+            One or more others.
+        present : mapping of str to str, optional
+            The category that counts as presence, by attribute; by default the only item, or the
+            second of two categories.
+        confidence : float
+        target : {"population", "respondents"}
+        """
+        table = self.table(self._conditional(attributes, given))
+        return partial_correlation(self.survey.schema, table, present or {}, confidence, target)
+
+    def randomized_partial_correlation(
+        self,
+        attributes: Sequence[str],
+        given: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        confidence: float = 0.95,
+    ) -> RandomizedMeasure | None:
+        """The same among the reports themselves, and what it says of the answers.
+
+        Parameters are those of :meth:`partial_correlation`. None where a report is no record.
+        """
+        if not self._reconstructed.reports_are_records:
+            return None
+        table = self._reconstructed.randomized(self._conditional(attributes, given))
+        return randomized_partial_correlation(
+            self.survey.schema, table, self._reconstructed.distortions, present or {}, confidence
+        )
+
+    def randomized(
+        self,
+        attributes: Sequence[str],
+        present: Mapping[str, str] | None = None,
+        measures: Sequence[str] | None = None,
+        confidence: float = 0.95,
+    ) -> list[RandomizedMeasure]:
+        """Measures straight from the reports, and what they say of the answers (Guo ch. 4).
+
+        Of the mechanism nothing is used but which attributes it distorts and how symmetrically.
+
+        Parameters
+        ----------
+        attributes, present, measures, confidence
+            As for :meth:`measures`.
+
+        Raises
+        ------
+        EstimateError
+            If a report is no record.
+        """
+        return randomized_measures(
+            self.survey.schema,
+            self._reconstructed.randomized(attributes),
+            self._reconstructed.distortions,
+            present or {},
+            measures,
+            confidence,
+        )
+
+    def loglinear(self, terms: Sequence[Sequence[str]]) -> tuple[LoglinearFit, bool, str]:
+        """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
+
+        With single attributes as terms this is the test of independence.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of str
+            Attributes of each highest-order term; the table has every attribute named.
+
+        Returns
+        -------
+        fit : LoglinearFit
+            Axes in the order in which the attributes are first named.
+        preserved : bool
+            Whether the model holds for the reports if it holds for the answers (Korn).
+        statement : str
+            What may be concluded.
+
+        Raises
+        ------
+        EstimateError
+            If a report is no record.
+        """
+        check_terms(terms)
+        names = tuple(dict.fromkeys(name for term in terms for name in term))
+        self.survey.schema.positions(names, "terms")
+        table = self._reconstructed.randomized(names)
+        axes = [[names.index(name) for name in term] for term in terms]
+        fit = fit_loglinear(np.rint(table.support * table.reports), axes)
+        known = self._reconstructed.distortions(names, (None,) * len(names))
+        preserved = known is not None and is_preserved(
+            axes, [axis for axis, d in enumerate(known) if d.distorted]
+        )
+        statement = loglinear_statement(known is not None, preserved, fit.degrees_of_freedom)
+        return fit, preserved, statement
+
+    def classifier(
+        self,
+        predict: str,
+        kind: ClassifierKind = "naive-bayes",
+        features: Sequence[str] | None = None,
+        max_depth: int = 3,
+        min_support: float = 0.05,
+        confidence: float = 0.95,
+        estimate: Method = "likelihood",
+    ) -> NaiveBayes | DecisionTree:
+        """Learn to predict one attribute from others, from reconstructed tables.
+
+        Parameters
+        ----------
+        predict : str
+            The attribute whose categories are the classes.
+        kind : {"naive-bayes", "decision-tree"}
+        features : sequence of str, optional
+            The attributes to predict from; all others by default.
+        max_depth : int
+            Of a tree: most questions in a row, fewer where reports tell of fewer together.
+        min_support : float
+            Of a tree: a node with a smaller estimated share of all people is not split.
+        confidence : float
+            Of the intervals that the warnings go by.
+        estimate : {"moment", "projected", "likelihood"}
+            What the tables are; negative shares of the moment estimate count as 0.
+
+        Returns
+        -------
+        NaiveBayes or DecisionTree
+            Its `warnings` name every cell behind it that is not known to be above 0.
+        """
+        check_confidence(confidence)
+        schema = self.survey.schema
+        chosen = check_features(schema, predict, features)
+        check_limits(max_depth, min_support)
+
+        def tables(names: Sequence[str]) -> tuple[Array, Array]:
+            lower, _ = self.table(names).interval(confidence)
+            return self.support(names, estimate), lower
+
+        if kind == "naive-bayes":
+            return naive_bayes(schema, tables, predict, chosen, self.counts.reports)
+        if kind == "decision-tree":
+            deepest = min(max_depth, max(1, self._reconstructed.longest - 1))
+            return decision_tree(schema, tables, predict, chosen, deepest, min_support)
+        raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
+
+    def _conditional(self, attributes: Sequence[str], given: Sequence[str]) -> list[str]:
+        if len(attributes) != 2:
+            raise ParameterError("attributes: expected two attributes", field="attributes")
+        self.survey.schema.positions(attributes)
+        if given:
+            self.survey.schema.positions(given, "given")
+        return [*attributes, *given]

@@ -1,0 +1,448 @@
+"""Frequent itemsets, mined by attribute subsets (FRAPP §6).
+
+All itemsets of one attribute subset are cells of one table, so one vectorized reconstruction
+serves them all; where the domain is small, those of all subsets are reconstructed together, else
+levels go from single attributes upwards. Either way, an itemset is examined while no subset
+of it is ruled out by an upper bound below the threshold, since a true support never exceeds that
+of a subset. A low estimate alone rules nothing out, which would lose itemsets to mere noise; and
+the bounds that rule out hold for all subsets of an itemset at once (Bonferroni), or the longest
+itemsets, with the most subsets, would be lost too often.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
+from itertools import combinations
+from numbers import Integral, Real
+from typing import get_args
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared.analyses.base import Decision, Method, Selection, Target
+from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
+from halftruth_shared.errors import listing
+from halftruth_shared.mechanisms import Margins, TableEstimate
+from numpy.typing import NDArray
+
+from .bounds import Array, check_confidence, check_target, normal_quantile, optional
+from .constrained import check_method
+from .simultaneous import bonferroni_bounds, count_candidates, holm_decisions, one_sided_quantile
+from .usability import USABILITY, capped, grades, judge_supports, median, typical
+
+#: Attribute subsets examined before mining asks for a lower max_length.
+MAX_SUBSETS = 100_000
+
+#: Itemsets examined before that; each takes some two hundred bytes.
+MAX_ITEMSETS = 2_000_000
+
+#: Items up to which the bounds that rule out are widened; beyond, a doubt would round to 0.
+_MOST_HALVINGS = 1_000
+
+#: Names of the decision codes.
+DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
+
+Mask = NDArray[np.bool_]
+
+#: Estimated tables of attribute subsets, by positions.
+Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]]
+
+
+@dataclass(frozen=True, eq=False)
+class Itemsets:
+    """Selected itemsets as columns, shortest first and most frequent first within a length.
+
+    Iterating gives one `ItemsetEstimate` after the other.
+
+    Attributes
+    ----------
+    schema : Schema
+    codes : ndarray of int, shape (R, M)
+        Category code of each attribute, −1 for attributes that the itemset leaves open.
+    support, standard_error : ndarray, shape (R,)
+        The standard error is NaN where the reports do not determine one.
+    lower, upper : ndarray, shape (R,)
+        Ends of the intervals, of the moment estimate whatever `support` is; NaN where unknown.
+    decision : ndarray of int, shape (R,)
+        Position in `DECISIONS`.
+    grade : ndarray of int, shape (R,)
+        Position in `USABILITY`.
+    candidates : int
+        Number of itemsets that could have been examined, before any was ruled out.
+    precision : tuple of Precision
+        What each length can be told apart by.
+    """
+
+    schema: Schema
+    codes: NDArray[np.int64]
+    support: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    decision: NDArray[np.int64]
+    grade: NDArray[np.int64]
+    candidates: int
+    precision: tuple[Precision, ...]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of items of each itemset."""
+        return np.asarray((self.codes >= 0).sum(axis=1))
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __iter__(self) -> Iterator[ItemsetEstimate]:
+        items = [
+            [(attribute.name, category) for category in attribute.categories]
+            for attribute in self.schema.attributes
+        ]
+        rows = zip(
+            self.codes.tolist(),
+            self.support.tolist(),
+            self.standard_error.tolist(),
+            self.lower.tolist(),
+            self.upper.tolist(),
+            self.decision.tolist(),
+            self.grade.tolist(),
+            strict=True,
+        )
+        for codes, support, error, lower, upper, decision, grade in rows:
+            yield ItemsetEstimate(
+                items=dict(items[j][code] for j, code in enumerate(codes) if code >= 0),
+                support=support,
+                standard_error=optional(error),
+                interval=(lower, upper) if lower == lower else None,
+                decision=DECISIONS[decision],
+                usability=USABILITY[grade],
+            )
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What is asked of itemsets.
+
+    Attributes
+    ----------
+    min_support : float
+        Threshold, above 0 and at most 1.
+    max_length : int or None
+        Longest itemsets; None for as many items as there are attributes.
+    confidence : float
+        Of each single interval; of all together where a selection speaks of all.
+    select : {"estimate", "lower", "upper", "bonferroni", "holm"}
+        What must reach the threshold.
+    target : {"population", "respondents"}
+    estimate : {"moment", "projected", "likelihood"}
+        Of the supports.
+
+    Raises
+    ------
+    ParameterError
+        If one is outside its range.
+    """
+
+    min_support: float
+    max_length: int | None = None
+    confidence: float = 0.95
+    select: Selection = "estimate"
+    target: Target = "population"
+    estimate: Method = "moment"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_support, Real) or not 0 < self.min_support <= 1:
+            raise ParameterError(
+                "min_support: expected a number above 0 and at most 1, such as 0.02",
+                field="min_support",
+            )
+        if self.max_length is not None and (
+            not isinstance(self.max_length, Integral) or self.max_length < 1
+        ):
+            raise ParameterError(
+                "max_length: expected an integer of at least 1", field="max_length"
+            )
+        if self.select not in get_args(Selection):
+            raise ParameterError(
+                f"select: expected one of: {listing(get_args(Selection))}", field="select"
+            )
+        check_method(self.estimate)
+        check_confidence(self.confidence)
+        check_target(self.target)
+
+    def up_to(self, longest: int, schema: Schema) -> "Criteria":
+        """The same where reports tell of so many attributes together.
+
+        Raises
+        ------
+        ParameterError
+            If longer itemsets were asked for.
+        """
+        if self.max_length is None:
+            return replace(self, max_length=longest)
+        if self.longest(schema) > longest:
+            raise ParameterError(
+                f"max_length: expected at most {longest}, since the reports tell of no more"
+                " attributes together",
+                field="max_length",
+            )
+        return self
+
+    def longest(self, schema: Schema) -> int:
+        """Number of items of the longest itemsets to examine."""
+        most = len(schema.attributes)
+        return most if self.max_length is None else min(self.max_length, most)
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Every itemset that no subset rules out, as columns.
+
+    Attributes
+    ----------
+    codes, lengths, support, standard_error : ndarray
+        As in `Itemsets`.
+    filled : ndarray
+        Reports for each cell of the itemset's table, on average.
+    """
+
+    codes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    filled: Array
+    support: Array
+    standard_error: Array
+
+
+class _Bounds:
+    """The bounds that rule supersets out."""
+
+    def __init__(self, criteria: Criteria, longest: int) -> None:
+        self._min_support = criteria.min_support
+        # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
+        doubt = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
+        self._quantile = normal_quantile(doubt)
+
+    def rules_out(self, support: Array, standard_error: Array) -> Mask:
+        """Where even an upper bound is below the threshold; never where there is none."""
+        return support + self._quantile * standard_error < self._min_support
+
+
+def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Criteria) -> Examined:
+    """Examine the itemsets of all margins together.
+
+    Parameters
+    ----------
+    schema : Schema
+    margins : Margins
+        Of all attributes.
+    reports : int
+    criteria : Criteria
+    """
+    axes = range(len(schema.attributes))
+    bounds = _Bounds(criteria, criteria.longest(schema))
+    support = margins.support
+    error = np.sqrt(margins.variance(criteria.target))
+    kept = ~bounds.rules_out(support, error)
+    # Everybody has no item; rounding may say otherwise.
+    kept[(-1,) * support.ndim] = True
+    named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
+    opened = [(slice(None),) * axis + (slice(-1, None),) for axis in axes]
+    # One axis after the other, a cell comes to stand for itself and all of its subsets.
+    for axis in axes:
+        kept[named[axis]] &= kept[opened[axis]]
+    grid = _margin_grid(schema)
+    candidates = grid.items & (grid.lengths <= criteria.longest(schema)).reshape(support.shape)
+    for axis in axes:
+        candidates[named[axis]] &= kept[opened[axis]]
+    cells = np.flatnonzero(candidates)
+    return Examined(
+        np.take(grid.codes, cells, axis=0),
+        grid.lengths[cells],
+        reports / grid.table_cells[cells],
+        support.ravel()[cells],
+        error.ravel()[cells],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginGrid:
+    """The cells of all margins of a schema.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (cells, M)
+        −1 where an attribute is left open.
+    lengths, table_cells : ndarray of int, shape (cells,)
+        Number of items, and number of cells of the margin that the cell belongs to.
+    items : ndarray of bool, shape (d_1 + 1, …, d_M + 1)
+        Which cells are itemsets: at least one item, and no category that is none.
+    """
+
+    codes: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    table_cells: NDArray[np.int64]
+    items: Mask
+
+
+@lru_cache(maxsize=4)
+def _margin_grid(schema: Schema) -> _MarginGrid:
+    shape = tuple(size + 1 for size in schema.shape)
+    codes = np.indices(shape).reshape(len(shape), -1).T.copy()
+    codes[codes == np.array(schema.shape)] = -1
+    lengths = (codes >= 0).sum(axis=1)
+    masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
+    items = reduce(np.logical_and.outer, masks) & (lengths > 0).reshape(shape)
+    table_cells = np.where(codes >= 0, schema.shape, 1).prod(axis=1)
+    return _MarginGrid(codes, lengths, table_cells, items)
+
+
+def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Criteria) -> Examined:
+    """Examine the itemsets of one attribute subset after the other, shortest first.
+
+    Parameters
+    ----------
+    schema : Schema
+    tables : callable
+        Estimated tables of the attributes at some positions.
+    reports : int
+    criteria : Criteria
+
+    Raises
+    ------
+    DomainTooLarge
+        If more than `MAX_SUBSETS` attribute subsets or `MAX_ITEMSETS` itemsets would have to be
+        examined.
+    """
+    longest = criteria.longest(schema)
+    bounds = _Bounds(criteria, longest)
+    examined = []
+    subsets, itemsets = 0, 0
+    possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
+    for _ in range(longest):
+        level = _next_level(schema, possible, MAX_SUBSETS - subsets)
+        subsets += len(level)
+        possible = {}
+        for (positions, candidates), table in zip(level.items(), tables(level), strict=True):
+            support, error = table.support, np.sqrt(table.variance(criteria.target))
+            left = candidates & ~bounds.rules_out(support, error)
+            if left.any():
+                possible[positions] = left
+            cells = np.nonzero(candidates)
+            itemsets += len(cells[0])
+            if itemsets > MAX_ITEMSETS:
+                raise DomainTooLarge(
+                    f"max_length: more than {MAX_ITEMSETS} itemsets to examine at length"
+                    f" {len(positions)}; expected a lower max_length or a higher min_support",
+                    field="max_length",
+                )
+            codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
+            codes[:, positions] = np.stack(cells, axis=1)
+            filled = np.full(len(codes), reports / candidates.size)
+            examined.append((codes, filled, support[cells], error[cells]))
+    nothing = np.zeros(0)
+    none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
+    columns = zip((none, nothing, nothing, nothing), *examined, strict=True)
+    all_codes, all_filled, supports, errors = map(np.concatenate, columns)
+    return Examined(all_codes, (all_codes >= 0).sum(axis=1), all_filled, supports, errors)
+
+
+def select_itemsets(
+    schema: Schema, examined: Examined, estimate: Array, criteria: Criteria
+) -> Itemsets:
+    """Decide on every itemset examined, and keep those that were asked for.
+
+    Parameters
+    ----------
+    schema : Schema
+    examined : Examined
+    estimate : ndarray
+        Support of each itemset by the method asked for.
+    criteria : Criteria
+    """
+    error, min_support = examined.standard_error, criteria.min_support
+    doubt, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
+    quantile = normal_quantile(doubt)
+    if criteria.select == "bonferroni":
+        quantile = one_sided_quantile(doubt, candidates)
+        lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile)
+    else:
+        lower, upper = examined.support - quantile * error, examined.support + quantile * error
+    # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
+    frequent = (lower >= min_support) & ~(lower > upper)
+    infrequent = (upper < min_support) & ~(lower > upper)
+    if criteria.select == "holm":
+        frequent, infrequent = holm_decisions(
+            examined.codes, examined.support, error, min_support, doubt, candidates
+        )
+    decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
+    # An itemset without bounds is not ruled out by the upper one.
+    reached = {"estimate": estimate >= min_support, "upper": ~infrequent}
+    lengths = examined.lengths
+    precision = tuple(
+        _precision(k, quantile * error[lengths == k], examined.filled[lengths == k], min_support)
+        for k in range(1, lengths.max(initial=0) + 1)
+    )
+    chosen = np.flatnonzero(reached.get(criteria.select, frequent))
+    order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
+    return Itemsets(
+        schema,
+        np.take(examined.codes, order, axis=0),
+        estimate[order],
+        error[order],
+        lower[order],
+        upper[order],
+        decision[order],
+        capped(grades(quantile * error, min_support), examined.filled)[order],
+        candidates,
+        precision,
+    )
+
+
+def _next_level(
+    schema: Schema, possible: dict[tuple[int, ...], Mask], most: int
+) -> dict[tuple[int, ...], Mask]:
+    """Attribute subsets one longer, each with the itemsets of which no subset is ruled out."""
+    level: dict[tuple[int, ...], Mask] = {}
+    for prefix in possible:
+        for j in range(prefix[-1] + 1 if prefix else 0, len(schema.attributes)):
+            positions = (*prefix, j)
+            parts = list(combinations(positions, len(prefix)))
+            if not all(part in possible for part in parts):
+                continue
+            mask: Mask = schema.attributes[j].item_mask
+            if prefix:
+                # combinations() leaves out the last position first.
+                for axis, part in zip(reversed(range(len(positions))), parts, strict=True):
+                    mask = mask & np.expand_dims(possible[part], axis)
+            if mask.any():
+                level[positions] = mask
+            if len(level) > most:
+                raise DomainTooLarge(
+                    f"max_length: more than {MAX_SUBSETS} combinations of attributes to examine"
+                    f" at length {len(positions)}; expected a lower max_length or a higher"
+                    " min_support",
+                    field="max_length",
+                )
+    return level
+
+
+def _precision(
+    length: int, half_widths: Array, reports_per_cell: Array, min_support: float
+) -> Precision:
+    """Say what itemsets of one length can be told apart by.
+
+    Parameters
+    ----------
+    length : int
+    half_widths : ndarray
+        Of every itemset examined, NaN where undefined.
+    reports_per_cell : ndarray
+        N over the number of cells of each itemset's table.
+    min_support : float
+    """
+    usability, verdict = judge_supports(half_widths, min_support, median(reports_per_cell))
+    return Precision(
+        length=length,
+        examined=half_widths.size,
+        half_width=typical(half_widths),
+        usability=usability,
+        verdict=verdict,
+    )

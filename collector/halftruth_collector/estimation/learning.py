@@ -1,0 +1,217 @@
+"""Classifiers learned from reconstructed tables (Guo Results 13, 14).
+
+Neither the order of gini indices nor naive Bayes' posteriors survive distortion, so that learning
+from the reports themselves would learn something else. These learn from an estimate of the whole
+table inside the simplex, and say which of the cells they need are not known to be above 0.
+"""
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+
+import numpy as np
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.analyses.classifier import DecisionTree, Feature, NaiveBayes, TreeNode
+from numpy.typing import NDArray
+
+from .bounds import Array
+
+#: Support of a table's cells, and lower ends of their intervals, for attributes in some order.
+Tables = Callable[[Sequence[str]], tuple[Array, Array]]
+
+#: Reports added to every cell, so that no answer rules a class out.
+_SMOOTHING = 1.0
+
+#: Gains below this are rounding, or next to nothing.
+MIN_GAIN = 1e-3
+
+
+def check_features(schema: Schema, target: str, features: Sequence[str] | None) -> list[str]:
+    """The attributes to predict from: those named, or all but the target.
+
+    Raises
+    ------
+    SchemaError
+        If an attribute is unknown or named twice.
+    ParameterError
+        If the target is one of the features, or there are none.
+    """
+    schema.position(target, "predict")
+    chosen = [name for name in schema.names if name != target]
+    if features is not None:
+        chosen = list(features)
+        if chosen:
+            schema.positions(chosen, "features")
+    if target in chosen:
+        raise ParameterError(
+            f"features: '{target}' is what is to be predicted; expected other attributes",
+            field="features",
+        )
+    if not chosen:
+        raise ParameterError("features: expected one attribute or more", field="features")
+    return chosen
+
+
+def check_limits(max_depth: int, min_support: float) -> None:
+    """Raise ParameterError unless the limits of a tree are in their ranges."""
+    if not isinstance(max_depth, Integral) or max_depth < 1:
+        raise ParameterError("max_depth: expected an integer of at least 1", field="max_depth")
+    if not isinstance(min_support, Real) or not 0 < min_support < 1:
+        raise ParameterError(
+            "min_support: expected a number above 0 and below 1, such as 0.05",
+            field="min_support",
+        )
+
+
+def naive_bayes(
+    schema: Schema, tables: Tables, target: str, features: Sequence[str], reports: int
+) -> NaiveBayes:
+    """Learn a naive Bayes classifier from the tables of the target with each feature.
+
+    Parameters
+    ----------
+    schema : Schema
+    tables : callable
+    target : str
+    features : sequence of str
+    reports : int
+        N, by which the smoothing of one report for each cell is weighed.
+    """
+    classes = schema.attributes[schema.position(target)].categories
+    warnings, learned = [], []
+    for name in features:
+        categories = schema.attributes[schema.position(name)].categories
+        support, lower = tables([target, name])
+        counts = reports * np.maximum(support, 0.0) + _SMOOTHING
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        learned.append(Feature(name=name, categories=list(categories), shares=shares.tolist()))
+        warnings += [
+            f"{target}={classes[i]}, {name}={categories[j]}: not known to be above 0"
+            for i, j in np.argwhere(~(lower > 0)).tolist()
+        ]
+    support, lower = tables([target])
+    prior = reports * np.maximum(support, 0.0) + _SMOOTHING
+    warnings = [
+        f"{target}={classes[i]}: not known to be above 0"
+        for i in np.flatnonzero(~(lower > 0)).tolist()
+    ] + warnings
+    return NaiveBayes(
+        target=target,
+        classes=list(classes),
+        prior=(prior / prior.sum()).tolist(),
+        features=learned,
+        warnings=warnings,
+    )
+
+
+def decision_tree(
+    schema: Schema,
+    tables: Tables,
+    target: str,
+    features: Sequence[str],
+    max_depth: int,
+    min_support: float,
+) -> DecisionTree:
+    """Grow a decision tree by the largest decrease of the gini index.
+
+    Parameters
+    ----------
+    schema : Schema
+    tables : callable
+    target : str
+    features : sequence of str
+    max_depth : int
+        Most questions in a row, at least 1.
+    min_support : float
+        A node with a smaller estimated share of all people is not split.
+
+    """
+    grower = _Grower(schema, tables, target, max_depth, min_support)
+    root = grower.node({}, list(features), None)
+    return DecisionTree(
+        target=target,
+        classes=list(schema.attributes[schema.position(target)].categories),
+        features=list(features),
+        root=root,
+        warnings=_uncertain(root, []),
+    )
+
+
+class _Grower:
+    """Grows nodes from the tables of what was asked before them."""
+
+    def __init__(
+        self, schema: Schema, tables: Tables, target: str, max_depth: int, min_support: float
+    ) -> None:
+        self._schema, self._tables, self._target = schema, tables, target
+        self._max_depth, self._min_support = max_depth, min_support
+
+    def node(
+        self, path: dict[str, int], features: list[str], above: list[float] | None
+    ) -> TreeNode:
+        """The node that these answers lead to, with all below it.
+
+        Parameters
+        ----------
+        path : dict of str to int
+            Codes of the answers that lead here.
+        features : list of str
+            What was not asked yet.
+        above : list of float or None
+            Probabilities at the node above, for one that nobody reaches.
+        """
+        support, lower = self._at(path, [self._target])
+        share = float(support.sum())
+        if share <= 0:
+            assert above is not None  # noqa: S101 - not everybody can be nobody
+            return TreeNode(share=0.0, probabilities=above, uncertain=True)
+        probabilities = (support / share).tolist()
+        uncertain = bool((~(lower > 0)).any())
+        leaf = TreeNode(share=share, probabilities=probabilities, uncertain=uncertain)
+        if len(path) == self._max_depth or share < self._min_support or not features:
+            return leaf
+        gains = [self._gain(path, name) for name in features]
+        best = int(np.argmax(gains))
+        if gains[best] < MIN_GAIN:
+            return leaf
+        name = features[best]
+        categories = self._schema.attributes[self._schema.position(name)].categories
+        left = [other for other in features if other != name]
+        return TreeNode(
+            share=share,
+            probabilities=probabilities,
+            uncertain=uncertain,
+            attribute=name,
+            gain=gains[best],
+            children={
+                category: self.node({**path, name: code}, left, probabilities)
+                for code, category in enumerate(categories)
+            },
+        )
+
+    def _gain(self, path: dict[str, int], name: str) -> float:
+        """Decrease of the gini index by asking this attribute next."""
+        support, _ = self._at(path, [name, self._target])
+        total = support.sum()
+        branches = support.sum(axis=1)
+        reached = branches > 0
+        within = support[reached] / branches[reached, None]
+        after = (branches[reached] / total * _gini(within)).sum()
+        return float(_gini(support.sum(axis=0) / total) - after)
+
+    def _at(self, path: dict[str, int], names: list[str]) -> tuple[Array, Array]:
+        support, lower = self._tables([*path, *names])
+        place = tuple(path.values())
+        return np.maximum(support[place], 0.0), lower[place]
+
+
+def _gini(probabilities: Array) -> NDArray[np.float64]:
+    """1 − Σ p², the chance that two people of a group differ in their class."""
+    return np.asarray(1 - (probabilities**2).sum(axis=-1))
+
+
+def _uncertain(node: TreeNode, path: list[str]) -> list[str]:
+    where = ", ".join(path) or "everybody"
+    found = [f"{where}: a class here is not known to be above 0"] if node.uncertain else []
+    for category, child in node.children.items():
+        found += _uncertain(child, [*path, f"{node.attribute}={category}"])
+    return found

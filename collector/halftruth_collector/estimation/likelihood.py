@@ -1,0 +1,147 @@
+"""Best guess of a table: expectation maximization (EM), stopped where it foretells best.
+
+One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood Σ_v λ̂_v ln (Aπ)_v. Its limit,
+the most likely table, fits the noise of the perturbation as well as what people answered. So EM
+starts from independence, the product of the tables of single attributes, and learns how answers
+depend on each other first where reports say so most clearly. How many steps are worth it is decided
+by reports that were held out: a share of them is foretold from the others, over and over, and the
+number of steps is the one after which they are likeliest.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from halftruth_shared import Reconstruction
+from scipy.special import xlogy
+
+from .bounds import Array
+from .constrained import project_to_simplex
+from .counts import Counts
+
+#: Parts of the reports that are foretold from the others in turn.
+PARTS = 4
+
+#: The number of steps grows by this factor from one comparison to the next.
+_GROWTH = 1.25
+
+#: The search ends after so many times the best number of steps, or the least that are always tried.
+_PATIENCE, _LEAST = 2, 20
+
+#: Log-likelihood of all held-out reports together that makes a number of steps better than another.
+_WORTH = 0.01
+
+#: Cells times steps after which the search ends; about a minute for large tables.
+_MOST_WORK = 2**31
+
+#: Seed of the division into parts, so that the same reports always lead to the same estimate.
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class BestGuess:
+    """An estimate of a table by EM that was stopped early.
+
+    Attributes
+    ----------
+    table : ndarray
+        π, at least 0 and adding up to 1.
+    steps : int
+        EM steps from independence.
+    path : tuple of float
+        Mean log-likelihood before and after each step.
+    """
+
+    table: Array
+    steps: int
+    path: tuple[float, ...]
+
+
+def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
+    """The table of all attributes that foretells reports best.
+
+    Parameters
+    ----------
+    reconstruction : Reconstruction
+    counts : Counts
+        With at least one report.
+
+    Returns
+    -------
+    BestGuess
+        Biased towards independence, the more so the less the reports tell; it has no error bounds.
+    """
+    start = independence(reconstruction, counts)
+    steps = _steps_by_held_out_reports(reconstruction, counts, start)
+    observed = reconstruction.observed(counts)
+    table, path = start, []
+    for _ in range(steps):
+        image = reconstruction.expected(table)
+        path.append(_log_likelihood(observed, image))
+        table = _step(reconstruction, observed, image, table)
+    path.append(_log_likelihood(observed, reconstruction.expected(table)))
+    return BestGuess(table, steps, tuple(path))
+
+
+def independence(reconstruction: Reconstruction, counts: Counts) -> Array:
+    """The product of the tables of single attributes, each inside the simplex.
+
+    No category has less than one of N reports would be: EM never leaves a share of 0.
+    """
+    schema = reconstruction.schema
+    table = np.ones(())
+    for name in schema.names:
+        estimate = project_to_simplex(reconstruction.table(counts, [name]).support)
+        shares = np.maximum(estimate, 1 / counts.reports)
+        table = np.multiply.outer(table, shares / shares.sum())
+    return table
+
+
+def _steps_by_held_out_reports(reconstruction: Reconstruction, counts: Counts, start: Array) -> int:
+    """The number of EM steps after which held-out reports are likeliest, in the mean."""
+    divided = [(rest, part) for rest, part in _divided(counts) if rest.reports and part.reports]
+    if not divided:
+        return 0
+    learned = [reconstruction.observed(rest) for rest, _ in divided]
+    held_out = [reconstruction.observed(part) * part.reports for _, part in divided]
+    before = reconstruction.expected(start)
+    tables = [start] * len(divided)
+    most = _MOST_WORK // (start.size * len(divided))
+    done, best, highest, steps = 0, 0, 0.0, 1
+    while steps <= min(most, _PATIENCE * max(best, _LEAST)):
+        gain = 0.0
+        for number, (rest, _) in enumerate(divided):
+            for _ in range(steps - done):
+                image = reconstruction.expected(tables[number])
+                tables[number] = _step(reconstruction, learned[number], image, tables[number])
+            image = reconstruction.expected(tables[number])
+            # As if one more report had spoken for independence: nothing is thought impossible.
+            foretold = (rest.reports * image + before) / (rest.reports + 1)
+            gain += _log_likelihood(held_out[number], foretold)
+            gain -= _log_likelihood(held_out[number], before)
+        done = steps
+        if gain > highest + _WORTH:
+            best, highest = steps, gain
+        steps = max(steps + 1, round(steps * _GROWTH))
+    return best
+
+
+def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
+    """For each part of the reports, all others and the part; the division is by chance."""
+    rng = np.random.default_rng(_SEED)
+    left, found = counts.counts, []
+    for number in range(PARTS):
+        drawn = rng.binomial(left, 1 / (PARTS - number))
+        left = left - drawn
+        found.append((replace(counts, counts=counts.counts - drawn), replace(counts, counts=drawn)))
+    return found
+
+
+def _step(reconstruction: Reconstruction, observed: Array, image: Array, table: Array) -> Array:
+    """One EM step; the image is Aπ."""
+    # Where nothing was reported, the image may be 0.
+    ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
+    return table * reconstruction.adjoint(ratio)
+
+
+def _log_likelihood(observed: Array, image: Array) -> float:
+    return float(xlogy(observed, image).sum())

@@ -1,0 +1,196 @@
+"""Hierarchical loglinear models of randomized counts (Guo ch. 4).
+
+A model is given by its highest-order terms, sets of attributes: (AD, G) says that G is
+independent of A and D together. It holds for the reports whenever it holds for the answers
+exactly if no distorted attribute stands in more than one of these terms (Theorem 2, Korn's
+criterion), for attributes distorted each by itself.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
+from scipy.special import chdtrc, xlogy
+
+from .bounds import Array
+
+#: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
+#: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
+MAX_SWEEPS = 1_000
+
+#: Largest table that is fitted.
+MAX_CELLS = 2**16
+
+#: Largest difference of a fitted margin from its count, as a share of all counts: at which sweeps
+#: end, and beyond which a fit has failed.
+_PRECISION = 1e-12
+_FAILED = 1e-3
+
+Terms = tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LoglinearFit:
+    """A hierarchical loglinear model fitted to counts.
+
+    Attributes
+    ----------
+    counts : ndarray
+    fitted : ndarray
+        Expected counts under the model, same shape as the counts.
+    chi_squared, g_squared : float
+        Pearson's statistic Σ (n − m)²/m and the likelihood ratio's 2 Σ n ln(n/m).
+    degrees_of_freedom : int
+        Cells less parameters; 0 for a model that fits any counts.
+    """
+
+    counts: Array
+    fitted: Array
+    chi_squared: float
+    g_squared: float
+    degrees_of_freedom: int
+
+    def p_value(self, statistic: float) -> float | None:
+        """Chance of a statistic this large if the model holds; None without freedom.
+
+        It leans on the χ² distribution, and so on expected counts of about 5 or more.
+        """
+        if self.degrees_of_freedom == 0:
+            return None
+        return float(chdtrc(self.degrees_of_freedom, statistic))
+
+
+def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearFit:
+    """Fit a hierarchical loglinear model by iterative proportional fitting.
+
+    Parameters
+    ----------
+    counts : ndarray
+        One axis for each attribute; at least one count above 0.
+    terms : sequence of collections of int
+        Axes of each highest-order term, which together name every axis.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are more than `MAX_CELLS` cells.
+    EstimateError
+        If `MAX_SWEEPS` sweeps do not come near the fit.
+
+    Examples
+    --------
+    >>> fit = fit_loglinear(np.array([[30.0, 10], [20, 40]]), [{0}, {1}])
+    >>> fit.fitted.tolist(), fit.degrees_of_freedom, round(fit.chi_squared, 2)
+    ([[20.0, 20.0], [30.0, 30.0]], 1, 16.67)
+    """
+    if counts.size > MAX_CELLS:
+        raise DomainTooLarge(
+            f"terms: a table of {counts.size} cells; expected at most {MAX_CELLS}", field="terms"
+        )
+    total = counts.sum()
+    generators = highest_order(terms)
+    sums = [tuple(axis for axis in range(counts.ndim) if axis not in term) for term in generators]
+    margins = [counts.sum(axis=axes, keepdims=True) for axes in sums]
+    fitted = np.full(counts.shape, total / counts.size)
+    for _ in range(MAX_SWEEPS):
+        for axes, margin in zip(sums, margins, strict=True):
+            current = fitted.sum(axis=axes, keepdims=True)
+            fitted = fitted * np.divide(
+                margin, current, out=np.zeros_like(margin), where=current > 0
+            )
+        gap = max(
+            np.abs(fitted.sum(axis=axes, keepdims=True) - margin).max()
+            for axes, margin in zip(sums, margins, strict=True)
+        )
+        if gap <= _PRECISION * total:
+            break
+    if gap > _FAILED * total:
+        raise EstimateError(
+            "terms: the fit does not settle, for want of reports in some cells; expected smaller"
+            " terms",
+            field="terms",
+        )
+    # Where a margin is 0, both counts and fit are, and say nothing.
+    there = fitted > 0
+    deviation = (counts[there] - fitted[there]) ** 2 / fitted[there]
+    ratio = xlogy(counts[there], counts[there] / fitted[there])
+    return LoglinearFit(
+        counts,
+        fitted,
+        float(deviation.sum()),
+        max(2 * float(ratio.sum()), 0.0),
+        counts.size - parameters(generators, counts.shape),
+    )
+
+
+def highest_order(terms: Sequence[Collection[int]]) -> Terms:
+    """The terms that no other one contains, each once."""
+    sets = list(dict.fromkeys(frozenset(term) for term in terms))
+    return tuple(term for term in sets if not any(term < other for other in sets))
+
+
+def parameters(generators: Terms, shape: tuple[int, ...]) -> int:
+    """Free parameters of a model: ∏(d_j − 1) for every subset of a term, the empty one too."""
+    subsets = {
+        frozenset(subset)
+        for term in generators
+        for size in range(len(term) + 1)
+        for subset in combinations(sorted(term), size)
+    }
+    return sum(math.prod(shape[axis] - 1 for axis in subset) for subset in subsets)
+
+
+def is_preserved(terms: Sequence[Collection[int]], distorted: Collection[int]) -> bool:
+    """Korn's criterion: no distorted attribute stands in more than one highest-order term."""
+    generators = highest_order(terms)
+    return all(sum(axis in term for term in generators) <= 1 for axis in distorted)
+
+
+def check_terms(terms: Sequence[Sequence[str]]) -> None:
+    """Raise ParameterError unless there are terms that each name some attributes once."""
+    if not terms:
+        raise ParameterError(
+            "terms: expected one term or more, such as 'smoker,drinks' and 'age'", field="terms"
+        )
+    for term in terms:
+        if not term:
+            raise ParameterError("terms: expected attributes in every term", field="terms")
+        for name in term:
+            if list(term).count(name) > 1:
+                raise ParameterError(
+                    f"terms: '{name}' is named twice in one term; expected once", field="terms"
+                )
+
+
+def loglinear_statement(independent: bool, preserved: bool, freedom: int) -> str:
+    """What a test of the model on the reports says of the answers (Guo Result 9, Theorem 2).
+
+    Parameters
+    ----------
+    independent : bool
+        Whether every attribute is distorted by itself.
+    preserved : bool
+        Whether Korn's criterion holds.
+    freedom : int
+        Degrees of freedom.
+    """
+    if freedom == 0:
+        return "nothing is tested: the model fits any reports"
+    if not independent:
+        return (
+            "nothing can be concluded: the mechanism changes whole records at once, so that a"
+            " model of the answers need not hold for the reports"
+        )
+    if not preserved:
+        return (
+            "nothing can be concluded: a distorted attribute stands in more than one highest-order"
+            " term, so that the model can hold for the answers and fail for the reports"
+        )
+    return (
+        "if the model holds for the answers it holds for the reports, so a small p-value speaks"
+        " against it at the usual level; distortion costs power, so a large one does not speak"
+        " for it"
+    )

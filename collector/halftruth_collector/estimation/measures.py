@@ -1,0 +1,262 @@
+"""Association measures, each a function of a table of supports (Guo Table 3.6).
+
+They are written with jets, so that a value comes with its exact gradient.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import mul
+from typing import Literal
+
+import numpy as np
+from halftruth_shared import ParameterError
+from numpy.typing import NDArray
+
+from .jets import Jet
+
+#: What a measure is computed from: presence and absence of two attributes, of any number of
+#: attributes, or the categories as they are.
+Scope = Literal["pair", "itemset", "categories"]
+
+
+#: Shares below this are differences of equal numbers.
+_ROUNDING = 1e-12
+
+
+class Cells:
+    """A table of supports π and its margins, under the names of the literature.
+
+    Parameters
+    ----------
+    table : Jet
+        π, one axis for each attribute, then any axes that tell tables of one batch apart. Where
+        categories are absence and presence, place 1 of an axis is presence.
+    attributes : int
+        How many axes are those of attributes.
+
+    Attributes
+    ----------
+    margins : tuple of Jet
+        Share of each category, attribute by attribute, of a shape that broadcasts with π; NaN
+        where it is not positive.
+    """
+
+    def __init__(self, table: Jet, attributes: int) -> None:
+        self._axes = axes = range(attributes)
+        # A cell that is 0 but for rounding is none to divide by.
+        cells = np.where(np.abs(table.value) < _ROUNDING, 0.0, table.value)
+        self.table = Jet(cells, table.gradient)
+        self.margins = tuple(
+            self.table.sum(*(a for a in axes if a != axis)).positive() for axis in axes
+        )
+
+    def total(self, terms: Jet) -> Jet:
+        """Sum over the axes of the attributes, each of which stays with length 1."""
+        return terms.sum(*self._axes)
+
+    @cached_property
+    def expected(self) -> Jet:
+        """Product of the margins, the table of independent attributes."""
+        return reduce(mul, self.margins)
+
+    def cell(self, *codes: int) -> Jet:
+        """π of one cell."""
+        return self.table[codes]
+
+    @property
+    def r1(self) -> Jet:
+        """π_1+."""
+        return self.margins[0][1, 0]
+
+    @property
+    def r0(self) -> Jet:
+        """π_0+."""
+        return self.margins[0][0, 0]
+
+    @property
+    def c1(self) -> Jet:
+        """π_+1."""
+        return self.margins[1][0, 1]
+
+    @property
+    def c0(self) -> Jet:
+        """π_+0."""
+        return self.margins[1][0, 0]
+
+    @cached_property
+    def every(self) -> Jet:
+        """π_1…1, all present."""
+        return self.table[(1,) * len(self.margins)]
+
+    @cached_property
+    def none(self) -> Jet:
+        """π_0…0, all absent."""
+        return self.table[(0,) * len(self.margins)]
+
+    @cached_property
+    def every_expected(self) -> Jet:
+        """Product of the shares of presence."""
+        return self.expected[(1,) * len(self.margins)]
+
+    @cached_property
+    def information(self) -> Jet:
+        """Σ π ln(π / product of the margins)."""
+        return self.total(self.table.entropy_terms(self.expected))
+
+    @cached_property
+    def reason(self) -> NDArray[np.str_]:
+        """Why a measure of each table is undefined, if one is."""
+        axes = tuple(self._axes)
+        empty = np.any([np.isnan(m.value).any(axis=axes) for m in self.margins], axis=0)
+        outside = (self.table.value < 0).any(axis=axes)
+        return np.select(
+            [empty, outside],
+            [
+                "a category has no positive estimated share",
+                "a cell has a negative estimate, outside the simplex",
+            ],
+            "it divides by a cell whose estimate is 0",
+        )
+
+    @cached_property
+    def agreement(self) -> Jet:
+        """π_11 + π_00."""
+        return self.every + self.none
+
+    @cached_property
+    def chance_agreement(self) -> Jet:
+        """π_1+ π_+1 + π_0+ π_+0."""
+        return self.r1 * self.c1 + self.r0 * self.c0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure: its name, what it is computed from, and how from a table and N.
+
+    `ratio` tells those without a scale of their own, which are ratios or grow with N, from those
+    that lie on a scale of 1.
+    """
+
+    name: str
+    scope: Scope
+    of: Callable[[Cells, float], Jet]
+    ratio: bool = False
+
+
+def _phi(t: Cells, n: float) -> Jet:
+    difference = t.cell(1, 1) * t.cell(0, 0) - t.cell(0, 1) * t.cell(1, 0)
+    return difference / (t.r1 * t.c1 * t.r0 * t.c0) ** 0.5
+
+
+def _odds_ratio(t: Cells, n: float) -> Jet:
+    same = t.cell(1, 1).positive() * t.cell(0, 0).positive()
+    return same / (t.cell(1, 0).positive() * t.cell(0, 1).positive())
+
+
+def _j_measure(t: Cells, n: float) -> Jet:
+    present = t.cell(1, 1).entropy_terms(t.r1 * t.c1)
+    return present + t.cell(1, 0).entropy_terms(t.r1 * t.c0)
+
+
+def _certainty(t: Cells, n: float) -> Jet:
+    return (t.cell(1, 1) / t.r1 - t.c1) / t.c0
+
+
+def _standardized_residual(t: Cells, n: float) -> Jet:
+    return math.sqrt(n) * (t.every - t.every_expected) / t.every_expected**0.5
+
+
+def _kappa(t: Cells, n: float) -> Jet:
+    return (t.agreement - t.chance_agreement) / (1 - t.chance_agreement)
+
+
+def _collective_strength(t: Cells, n: float) -> Jet:
+    disagreement = (1 - t.agreement).positive()
+    return t.agreement / t.chance_agreement * (1 - t.chance_agreement) / disagreement
+
+
+def _chi_squared(t: Cells, n: float) -> Jet:
+    return n * t.total((t.table - t.expected) ** 2 / t.expected)
+
+
+def _mutual_information(t: Cells, n: float) -> Jet:
+    return t.information / -t.total(t.margins[0].entropy_terms())
+
+
+def _uncertainty_coefficient(t: Cells, n: float) -> Jet:
+    return t.information / -t.total(t.margins[1].entropy_terms())
+
+
+def _concentration(t: Cells, n: float) -> Jet:
+    columns = t.total(t.margins[1] ** 2)
+    return (t.total(t.table**2 / t.margins[0]) - columns) / (1 - columns)
+
+
+#: Every measure of Guo Table 3.6, whose D is the *column* risk difference P(not X | not Y) −
+#: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
+#: Cosine of k attributes is the root of interest times support.
+MEASURES = (
+    Measure("phi", "pair", _phi),
+    Measure("odds_ratio", "pair", _odds_ratio, ratio=True),
+    Measure("jaccard", "itemset", lambda t, n: t.every / (1 - t.none).positive()),
+    Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
+    Measure("interest", "itemset", lambda t, n: t.every / t.every_expected, ratio=True),
+    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected),
+    Measure("conviction", "pair", lambda t, n: t.r1 * t.c0 / t.cell(1, 0).positive(), ratio=True),
+    Measure("j_measure", "pair", _j_measure),
+    Measure("certainty", "pair", _certainty),
+    Measure("standardized_residual", "pair", _standardized_residual, ratio=True),
+    Measure("added_value", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.c1),
+    Measure("risk_difference", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.cell(0, 1) / t.r0),
+    Measure(
+        "column_risk_difference", "pair", lambda t, n: t.cell(0, 0) / t.c0 - t.cell(0, 1) / t.c1
+    ),
+    Measure("laplace", "pair", lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.r1 + 2)),
+    Measure("kappa", "pair", _kappa),
+    Measure("collective_strength", "pair", _collective_strength, ratio=True),
+    Measure("chi_squared", "categories", _chi_squared, ratio=True),
+    Measure("g_squared", "categories", lambda t, n: 2 * n * t.information, ratio=True),
+    Measure("mutual_information", "categories", _mutual_information),
+    Measure("uncertainty_coefficient", "categories", _uncertainty_coefficient),
+    Measure("concentration", "categories", _concentration),
+)
+
+#: The names that rules have for some of them.
+ALIASES = {"lift": "interest", "leverage": "piatetsky_shapiro"}
+
+#: Every name, in the order in which measures are given.
+MEASURE_NAMES = tuple(measure.name for measure in MEASURES)
+
+_BY_NAME = {measure.name: measure for measure in MEASURES}
+_BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
+
+#: Measures of categories that make sense for more than two attributes.
+OF_MANY = ("chi_squared", "g_squared")
+
+
+def check_measures(names: Sequence[str]) -> None:
+    """Raise ParameterError unless these are different names of measures."""
+    if isinstance(names, str) or len(set(names)) < len(names):
+        raise ParameterError(
+            "measures: expected a list of different names, such as phi", field="measures"
+        )
+    for name in names:
+        find_measure(name)
+
+
+def find_measure(name: str) -> Measure:
+    """The measure of this name, or of the name that rules have for it.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    if name not in _BY_NAME:
+        raise ParameterError(
+            f"measures: unknown measure '{name}'; expected some of: {', '.join(_BY_NAME)}",
+            field="measures",
+        )
+    return _BY_NAME[name]

@@ -1,0 +1,102 @@
+"""Partial correlation of two binary attributes given others (Guo Results 10, 11)."""
+
+from collections.abc import Mapping, Sequence
+
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.analyses.base import MeasureEstimate, Target
+
+from .bounds import check_confidence
+from .delta_method import Tables, collapse, evaluate, known_covariance, undefined
+from .jets import Jet
+from .measures import Cells, Measure
+from .presence import presence
+from .table import Table
+
+_UNDEFINED = "a share is not between 0 and 1, or the conditions determine an attribute"
+
+#: What is left below this is nothing: the conditions determine the attribute.
+_ROUNDING = 1e-12
+
+
+def partial_correlation(
+    schema: Schema,
+    table: Table,
+    present: Mapping[str, str],
+    confidence: float,
+    target: Target,
+) -> MeasureEstimate:
+    """Correlation of the first two attributes of a table, given all others.
+
+    It is what is left of the correlation of their presence when a linear prediction of each from
+    the presence of the others is taken away.
+
+    Parameters
+    ----------
+    schema : Schema
+    table : Table
+        Of three attributes or more.
+    present : mapping of str to str
+        The category that counts as presence, by attribute; by default the only item, or the
+        second of two categories.
+    confidence : float
+    target : {"population", "respondents"}
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than three attributes, or nothing says what presence is.
+    DomainTooLarge
+        If the table is too large for its covariance.
+    """
+    check_confidence(confidence)
+    if len(table.attributes) < 3:
+        raise ParameterError("given: expected one attribute or more", field="given")
+    codes = presence(schema, table.attributes, present)
+    for name, code in zip(table.attributes, codes, strict=True):
+        if code is None:
+            raise ParameterError(
+                f"present: expected the category of '{name}' that counts as presence",
+                field="present",
+            )
+    binary = collapse(table.support, known_covariance(table, target), codes)
+    measure = Measure("partial_correlation", "itemset", _partial)
+    [estimate] = evaluate(measure, Tables.single(*binary, table.reports)).estimates(confidence)
+    return estimate if estimate.undefined is None else undefined(measure.name, _UNDEFINED)
+
+
+def _partial(t: Cells, n: float) -> Jet:
+    """One condition after the other is taken away, by the recursion for partial correlations."""
+    count = len(t.margins)
+    correlations = {
+        (i, j): _correlation(t, i, j) for i in range(count) for j in range(i + 1, count)
+    }
+    for given in range(count - 1, 1, -1):
+        correlations = {
+            (i, j): _less(correlations[i, j], correlations[i, given], correlations[j, given])
+            for i, j in correlations
+            if j < given
+        }
+    return correlations[0, 1]
+
+
+def _correlation(t: Cells, i: int, j: int) -> Jet:
+    """φ of the presence of two attributes."""
+    axes = range(len(t.margins))
+    place = [slice(1, None) if axis in (i, j) else slice(None) for axis in axes]
+    both = t.total(t.table[tuple(place)])
+    left, right = (_present(t, axis) for axis in (i, j))
+    variances = (left * (1 - left)).positive() * (right * (1 - right)).positive()
+    return (both - left * right) / variances**0.5
+
+
+def _present(t: Cells, axis: int) -> Jet:
+    place: Sequence[int | slice] = [
+        slice(1, None) if other == axis else slice(None) for other in range(len(t.margins))
+    ]
+    return t.total(t.table[tuple(place)])
+
+
+def _less(r_ij: Jet, r_ig: Jet, r_jg: Jet) -> Jet:
+    """Correlation of i and j given g and what was taken away before."""
+    left = (1 - r_ig**2).above(_ROUNDING) * (1 - r_jg**2).above(_ROUNDING)
+    return (r_ij - r_ig * r_jg) / left**0.5

@@ -1,0 +1,422 @@
+"""What a survey will tell, foretold before any field work.
+
+Every estimated support is a mean over the reports of one weight each, so its variance is known
+from the mean square of the weights by true record: E[w²] is linear in the shares of the people,
+and depends on them only through the channel. No report is needed.
+"""
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from halftruth_shared import (
+    DomainTooLarge,
+    HalftruthError,
+    Mechanism,
+    ParameterError,
+    Protection,
+    Reconstruction,
+    Schema,
+    Survey,
+)
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.plan import (
+    EvenPlan,
+    LengthBound,
+    LengthPlan,
+    MechanismPlan,
+    PlanQuery,
+    PlanResult,
+)
+from halftruth_shared.mechanisms import UnitVariance, kinds
+from halftruth_shared.mechanisms.split_questionnaire.bound import (
+    information_bound,
+    largest_error,
+)
+from halftruth_shared.rational import as_float
+
+from ..wording import half_width, percent
+from .bounds import check_confidence, check_target, normal_quantile, optional
+
+#: Most sets of attributes of one length that are looked at.
+MAX_SETS = 1_000
+
+#: Largest table that is looked at, and most cells of all tables of one length together.
+MAX_CELLS = 2**18
+_ALL_CELLS = 2**22
+
+#: Most respondents, and narrowest half-width, that anybody could ask for.
+_MOST_RESPONDENTS = 10**18
+_NARROWEST = 1e-9
+
+#: Lengths that matter where nobody says which.
+_USUAL_LENGTHS = 3
+
+#: Half-widths nearer to each other than this count as equal.
+_EQUAL = 1.01
+
+
+def plan(survey: Survey, query: PlanQuery) -> PlanResult:
+    """Foretell what a survey will tell, for each mechanism that meets its amplification γ.
+
+    Parameters
+    ----------
+    survey : Survey
+        Its own mechanism is compared with one of every other kind and the same amplification γ, as
+        far as these can serve its schema. Attributes that the survey sends as they are may be sent
+        so by the others too.
+    query : PlanQuery
+
+    Returns
+    -------
+    PlanResult
+        Standard errors and half-widths of normal intervals by itemset length, and the mechanism
+        whose widest interval at the lengths asked for is narrowest.
+
+    Raises
+    ------
+    ParameterError
+        If a field of the query is outside its range.
+    DomainTooLarge
+        If a table of some length has too many cells.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal
+    >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+    >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+    >>> result = plan(survey, PlanQuery(respondents=5000, lengths=[1]))
+    >>> result.recommended
+    'gamma-diagonal'
+    >>> round(result.mechanisms[0].lengths[0].half_width, 4)
+    0.0115
+    """
+    lengths = _check(survey, query)
+    public = survey.mechanism.as_they_are(survey.schema)
+    gamma = _amplification(survey, public)
+    bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
+    plans = [
+        planned
+        for mechanism in _candidates(survey, gamma, public, max(lengths))
+        if (planned := _plan_mechanism(survey, mechanism, public, lengths, query, bound)).lengths
+    ]
+    best, reason = _recommend([p for p in plans if len(p.lengths) == len(lengths)], query.support)
+    return PlanResult(
+        query=query,
+        gamma=None if gamma is None else optional(as_float(gamma)),
+        mechanisms=plans,
+        bound=bound,
+        recommended=best.kind,
+        reason=reason,
+        protection=Protection.of(survey).sentences(),
+    )
+
+
+def unit_variances(
+    reconstruction: Reconstruction, sets: Iterable[Sequence[int]], target: Target
+) -> dict[tuple[int, ...], UnitVariance]:
+    """Variances of all cells of the tables of some sets of attributes, by their positions."""
+    names = reconstruction.schema.names
+    return {
+        tuple(positions): reconstruction.unit_variance([names[j] for j in positions], target)
+        for positions in sets
+    }
+
+
+def of_itemsets(schema: Schema, tables: Mapping[tuple[int, ...], UnitVariance]) -> UnitVariance:
+    """Variances of those cells of some tables that are itemsets, in one row."""
+    found = []
+    for positions, variances in tables.items():
+        masks = [schema.attributes[j].item_mask for j in positions]
+        found.append(variances.take(np.ix_(*masks)))
+    return UnitVariance.together(found)
+
+
+def _check(survey: Survey, query: PlanQuery) -> list[int]:
+    """The lengths that matter.
+
+    Raises
+    ------
+    ParameterError
+    """
+    check_confidence(query.confidence)
+    check_target(query.target)
+    if not isinstance(query.respondents, Integral) or not (
+        2 <= query.respondents <= _MOST_RESPONDENTS
+    ):
+        raise ParameterError(
+            "respondents: expected an integer from 2 to 10**18", field="respondents"
+        )
+    if not isinstance(query.support, Real) or not 0 < query.support < 1:
+        raise ParameterError(
+            "support: expected a number above 0 and below 1, such as 0.05", field="support"
+        )
+    if query.half_width is not None and (
+        not isinstance(query.half_width, Real) or not _NARROWEST <= query.half_width < 1
+    ):
+        raise ParameterError(
+            f"half_width: expected a number from {_NARROWEST:g} to 1, such as 0.01",
+            field="half_width",
+        )
+    schema = survey.schema
+    askable = _askable(schema)
+    longest = min(len(askable), survey.mechanism.reconstruction(schema).longest)
+    if not askable:
+        raise ParameterError(
+            "lengths: expected a survey with an attribute that has items", field="lengths"
+        )
+    if query.lengths is None:
+        return [
+            length
+            for length in range(1, min(longest, _USUAL_LENGTHS) + 1)
+            if length == 1 or _largest_table(schema, askable, length) <= MAX_CELLS
+        ]
+    if (
+        not isinstance(query.lengths, Sequence)
+        or not query.lengths
+        or not all(type(n) is int and 1 <= n <= longest for n in query.lengths)
+    ):
+        raise ParameterError(
+            f"lengths: expected integers from 1 to {longest}, the most attributes that have items"
+            " and that a report tells of together",
+            field="lengths",
+        )
+    return sorted(set(query.lengths))
+
+
+def _askable(schema: Schema) -> list[int]:
+    """Positions of the attributes that itemsets can have."""
+    return [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
+
+
+def _largest_table(schema: Schema, positions: Sequence[int], length: int) -> int:
+    return math.prod(sorted(schema.shape[j] for j in positions)[-length:])
+
+
+def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
+    """γ over the attributes that are perturbed; None where there is none."""
+    gamma = survey.mechanism.amplification(survey.schema, public=public)
+    return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
+
+
+def _candidates(
+    survey: Survey, gamma: Fraction | None, public: frozenset[str], longest: int
+) -> Iterator[Mechanism]:
+    """The survey's own mechanism, and one of every other kind with the same amplification."""
+    yield survey.mechanism
+    if gamma is None:
+        return
+    for offered in kinds():
+        if offered.kind == survey.mechanism.kind:
+            continue
+        try:
+            mechanism = offered.for_amplification(survey.schema, gamma, public, longest)
+            if mechanism is None:
+                continue
+            mechanism.check(survey.schema)
+        except HalftruthError:
+            # No survey could have it.
+            continue
+        yield mechanism
+
+
+def _plan_mechanism(
+    survey: Survey,
+    mechanism: Mechanism,
+    public: frozenset[str],
+    lengths: Sequence[int],
+    query: PlanQuery,
+    bound: Sequence[LengthBound],
+) -> MechanismPlan:
+    schema = survey.schema
+    reconstruction = mechanism.reconstruction(schema)
+    askable, perturbed = _askable(schema), _perturbed(schema, public)
+    planned = []
+    for length in lengths:
+        if length > reconstruction.longest:
+            continue
+        sets, whole = _sets(schema, askable, length), []
+        if _largest_table(schema, perturbed, length) <= MAX_CELLS:
+            whole = _sets(schema, perturbed, length)
+        # Most sets are in both.
+        tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
+        variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
+        even = _plan_even([tables[positions] for positions in whole], query)
+        possible = math.comb(len(askable), length)
+        planned.append(_plan_length(length, len(sets), possible, variances, even, query))
+    answer = mechanism.answer_amplification(schema, public)
+    return MechanismPlan(
+        kind=mechanism.kind,
+        own=mechanism is survey.mechanism,
+        answer_amplification=optional(as_float(answer.unknown)),
+        times_bound=_times_bound(planned, bound),
+        lengths=planned,
+    )
+
+
+def _plan_length(
+    length: int,
+    examined: int,
+    possible: int,
+    variances: UnitVariance,
+    even: EvenPlan | None,
+    query: PlanQuery,
+) -> LengthPlan:
+    quantile = normal_quantile(1 - query.confidence)
+    typical = max(float(np.median(variances.at(query.support))), 0.0)
+    error = math.sqrt(typical / query.respondents)
+    worst = math.sqrt(float(variances.worst.max()) / query.respondents)
+    smallest = float(np.median(variances.smallest_share(quantile**2 / query.respondents)))
+    return LengthPlan(
+        length=length,
+        standard_error=error,
+        half_width=quantile * error,
+        worst_standard_error=worst,
+        worst_half_width=quantile * worst,
+        smallest_support=smallest if smallest <= 1 else None,
+        respondents_needed=_needed(typical, query),
+        examined=examined,
+        possible=possible,
+        even=even,
+    )
+
+
+def _needed(variance: float, query: PlanQuery) -> int | None:
+    """Respondents for the half-width asked about, by the variance with a single one."""
+    if query.half_width is None:
+        return None
+    quantile = normal_quantile(1 - query.confidence)
+    return max(2, math.ceil(quantile**2 * variance / query.half_width**2))
+
+
+def _plan_even(tables: Sequence[UnitVariance], query: PlanQuery) -> EvenPlan | None:
+    """Over all cells of some tables; None if there are none."""
+    square = cells = 0.0
+    for variances in tables:
+        size = variances.constant.size
+        square += float(variances.at(1 / size).sum())
+        cells += size
+    if not cells:
+        return None
+    return EvenPlan(**_even(max(square, 0.0) / cells, query))
+
+
+def _even(variance: float, query: PlanQuery) -> dict[str, Any]:
+    error = math.sqrt(variance / query.respondents)
+    return {
+        "standard_error": error,
+        "half_width": normal_quantile(1 - query.confidence) * error,
+        "respondents_needed": _needed(variance, query),
+    }
+
+
+def _bound(
+    schema: Schema,
+    gamma: Fraction,
+    public: frozenset[str],
+    lengths: Sequence[int],
+    query: PlanQuery,
+) -> list[LengthBound]:
+    """The information bound of those lengths that have tables without public attributes."""
+    perturbed = len(_perturbed(schema, public))
+    asked = [length for length in lengths if length <= perturbed]
+    if not asked:
+        return []
+    errors = information_bound(schema, gamma, 1, public, asked, query.target)
+    return [LengthBound(length=n, **_even(errors[n] ** 2, query)) for n in asked]
+
+
+def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
+    even = {found.length: found.even for found in planned}
+    errors = [found.standard_error for b in bound if (found := even.get(b.length)) is not None]
+    if not errors or len(errors) < len(bound):
+        return None
+    least = largest_error([found.standard_error for found in bound])
+    return largest_error(errors) / least if least > 0 else None
+
+
+def _perturbed(schema: Schema, public: frozenset[str]) -> list[int]:
+    return [j for j, name in enumerate(schema.names) if name not in public]
+
+
+def _sets(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[int, ...]]:
+    """Sets of so many of some attributes: all, or the same ones of all every time.
+
+    Raises
+    ------
+    DomainTooLarge
+        If a table of them has more than `MAX_CELLS` cells.
+    """
+    largest = _largest_table(schema, positions, length)
+    if largest > MAX_CELLS:
+        raise DomainTooLarge(
+            f"lengths: a table of {largest} cells at length {length}; expected at most"
+            f" {MAX_CELLS}, so shorter itemsets",
+            field="lengths",
+        )
+    most = min(MAX_SETS, max(1, _ALL_CELLS // largest))
+    if math.comb(len(positions), length) <= most:
+        return list(combinations(positions, length))
+    simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
+    drawn: set[tuple[int, ...]] = set()
+    while len(drawn) < most:
+        drawn.add(tuple(sorted(simulated.sample(positions, length))))
+    return sorted(drawn)
+
+
+def _recommend(plans: Sequence[MechanismPlan], support: float) -> tuple[MechanismPlan, str]:
+    """The mechanism whose widest interval is narrowest, and why in one sentence."""
+
+    def widest(found: MechanismPlan) -> float:
+        return max(length.half_width for length in found.lengths)
+
+    narrowest = min(map(widest, plans))
+    # Among equals the first: the survey's own, then the simpler one.
+    best = next(found for found in plans if widest(found) <= _EQUAL * narrowest)
+    lengths = [length.length for length in best.lengths]
+    where = f"at length {lengths[0]}"
+    if len(lengths) > 1:
+        where = f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"
+    parts = [f"{best.kind}: {where} its typical interval is {half_width(widest(best))} or narrower"]
+    for found in plans:
+        if found is best:
+            continue
+        if widest(best) <= _EQUAL * widest(found) and widest(found) <= _EQUAL * widest(best):
+            parts.append(f"the same as with {found.kind}")
+        else:
+            parts.append(f"against {half_width(widest(found))} with {found.kind}")
+    reason = ", ".join(parts) + _near_the_best(best) + _less_protected(best, plans)
+    return best, reason + _useless(widest(best), support)
+
+
+def _near_the_best(best: MechanismPlan) -> str:
+    if best.times_bound is None:
+        return ""
+    return (
+        f"; for evenly spread answers its largest error is {best.times_bound:.3g} times the least"
+        " possible at this amplification"
+    )
+
+
+def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
+    """What the recommended mechanism costs the single answer, if it does."""
+    own = plans[0].answer_amplification
+    if own is None or best.answer_amplification is None:
+        return ""
+    if best.answer_amplification <= _EQUAL * own:
+        return ""
+    return (
+        f"; but the amplification of a single answer is {best.answer_amplification:.3g} then, and"
+        f" {own:.3g} with {plans[0].kind}"
+    )
+
+
+def _useless(widest: float, support: float) -> str:
+    if widest < support:
+        return ""
+    return f"; even so, a support of {percent(support)} cannot be told from zero at each length"

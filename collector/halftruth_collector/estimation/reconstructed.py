@@ -1,0 +1,153 @@
+"""Tables reconstructed from a survey's counts, none larger than memory allows."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from halftruth_shared import DomainTooLarge, EstimateError, Survey
+from halftruth_shared.analyses.base import Method, Target
+from halftruth_shared.channels import Distortion
+from halftruth_shared.mechanisms import Margins, TableEstimate
+
+from .bounds import Array
+from .constrained import CONSTRAINED_CELLS, project_to_simplex
+from .counts import Counts
+from .likelihood import best_guess
+from .randomized import randomized_table
+from .rules import RuleMargins
+from .table import Table
+
+#: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
+TABLE_CELLS = 2**18
+
+#: Largest table, and most cells of all margins of one, that are looked at on the way.
+INNER_CELLS = 2**22
+
+#: Cells of all margins together up to which they are reconstructed at once.
+_AT_ONCE = 2**17
+
+
+class Reconstructed:
+    """What the mechanism of a survey makes of its counts.
+
+    Every method raises SchemaError for an attribute that is unknown or named twice, DomainTooLarge
+    for a table of too many cells, and ParameterError for one of more attributes than the reports
+    tell of together.
+
+    Parameters
+    ----------
+    survey : Survey
+    counts : Counts
+    """
+
+    def __init__(self, survey: Survey, counts: Counts) -> None:
+        self._schema, self._counts = survey.schema, counts
+        self._reconstruction = survey.mechanism.reconstruction(survey.schema)
+        self._constrained: dict[Method, Array] = {}
+
+    @property
+    def reports_are_records(self) -> bool:
+        """Whether the reports have tables of their own."""
+        return self._reconstruction.reports_are_records
+
+    @property
+    def longest(self) -> int:
+        """Most attributes of a table that the reports tell of."""
+        return self._reconstruction.longest
+
+    @cached_property
+    def at_once(self) -> bool:
+        """Whether all margins of all attributes are few enough to be estimated at once."""
+        cells = math.prod(size + 1 for size in self._schema.shape)
+        reconstruction = self._reconstruction
+        return (
+            reconstruction.quick_margins
+            and cells <= _AT_ONCE
+            and reconstruction.complete(self._counts)
+        )
+
+    @cached_property
+    def whole(self) -> Margins:
+        """Margins of all attributes."""
+        return self._reconstruction.margins(self._counts, self._schema.names)
+
+    def table(self, attributes: Sequence[str]) -> Table:
+        """The table of some attributes, one axis for each in the order given."""
+        self.check(attributes)
+        return Table(self._reconstruction.table(self._counts, attributes))
+
+    def tables(self, subsets: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
+        """The tables of the attributes at some positions, one after the other."""
+
+        def checked() -> Iterator[list[str]]:
+            for positions in subsets:
+                names = self._names(positions)
+                self.check(names, INNER_CELLS)
+                yield names
+
+        return self._reconstruction.tables(self._counts, checked())
+
+    def rule_margins(self, positions: tuple[int, ...], target: Target) -> RuleMargins:
+        """What rules among the attributes at some positions are estimated from."""
+        if self.at_once:
+            return RuleMargins(tuple(range(len(self._schema.shape))), self.whole, target)
+        cells = math.prod(self._schema.shape[j] + 1 for j in positions)
+        if cells > INNER_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {INNER_CELLS}, so fewer attributes or a lower max_length",
+                field="attributes",
+            )
+        names = self._names(positions)
+        self.check(names, INNER_CELLS)
+        return RuleMargins(positions, self._reconstruction.margins(self._counts, names), target)
+
+    def constrained(self, method: Method) -> Array:
+        """Estimate of the table of all attributes inside the simplex."""
+        if method not in self._constrained:
+            schema = self._schema
+            if schema.size > CONSTRAINED_CELLS:
+                raise DomainTooLarge(
+                    f"estimate: a whole table of {schema.size} cells; expected at most"
+                    f" {CONSTRAINED_CELLS}, or estimate = moment",
+                    field="estimate",
+                )
+            if method == "likelihood":
+                table = best_guess(self._reconstruction, self._counts).table
+            elif not self._reconstruction.complete(self._counts):
+                raise EstimateError(
+                    "estimate: the reports tell of no table of all attributes; expected estimate ="
+                    " likelihood, or moment",
+                    field="estimate",
+                )
+            else:
+                moment = self._reconstruction.table(self._counts, schema.names).support
+                table = project_to_simplex(moment)
+            self._constrained[method] = table
+        return self._constrained[method]
+
+    def randomized(self, attributes: Sequence[str]) -> Table:
+        """The table of the reports themselves; EstimateError if they are no records."""
+        self.check(attributes)
+        return randomized_table(self._reconstruction, self._counts, attributes)
+
+    def distortions(
+        self, attributes: Sequence[str], categories: Sequence[int | None]
+    ) -> tuple[Distortion, ...] | None:
+        """How each attribute is distorted, None where not each by itself."""
+        return self._reconstruction.distortions(attributes, categories)
+
+    def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
+        """Refuse a table of more cells than that, or of which the reports do not tell."""
+        positions = self._schema.positions(attributes)
+        cells = math.prod(self._schema.shape[j] for j in positions)
+        if cells > most:
+            raise DomainTooLarge(
+                f"attributes: a table of {cells} cells; expected at most {most}, so fewer"
+                " attributes",
+                field="attributes",
+            )
+        self._reconstruction.check(attributes)
+
+    def _names(self, positions: Iterable[int]) -> list[str]:
+        return [self._schema.names[j] for j in positions]

@@ -1,0 +1,451 @@
+"""Association rules X ⇒ Y with bounds on support, confidence and measures (Guo Results 2, 3).
+
+The table of presence and absence of X and Y has three free cells, so a rule is known by the
+supports of X and Y together, of X and of Y, and by the covariance of these three. All of them are
+margins, and the weights of a report for margins are at hand, so that rules cost no reconstruction
+of their own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared.analyses.base import Items, Target, Usability
+from halftruth_shared.analyses.rules import RuleEstimate
+from halftruth_shared.mechanisms import Margins
+from numpy.typing import NDArray
+
+from .bounds import Array, chebyshev_factor, normal_quantile, optional
+from .confidences import ConfidenceMoments, confidence_moments
+from .delta_method import MeasureColumn, Tables, evaluate
+from .fieller import FiellerSets, fieller_sets
+from .itemsets import Itemsets
+from .jets import Jet
+from .measures import Cells, check_measures, find_measure
+from .presence import category_code
+from .usability import grade_rules, judge_rules, told_from_zero
+
+#: Rules examined before mining asks for fewer.
+MAX_RULES = 250_000
+
+#: What rules can be sorted by, besides the measures.
+ORDERS = ("confidence", "support")
+
+Codes = NDArray[np.int64]
+Sides = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RuleCriteria:
+    """What is asked of rules.
+
+    Attributes
+    ----------
+    min_confidence : float
+        Least estimated confidence, from 0 to 1.
+    min_lift : float or None
+        Least estimated lift, at least 0.
+    measures : sequence of str
+        Names of measures of X and Y to compute for each rule.
+    sort : str
+        "confidence", "support" or a measure; the largest first.
+    limit : int or None
+        Most rules to give.
+    include_uncertain : bool
+        Whether rules are given whose support cannot be told from zero.
+
+    Raises
+    ------
+    ParameterError
+        If one is outside its range, or a measure is unknown.
+    """
+
+    min_confidence: float
+    min_lift: float | None = None
+    measures: Sequence[str] = ()
+    sort: str = "confidence"
+    limit: int | None = None
+    include_uncertain: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.min_confidence, Real) or not 0 <= self.min_confidence <= 1:
+            raise ParameterError(
+                "min_confidence: expected a number from 0 to 1, such as 0.8",
+                field="min_confidence",
+            )
+        if self.min_lift is not None and (
+            not isinstance(self.min_lift, Real) or not 0 <= self.min_lift < np.inf
+        ):
+            raise ParameterError(
+                "min_lift: expected a number of at least 0, such as 1.2", field="min_lift"
+            )
+        check_measures(self.measures)
+        if self.sort not in ORDERS:
+            try:
+                find_measure(self.sort)
+            except ParameterError:
+                raise ParameterError(
+                    "sort: expected confidence, support or the name of a measure, such as lift",
+                    field="sort",
+                ) from None
+        if self.limit is not None and (not isinstance(self.limit, Integral) or self.limit < 1):
+            raise ParameterError("limit: expected an integer of at least 1", field="limit")
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSupports:
+    """Estimates that a batch of rules consists of.
+
+    Attributes
+    ----------
+    support : ndarray, shape (3, R)
+        Of X and Y together, of X, and of Y.
+    covariance : ndarray, shape (3, 3, R)
+        Of these three; NaN where the reports do not determine a variance.
+    """
+
+    support: Array
+    covariance: Array
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> "RuleSupports":
+        """Some of the rules."""
+        return RuleSupports(self.support[:, rows], self.covariance[:, :, rows])
+
+    def ratio(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Numerator and denominator of the confidence, their variances and covariance."""
+        (both, left, _), cov = self.support, self.covariance
+        return both, left, cov[0, 0], cov[1, 1], cov[0, 1]
+
+    def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
+        """Measures of the tables of presence and absence of X and Y."""
+        cells = _cells(self.support)
+        per_rule = np.moveaxis(self.covariance, -1, 0)
+        with np.errstate(invalid="ignore"):
+            # Of the four cells of a rule's table; those with an unknown error come last.
+            variances = np.einsum(
+                "ijrv,rvw,ijrw->ijr", cells.table.gradient, per_rule, cells.table.gradient
+            )
+            error = np.sort(np.sqrt(variances).reshape(4, -1), axis=0)[1:3].mean(axis=0)
+        tables = Tables(cells, per_rule, error, 4, reports)
+        return tuple(evaluate(find_measure(name), tables, name) for name in names)
+
+
+#: Coefficients of (π_XY, π_X, π_Y) in the cells of the table of X (rows) and Y, absence first.
+_COEFFICIENTS = np.array([[[1.0, -1, -1], [-1, 0, 1]], [[-1, 1, 0], [1, 0, 0]]])
+
+
+def _cells(support: Array) -> Cells:
+    values = np.tensordot(_COEFFICIENTS, support, axes=1)
+    values[0, 0] += 1
+    gradient = np.broadcast_to(_COEFFICIENTS[:, :, None], (*values.shape, 3))
+    return Cells(Jet(values, gradient), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules as columns, the most usable first, then those with bounds, then in the order asked for.
+
+    Iterating gives one `RuleEstimate` after the other.
+
+    Attributes
+    ----------
+    schema : Schema
+    codes : ndarray of int, shape (R, M)
+        Category code of each attribute, −1 for attributes that the rule leaves open.
+    in_antecedent : ndarray of bool, shape (R, M)
+        Which attributes stand in X; the others that have a code stand in Y.
+    support, support_error : ndarray, shape (R,)
+        Of X and Y together, with its standard error.
+    confidence : ConfidenceMoments
+        Arrays of shape (R,).
+    fieller : FiellerSets
+        Of the confidences.
+    measures : tuple of MeasureColumn
+        Those asked for.
+    verdicts : sequence of (Usability, str)
+    level : float
+        Confidence level of each single interval.
+    left_out : int
+        Rules whose support cannot be told from zero, which were not asked for.
+    """
+
+    schema: Schema
+    codes: Codes
+    in_antecedent: Sides
+    support: Array
+    support_error: Array
+    confidence: ConfidenceMoments
+    fieller: FiellerSets
+    measures: tuple[MeasureColumn, ...]
+    verdicts: Sequence[tuple[Usability, str]]
+    level: float
+    left_out: int
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __iter__(self) -> Iterator[RuleEstimate]:
+        quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
+        rows = zip(
+            self.codes.tolist(),
+            self.in_antecedent.tolist(),
+            self.support.tolist(),
+            self.support_error.tolist(),
+            self.confidence.estimate.tolist(),
+            self.confidence.mean.tolist(),
+            np.sqrt(self.confidence.variance).tolist(),
+            map(self.fieller.__getitem__, range(len(self))),
+            self.verdicts,
+            zip(*(column.estimates(self.level) for column in self.measures), strict=True)
+            if self.measures
+            else [()] * len(self),
+            strict=True,
+        )
+        for row in rows:
+            (
+                codes,
+                in_antecedent,
+                support,
+                error,
+                ratio,
+                mean,
+                ratio_error,
+                fieller,
+                verdict,
+                found,
+            ) = row
+            sides: tuple[Items, Items] = ({}, {})
+            for attribute, code, left in zip(
+                self.schema.attributes, codes, in_antecedent, strict=True
+            ):
+                if code >= 0:
+                    sides[0 if left else 1][attribute.name] = attribute.categories[code]
+            yield RuleEstimate(
+                antecedent=sides[0],
+                consequent=sides[1],
+                usability=verdict[0],
+                verdict=verdict[1],
+                support=support,
+                support_standard_error=optional(error),
+                support_interval=_around(support, quantile * error),
+                confidence=ratio,
+                confidence_set=fieller,
+                confidence_mean=optional(mean),
+                confidence_standard_error=optional(ratio_error),
+                confidence_chebyshev=_around(mean, factor * ratio_error),
+                measures=list(found),
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class RuleMargins:
+    """Margins of the attributes at some positions of a schema, from which rules are estimated."""
+
+    positions: tuple[int, ...]
+    margins: Margins
+    target: Target
+
+    def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
+        """Estimates of rules whose attributes are among those at the positions."""
+        places = self._places(codes, in_antecedent)
+        support = np.stack([self.margins.support[tuple(place.T)] for place in places])
+        cov = np.empty((3, 3, len(codes)))
+        variance = self.margins.variance(self.target)
+        for i, place in enumerate(places):
+            cov[i, i] = variance[tuple(place.T)]
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            cov[i, j] = cov[j, i] = self.margins.covariance(places[i], places[j], self.target)
+        return RuleSupports(support, cov)
+
+    def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
+        """Supports of X and Y together, of X and of Y, shape (3, R)."""
+        places = self._places(codes, in_antecedent)
+        return np.stack([self.margins.support[tuple(place.T)] for place in places])
+
+    def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
+        """Places of X and Y together, of X, and of Y in the margins."""
+        columns = list(self.positions)
+        sizes = np.array(self.margins.support.shape) - 1
+        chosen, left = codes[:, columns], in_antecedent[:, columns]
+        both = np.where(chosen < 0, sizes, chosen)
+        return both, np.where(left, both, sizes), np.where(left, sizes, both)
+
+
+def mine_rules(
+    itemsets: Itemsets,
+    reconstruct: Callable[[tuple[int, ...]], RuleMargins],
+    at_once: bool,
+    reports: int,
+    criteria: RuleCriteria,
+    level: float,
+) -> Rules:
+    """Every rule X ⇒ Y with X and Y together one of the itemsets.
+
+    Rules whose antecedent has no positive estimated support are left out, since they have no
+    confidence. The least usable, and those without bounds, come last: the largest ratios are those
+    of antecedents that are hardly there.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+    reconstruct : callable
+        Margins of the attributes at some positions.
+    at_once : bool
+        Whether all attributes are reconstructed together.
+    reports : int
+        N.
+    criteria : RuleCriteria
+    level : float
+        Confidence level of each single interval.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are more than `MAX_RULES` ways to split the itemsets.
+    """
+    splits = int((2.0**itemsets.lengths - 2).sum())
+    if splits > MAX_RULES:
+        raise DomainTooLarge(
+            f"max_length: {splits} rules to examine; expected at most {MAX_RULES}, so a lower"
+            " max_length or a higher min_support",
+            field="max_length",
+        )
+    attributes = len(itemsets.schema.attributes)
+    found = [
+        (np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_)),
+    ]
+    estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
+    for positions, itemset_codes in _groups(itemsets, at_once):
+        reconstruction = reconstruct(positions)
+        codes, sides = _splits(itemset_codes)
+        both, left, right = reconstruction.only_supports(codes, sides)
+        reached = (left > 0) & (both >= criteria.min_confidence * left)
+        if criteria.min_lift is not None:
+            reached &= (right > 0) & (both >= criteria.min_lift * left * right)
+        found.append((codes[reached], sides[reached]))
+        estimates.append(reconstruction.supports(*found[-1]))
+    codes, sides = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    supports = RuleSupports(
+        np.concatenate([part.support for part in estimates], axis=-1),
+        np.concatenate([part.covariance for part in estimates], axis=-1),
+    )
+    return arrange(itemsets.schema, codes, sides, supports, reports, criteria, level)
+
+
+def arrange(
+    schema: Schema,
+    codes: Codes,
+    in_antecedent: Sides,
+    supports: RuleSupports,
+    reports: int,
+    criteria: RuleCriteria,
+    level: float,
+) -> Rules:
+    """Rules in the order asked for, with their intervals and measures."""
+    quantile = normal_quantile(1 - level)
+    half_width = quantile * np.sqrt(supports.covariance[0, 0])
+    told = told_from_zero(supports.support[0], half_width)
+    listed = np.flatnonzero(told | criteria.include_uncertain)
+    left_out = len(told) - len(listed)
+    supports, told, half_width = supports[listed], told[listed], half_width[listed]
+    moments = confidence_moments(*supports.ratio())
+    sets = fieller_sets(*supports.ratio(), quantile=quantile)
+    sizes = np.where(codes[listed] >= 0, schema.shape, 1).prod(axis=1)
+    grade = grade_rules(told, sets.half_width, reports / sizes)
+    if criteria.sort == "confidence":
+        by = moments.estimate
+    elif criteria.sort == "support":
+        by = supports.support[0]
+    else:
+        by = supports.measures([criteria.sort], reports)[0].value
+    # Those without bounds come late, whatever the order; the last key counts most.
+    unknown = np.isnan(moments.variance)
+    order = np.lexsort((-supports.support[0], -by, unknown, grade))[: criteria.limit]
+    chosen, sets = supports[order], fieller_sets(*supports[order].ratio(), quantile=quantile)
+    return Rules(
+        schema,
+        codes[listed][order],
+        in_antecedent[listed][order],
+        chosen.support[0],
+        np.sqrt(chosen.covariance[0, 0]),
+        confidence_moments(*chosen.ratio()),
+        sets,
+        chosen.measures(criteria.measures, reports),
+        list(
+            judge_rules(
+                grade[order],
+                told[order],
+                half_width[order],
+                sets.half_width,
+                reports / sizes[order],
+            )
+        ),
+        level,
+        left_out,
+    )
+
+
+def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:
+    """A rule X ⇒ Y as codes and antecedent, arrays of shape (1, M).
+
+    Raises
+    ------
+    SchemaError
+        If an attribute is unknown.
+    ParameterError
+        If a side is empty, names an unknown category or an attribute of the other side.
+    """
+    codes = np.full((1, len(schema.attributes)), -1, dtype=np.int64)
+    in_antecedent = np.zeros_like(codes, dtype=np.bool_)
+    for side, items in (("antecedent", antecedent), ("consequent", consequent)):
+        if not items:
+            raise ParameterError(f"{side}: expected an item or more", field=side)
+        for name, category in items.items():
+            j = schema.position(name, side)
+            if codes[0, j] >= 0:
+                raise ParameterError(
+                    f"consequent: '{name}' is in the antecedent too; expected other attributes",
+                    field="consequent",
+                )
+            codes[0, j] = category_code(schema.attributes[j], category, side)
+            in_antecedent[0, j] = side == "antecedent"
+    return codes, in_antecedent
+
+
+def _groups(itemsets: Itemsets, at_once: bool) -> Iterator[tuple[tuple[int, ...], Codes]]:
+    """Itemsets of two items or more, by the attributes that are reconstructed together."""
+    named = itemsets.codes >= 0
+    if at_once:
+        yield tuple(range(named.shape[1])), itemsets.codes[itemsets.lengths > 1]
+        return
+    patterns, group = np.unique(named, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        if pattern.sum() > 1:
+            rows = group.reshape(-1) == number
+            yield tuple(np.flatnonzero(pattern).tolist()), itemsets.codes[rows]
+
+
+def _splits(codes: Codes) -> tuple[Codes, Sides]:
+    """Every way to split itemsets into X and Y: codes and antecedents, shape (R, M)."""
+    named = codes >= 0
+    lengths = named.sum(axis=1)
+    attributes = codes.shape[1]
+    rules, sides = [np.zeros((0, attributes), np.int64)], [np.zeros((0, attributes), np.bool_)]
+    for length in np.unique(lengths).tolist():
+        chosen = codes[lengths == length]
+        positions = np.nonzero(chosen >= 0)[1].reshape(-1, 1, length)
+        # The bits of 1 … 2^k − 2 are the proper subsets.
+        subsets = (np.arange(1, 2**length - 1)[:, None] >> np.arange(length)) & 1 == 1
+        shape = (len(chosen), len(subsets))
+        left = np.zeros((*shape, attributes), np.bool_)
+        np.put_along_axis(left, np.broadcast_to(positions, (*shape, length)), subsets[None], axis=2)
+        rules.append(np.repeat(chosen, len(subsets), axis=0))
+        sides.append(left.reshape(-1, attributes))
+    return np.concatenate(rules), np.concatenate(sides)
+
+
+def _around(centre: float, half_width: float) -> tuple[float, float] | None:
+    lower, upper = optional(centre - half_width), optional(centre + half_width)
+    return None if lower is None or upper is None else (lower, upper)

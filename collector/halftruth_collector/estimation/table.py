@@ -1,0 +1,98 @@
+"""Reconstructed tables of a few attributes, as analyses use them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared.mechanisms import TableEstimate, Target
+
+from .bounds import Array, check_confidence, check_target, normal_quantile
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Estimate of a table, with the errors of its cells.
+
+    Unbiased, and so not confined to [0, 1]: an estimate below 0 means that its interval reaches
+    up to 0 at best. Arrays have one axis for each attribute.
+
+    Parameters
+    ----------
+    estimate : TableEstimate
+        What the survey's mechanism makes of the counts.
+    """
+
+    estimate: TableEstimate
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes, one for each axis."""
+        return self.estimate.attributes
+
+    @property
+    def reports(self) -> int:
+        """Number of reports N, at least 1."""
+        return self.estimate.reports
+
+    @property
+    def condition_number(self) -> float | None:
+        """Condition number of what was inverted, None where it was no single matrix."""
+        return self.estimate.condition_number
+
+    @property
+    def support(self) -> Array:
+        """π̂, estimated share of each cell."""
+        return self.estimate.support
+
+    def variance(self, target: Target = "population") -> Array:
+        """Variance of each support (Guo Result 1, diagonal of eq. 5.16).
+
+        Parameters
+        ----------
+        target : {"population", "respondents"}
+            Whether the respondents are a sample of those spoken of, or all of them.
+
+        Returns
+        -------
+        ndarray
+            NaN where the reports do not determine a variance.
+        """
+        check_target(target)
+        return self.estimate.variance(target)
+
+    def covariance(self, target: Target = "population") -> Array:
+        """Covariance of the supports, shape (cells, cells), cells in row-major order.
+
+        NaN for fewer than two reports.
+
+        Raises
+        ------
+        DomainTooLarge
+            For more than 2 048 cells.
+        """
+        check_target(target)
+        return self.estimate.covariance(target)
+
+    def standard_error(self, target: Target = "population") -> Array:
+        """Standard error of each support, NaN where the reports do not determine one."""
+        return np.sqrt(self.variance(target))
+
+    def interval(
+        self, confidence: float = 0.95, target: Target = "population"
+    ) -> tuple[Array, Array]:
+        """Normal interval of each support, π̂ ± z·sd (Guo Result 1).
+
+        It assumes enough reports for the central limit theorem and is not cut to [0, 1].
+
+        Returns
+        -------
+        lower, upper : ndarray
+            NaN where the variance is undefined.
+
+        Raises
+        ------
+        ParameterError
+            Unless 0 < confidence < 1 and the target is one of the two.
+        """
+        check_confidence(confidence)
+        half_width = normal_quantile(1 - confidence) * self.standard_error(target)
+        return self.support - half_width, self.support + half_width

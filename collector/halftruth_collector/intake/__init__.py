@@ -1,0 +1,1 @@
+"""A report's way in: open, check, batch, count."""

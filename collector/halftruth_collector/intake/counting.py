@@ -1,0 +1,314 @@
+"""Counting reports, each exactly once: what one transaction does for several requests."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from halftruth_shared import HalftruthError, ReportError
+from halftruth_shared.protocol.reports import Receipt
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, select
+from sqlalchemy.sql import Select
+
+from ..errors import InvitationRefused, SurveyClosed, UnknownSurvey, slug
+from ..store import rows
+from ..store.counts import COUNTED, REPEATED
+from ..store.database import Database
+from ..store.tables import surveys
+from .batching import GroupCommit
+from .checking import Batch, stale
+
+#: Most reports in one transaction, unless one request has more.
+_MOST = 20_000
+
+#: Most reports that wait, unless one request has more.
+_MOST_WAITING = 10 * _MOST
+
+#: Seconds for which a request waits for its transaction.
+_PATIENCE = 30
+
+#: Any number that no other program uses for advisory locks of this database.
+_SHARD_LOCK = 0x68617274
+
+#: The lowest shard that no other transaction counts in, for as long as this one runs.
+_FREE_SHARD = f"""
+(SELECT shard FROM generate_series(0, {rows.SHARDS - 1}) AS shard
+ WHERE pg_try_advisory_xact_lock({_SHARD_LOCK}, shard) LIMIT 1)
+"""
+
+
+class Observer(Protocol):
+    """Who is told how counting goes."""
+
+    def waiting(self, requests: int) -> None:
+        """So many requests wait for a transaction now."""
+
+    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
+        """A transaction was committed."""
+
+    def refused(self, reason: str) -> None:
+        """A request with reports was refused."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request with reports that was refused before it came to the store."""
+
+    survey_id: str
+    reason: str
+
+
+Item = Batch | Refusal
+
+
+class ReportCounter:
+    """Counts reports, with those of other requests in one transaction.
+
+    Parameters
+    ----------
+    database : Database
+    observer : Observer, optional
+    """
+
+    def __init__(self, database: Database, observer: Observer | None = None) -> None:
+        self._database = database
+        self._observer = observer
+        self._commits: GroupCommit[Item, Receipt] = GroupCommit(
+            self._commit,
+            most=_MOST,
+            most_waiting=_MOST_WAITING,
+            patience=_PATIENCE,
+            waiting=None if observer is None else observer.waiting,
+        )
+        self._lock_survey = _survey_row(database.is_sqlite)
+
+    def count(self, batch: Batch) -> Receipt:
+        """Count the reports of a request, all of them or none; return once that is durable.
+
+        A report whose id was counted before is a duplicate, whatever it says.
+
+        Raises
+        ------
+        UnknownSurvey, SurveyClosed, StaleDigest, ReportError, InvitationRefused
+        StoreUnavailable
+            Whether they were counted is then unknown; sending them again is safe.
+        """
+        return self._commits(batch, len(batch.ids))
+
+    def refuse(self, survey_id: str, reason: str) -> None:
+        """Write down that a request was refused, and why.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+        self._commits(Refusal(survey_id, reason))
+
+    def _commit(self, items: Sequence[Item]) -> Sequence[Receipt | Exception]:
+        """Commit a group; the outcome of each of its items."""
+        started = time.perf_counter()
+        outcomes = self._database.write(lambda connection: self._write(connection, items))
+        self._tell(items, outcomes, time.perf_counter() - started)
+        return outcomes
+
+    def _write(self, connection: Connection, items: Sequence[Item]) -> list[Receipt | Exception]:
+        """Everything that the items of a group come to, in one transaction."""
+        plans: dict[str, _Plan] = {}
+        # In order, so that two transactions cannot wait for each other; the same goes for all rows
+        # that are written below.
+        for name in sorted({item.survey_id for item in items}):
+            row = connection.execute(self._lock_survey, {"id": name}).first()
+            if row is not None:
+                plans[name] = _Plan(row)
+        for plan in plans.values():
+            plan.look(connection, [item for item in items if item.survey_id == plan.row.id])
+        decided = [_decide(item, plans.get(item.survey_id)) for item in items]
+        # Where all shards are taken, one waits for another's commit.
+        shard = next((plan.row.shard or 0 for plan in plans.values()), 0)
+        for plan in plans.values():
+            # Those that another transaction counted at this very moment are not new any more.
+            plan.counted = rows.add_ids(connection, plan.row.number, plan.cells)
+        outcomes = [
+            each if isinstance(each, Exception) else _receipt(item, each, plans[item.survey_id])
+            for item, each in zip(items, decided, strict=True)
+        ]
+        for plan in plans.values():
+            plan.write(connection, shard)
+        return outcomes
+
+    def _tell(
+        self, items: Sequence[Item], outcomes: Sequence[Receipt | Exception], seconds: float
+    ) -> None:
+        if self._observer is None:
+            return
+        receipts = [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
+        self._observer.committed(
+            seconds,
+            len(items),
+            sum(receipt.accepted for receipt in receipts),
+            sum(receipt.duplicates for receipt in receipts),
+        )
+        for item, outcome in zip(items, outcomes, strict=True):
+            if isinstance(item, Refusal):
+                self._observer.refused(item.reason)
+            elif isinstance(outcome, HalftruthError):
+                self._observer.refused(slug(outcome))
+
+
+@dataclass
+class _Plan:
+    """What a transaction knows of one survey, and what it is going to write.
+
+    Attributes
+    ----------
+    row : Row
+        The survey, which nobody may close or replace before the transaction ends.
+    known : set of bytes
+        Ids that were counted before, as far as that matters.
+    unspent : set of bytes
+        Hashes of the invitations that were brought and are still good.
+    cells, invitations : dict of bytes to bytes
+        Cell and hash of the invitation by id, of the reports that are new.
+    counted : set of bytes
+        Those of their ids that are counted.
+    outcomes : Counter of str
+    """
+
+    row: Row[*tuple[Any, ...]]
+    known: set[bytes] = field(default_factory=set)
+    unspent: set[bytes] = field(default_factory=set)
+    cells: dict[bytes, bytes] = field(default_factory=dict)
+    invitations: dict[bytes, bytes] = field(default_factory=dict)
+    counted: set[bytes] = field(default_factory=set)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def look(self, connection: Connection, items: Sequence[Item]) -> None:
+        """Look for what a decision about these items depends on."""
+        batches = [item for item in items if isinstance(item, Batch)]
+        if self.row.invitations:
+            brought = {hash_ for batch in batches for hash_ in batch.invitations.values()}
+            self.unspent = rows.unspent(connection, self.row.number, brought)
+        # After the invitations: whoever spent one of them has committed its report by now.
+        doubtful = {id_ for batch in batches for id_ in self._doubtful(batch)}
+        self.known = rows.find_ids(connection, self.row.number, doubtful)
+
+    def _doubtful(self, batch: Batch) -> list[bytes]:
+        """Ids of the reports that would be refused as new ones, but not as duplicates."""
+        row = self.row
+        if row.invitations or row.status == "closed" or (row.sealing_key is None) == batch.sealed:
+            return list(batch.cells)
+        return list(batch.invitations)
+
+    def write(self, connection: Connection, shard: int) -> None:
+        """Count the reports that are new, spend their invitations, and say what became of all."""
+        number = self.row.number
+        spent = [hash_ for id_, hash_ in self.invitations.items() if id_ in self.counted]
+        rows.delete_invitations(connection, number, spent)
+        cells = [cell for id_, cell in self.cells.items() if id_ in self.counted]
+        rows.add_counts(connection, number, shard, cells)
+        rows.add_outcomes(connection, number, shard, self.outcomes)
+
+
+def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
+    """A survey, which nobody may close or replace before the transaction ends."""
+    shard: ColumnElement[int | None] = literal_column("0" if is_sqlite else _FREE_SHARD).label(
+        "shard"
+    )
+    return (
+        select(
+            surveys.c.number,
+            surveys.c.id,
+            surveys.c.digest,
+            surveys.c.status,
+            surveys.c.invitations,
+            surveys.c.sealing_key,
+            shard,
+        )
+        .where(surveys.c.id == bindparam("id"))
+        .with_for_update(read=True)
+    )
+
+
+def _decide(item: Item, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
+    """The new reports of one item, which are planned to be counted, or why it is refused."""
+    if plan is None:
+        return UnknownSurvey(f"there is no survey '{item.survey_id}'", field="survey")
+    if isinstance(item, Refusal):
+        plan.outcomes[item.reason] += 1
+        return {}
+    new = {
+        id_: cell
+        for id_, cell in item.cells.items()
+        if id_ not in plan.known and id_ not in plan.cells
+    }
+    error = _check_survey(item, plan.row, new) or (
+        _check_invitations(item, new, plan.unspent) if plan.row.invitations else None
+    )
+    if error is not None:
+        plan.outcomes[slug(error)] += 1
+        return error
+    plan.cells.update(new)
+    if plan.row.invitations:
+        spent = {id_: item.invitations[id_] for id_ in new}
+        plan.invitations.update(spent)
+        plan.unspent.difference_update(spent.values())
+    return new
+
+
+def _receipt(item: Item, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
+    if isinstance(item, Refusal):
+        return Receipt(accepted=0, duplicates=0)
+    accepted = len(new.keys() & plan.counted)
+    plan.outcomes[COUNTED] += accepted
+    plan.outcomes[REPEATED] += len(item.ids) - accepted
+    return Receipt(accepted=accepted, duplicates=len(item.ids) - accepted)
+
+
+def _check_survey(
+    item: Batch, row: Row[*tuple[Any, ...]], new: dict[bytes, bytes]
+) -> HalftruthError | None:
+    if item.digest != row.digest:
+        return stale(item.survey_id)
+    if row.status == "closed" and (new or not item.ids):
+        return SurveyClosed(f"survey '{item.survey_id}' is closed", field="survey")
+    if row.sealing_key is not None and not item.sealed and new:
+        return ReportError(
+            "report 0: expected 'sealed': this survey takes sealed reports only",
+            field="sealed",
+            index=0,
+        )
+    if row.sealing_key is None and item.sealed and new:
+        return ReportError(
+            "report 0: expected 'values': this survey takes no sealed reports",
+            field="values",
+            index=0,
+        )
+    needless = [] if row.invitations else [id_ for id_ in new if id_ in item.invitations]
+    if needless:
+        index = item.ids.index(needless[0])
+        return ReportError(
+            f"report {index}: invitation: this survey asks for none",
+            field="invitation",
+            index=index,
+        )
+    return None
+
+
+def _check_invitations(
+    item: Batch, new: dict[bytes, bytes], unspent: set[bytes]
+) -> HalftruthError | None:
+    """Make sure that every new report has an invitation of its own that nobody used."""
+    used: set[bytes] = set()
+    for id_ in new:
+        hash_ = item.invitations.get(id_)
+        if hash_ is None:
+            said = "this survey needs one, of 32 hexadecimal digits, for each report"
+        elif hash_ not in unspent or hash_ in used:
+            said = "it is not known here, or was used before; expected one of your own"
+        else:
+            used.add(hash_)
+            continue
+        index = item.ids.index(id_)
+        return InvitationRefused(f"report {index}: invitation: {said}", index=index)
+    return None

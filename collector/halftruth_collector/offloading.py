@@ -1,0 +1,28 @@
+"""Where functions run that would hold up every other request of a process."""
+
+from dataclasses import dataclass
+
+from .store.database import Offload, here
+
+
+@dataclass(frozen=True)
+class Offloading:
+    """Where a collector lets functions run; by default where they are called.
+
+    Attributes
+    ----------
+    transactions : Offload
+        For the transactions of reports, which nothing else may be in the way of.
+    brief : Offload
+        For what waits for the database otherwise, or takes some milliseconds.
+    long : Offload
+        For computations, such as analyses, of which some may run at the same time.
+    """
+
+    transactions: Offload = here
+    brief: Offload = here
+    long: Offload = here
+
+
+#: Everything where it is called: what a process does that has no event loop.
+HERE = Offloading()

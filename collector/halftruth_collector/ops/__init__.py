@@ -1,0 +1,1 @@
+"""Running a collector: settings, server, metrics, logs."""

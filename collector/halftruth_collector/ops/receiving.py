@@ -1,0 +1,183 @@
+"""Requests that arrive whole and in time, or not at all, in the event loop of a worker."""
+
+import io
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import gevent
+import msgspec
+from halftruth_shared.protocol.problems import Problem
+from werkzeug.wsgi import ClosingIterator
+
+from ..web.headers import API_HEADERS
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+#: The request of this greenlet, as gunicorn's hook `pre_request` gets it.
+current_request: ContextVar[Any] = ContextVar("current_request")
+
+#: Bytes read at once, before others have their turn; fewer where they may come in chunks of a byte,
+#: each of which gunicorn reads by itself.
+_PIECE, _CHUNKED_PIECE = 65_536, 8_192
+
+#: Seconds that a large body leaves to others after each piece; any time makes the loop look around.
+_TURN = 0.0001
+
+#: Bytes that the larger bodies of a worker may take while they arrive. One of a single piece is
+#: always taken, so that nobody's large bodies keep out single reports.
+_ROOM = 128_000_000
+
+#: Seconds, and bytes, for which a refused body is read on, so that its sender gets the answer.
+_LINGER, _MOST_LINGERING = 2.0, 16_000_000
+
+_DETAIL = {
+    400: "body: expected as many bytes as its declared length",
+    408: "request: expected all of it sooner",
+    413: "body: expected at most {most} bytes",
+    503: "the collector has too many unfinished requests; try again later",
+}
+
+
+class _Refused(Exception):
+    """A body that is not read to its end; its argument is the status to answer."""
+
+
+class Receiving:
+    """An application that gets each request once all of it has arrived.
+
+    It waits for a body so long and no longer, and so it waits until its answer has been taken: a
+    greenlet costs little, but there are only so many connections.
+
+    Parameters
+    ----------
+    app : WSGI application
+    most : int
+        Largest body in bytes.
+    seconds : float
+        Time for a body to arrive, and for each write of the answer.
+    refused : callable
+        Told the status of each request that the application does not get.
+    """
+
+    def __init__(
+        self,
+        app: "WSGIApplication",
+        *,
+        most: int,
+        seconds: float,
+        refused: Callable[[int], object],
+    ) -> None:
+        self._app = app
+        self._most = most
+        self._seconds = seconds
+        self._refused = refused
+        self._room = _ROOM
+        #: Connections on which a request was answered and none has come since.
+        self._idle: WeakSet[socket.socket] = WeakSet()
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer a request; called by the worker in a greenlet of the connection."""
+        sock: socket.socket = environ["gunicorn.socket"]
+        self._idle.discard(sock)
+        # Until the answer is out; then gunicorn waits for the next request as long as it likes.
+        sock.settimeout(self._seconds)
+        leave = [lambda: self._rest(sock)]
+        try:
+            with self._body(environ) as body:
+                environ["wsgi.input"] = io.BytesIO(body)
+                environ["CONTENT_LENGTH"] = str(len(body))
+                environ.pop("HTTP_TRANSFER_ENCODING", None)
+                answer = self._app(environ, start_response)
+        except _Refused as refusal:
+            status: int = refusal.args[0]
+            self._refused(status)
+            current_request.get().force_close()
+            leave.append(lambda: _linger(sock, environ))
+            answer = self._refuse(status, start_response)
+        return ClosingIterator(answer, leave)
+
+    def stop(self) -> None:
+        """End connections that wait for another request."""
+        for sock in list(self._idle):
+            # By another socket of the same connection: through its own, gevent would make its
+            # greenlet fail, where it is to find the end.
+            with suppress(OSError), socket.socket(fileno=os.dup(sock.fileno())) as other:
+                other.shutdown(socket.SHUT_RD)
+
+    @contextmanager
+    def _body(self, environ: "WSGIEnvironment") -> Any:
+        """All of a request's body, for as long as it is needed."""
+        length = environ.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or len(length) > 15 or int(length) > self._most:
+            raise _Refused(413)
+        taken = 0
+        try:
+            pieces, size = [], 0
+            at_once = _PIECE if environ.get("CONTENT_LENGTH") else _CHUNKED_PIECE
+            with gevent.Timeout(self._seconds, _Refused(408)):
+                while piece := environ["wsgi.input"].read(at_once):
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > self._most:
+                        raise _Refused(413)
+                    if size > _PIECE:
+                        taken += len(piece)
+                        self._room -= len(piece)
+                    if len(piece) == at_once:
+                        # Not 0: after that fifty pieces would be read before anybody else's.
+                        gevent.sleep(_TURN)
+                    if self._room < 0:
+                        raise _Refused(503)
+            if environ.get("CONTENT_LENGTH") and size < int(length):
+                raise _Refused(400)
+            yield b"".join(pieces)
+        finally:
+            self._room += taken
+
+    def _rest(self, sock: socket.socket) -> None:
+        """Leave a connection to gunicorn again."""
+        sock.settimeout(None)
+        self._idle.add(sock)
+
+    def _refuse(self, status: int, start_response: "StartResponse") -> list[bytes]:
+        phrase = HTTPStatus(status).phrase
+        body = msgspec.json.encode(
+            Problem(
+                type="urn:halftruth:problem:http",
+                title=phrase,
+                status=status,
+                detail=_DETAIL[status].format(most=self._most),
+            )
+        )
+        headers = {
+            "Content-Type": "application/problem+json",
+            "Content-Length": str(len(body)),
+            **({"Retry-After": "5"} if status == 503 else {}),
+            **API_HEADERS,
+        }
+        start_response(f"{status} {phrase}", list(headers.items()))
+        return [body]
+
+
+def _linger(sock: socket.socket, environ: "WSGIEnvironment") -> None:
+    """Read on for a moment: a connection closed on unread bytes may take the answer with it."""
+    with suppress(OSError, gevent.Timeout):
+        sock.shutdown(socket.SHUT_WR)
+        end = time.monotonic() + _LINGER
+        left = _MOST_LINGERING
+        while left > 0 and (now := time.monotonic()) < end:
+            sock.settimeout(end - now)
+            data = sock.recv(_PIECE)
+            if not data:
+                break
+            left -= len(data)

@@ -1,1 +1,0 @@
-"""The HTTP server: gunicorn with workers that receive whole requests before they answer."""

@@ -1,0 +1,111 @@
+"""Reading what was counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import numpy as np
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Row, cast, func, select
+
+from ..estimation import Counts
+from .database import Database
+from .surveys import StoredSurvey, find
+from .tables import cells, daily_outcomes
+
+#: Outcomes of reports that were not refused.
+COUNTED, REPEATED = "counted", "repeated"
+
+#: Cells that are read at a time.
+_PAGE = 10_000
+
+
+@dataclass(frozen=True)
+class DailyOutcomes:
+    """What became of the reports of one day.
+
+    Attributes
+    ----------
+    day : date
+        In UTC.
+    counted, repeated : int
+        Reports counted that day, and reports that had been counted before.
+    refused : dict of str to int
+        Requests refused, by reason.
+    """
+
+    day: date
+    counted: int
+    repeated: int
+    refused: dict[str, int]
+
+
+class CountStore:
+    """Reads the counts of reports."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def counts(self, survey_id: str) -> tuple[StoredSurvey, Counts, datetime]:
+        """A survey, its counts at one moment, and that moment.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def read(connection: Connection) -> tuple[StoredSurvey, bytes, list[int], datetime]:
+            stored = find(connection, survey_id)
+            statement = (
+                select(cells.c.cell, total(cells.c.count))
+                .where(cells.c.survey == stored.number)
+                .group_by(cells.c.cell)
+                .order_by(cells.c.cell)
+            )
+            # A row takes many times the memory of what it holds, and there may be millions.
+            packed, counts = bytearray(), []
+            with connection.execution_options(yield_per=_PAGE).execute(statement) as rows:
+                for page in rows.partitions():
+                    packed += b"".join(row[0] for row in page)
+                    counts += [row[1] for row in page]
+            return stored, bytes(packed), counts, datetime.now(UTC)
+
+        stored, packed, counts, now = self._database.read_reports(read)
+        survey = stored.survey()
+        space = survey.report_space
+        values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
+        found = Counts.from_cells(survey, values.astype(np.int64), np.array(counts, dtype=np.int64))
+        return stored, found, now
+
+    def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
+        """What became of the reports of each day, the last one first.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def read(connection: Connection) -> Sequence[Row[date, str, int]]:
+            table = daily_outcomes.c
+            return connection.execute(
+                select(table.day, table.outcome, total(table.count))
+                .where(table.survey == find(connection, survey_id).number)
+                .group_by(table.day, table.outcome)
+            ).all()
+
+        days: dict[date, dict[str, int]] = {}
+        for day, outcome, count in self._database.read_reports(read):
+            days.setdefault(day, {})[outcome] = count
+        return [
+            DailyOutcomes(
+                day,
+                outcomes.pop(COUNTED, 0),
+                outcomes.pop(REPEATED, 0),
+                dict(sorted(outcomes.items())),
+            )
+            for day, outcomes in sorted(days.items(), reverse=True)
+        ]
+
+
+def total(shards: Column[int]) -> ColumnElement[int]:
+    """Sum over shards; PostgreSQL would make it a decimal number."""
+    return cast(func.sum(shards), BigInteger)

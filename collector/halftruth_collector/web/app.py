@@ -1,0 +1,109 @@
+"""The Flask application."""
+
+from __future__ import annotations
+
+from contextvars import copy_context
+from typing import TYPE_CHECKING
+
+from flask import Flask, Response, request
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from ..offloading import HERE, Offloading
+from ..ops.metrics import Metrics
+from ..ops.settings import Config
+from ..store import Store
+from . import errors as problems
+from . import observation, pages
+from .context import EXTENSION, Collector
+from .headers import Protected
+from .limits import ReportLimit
+from .routes import operations, operators, planning
+from .routes import results as analysts
+from .routes import surveys as respondents
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+    # Only a collector with sealed surveys needs the cryptography.
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+#: What waits for nothing but a commit, or for nothing at all.
+_HERE = frozenset(["respondents.add_reports", "operations.healthz"])
+
+#: Blueprints whose answers are there as soon as the database has said what it knows. All others
+#: may compute for a while.
+_BRIEF = frozenset(["respondents", "operations", "pages"])
+
+
+class Application(Flask):
+    """Answers each request where it holds up no other one; see `Offloading`.
+
+    This is the one place that decides it: a view function may wait and compute as it likes, unless
+    its endpoint is in `_HERE`.
+    """
+
+    offloading = HERE
+
+    def full_dispatch_request(self) -> Response:
+        """Answer a request, in a thread that may wait for the database or compute."""
+        answer = super().full_dispatch_request
+        if request.endpoint in _HERE:
+            return answer()
+        brief = request.endpoint is None or request.blueprint in _BRIEF
+        offload = self.offloading.brief if brief else self.offloading.long
+        # The thread sees the same request, for it runs in a copy of this context.
+        response: Response = offload(copy_context().run, answer)
+        return response
+
+
+def create_app(config: Config | None = None, offloading: Offloading = HERE) -> Flask:
+    """Make a collector.
+
+    Parameters
+    ----------
+    config : Config, optional
+        Read from the environment by default.
+    offloading : Offloading, optional
+        Where an event loop lets functions run that would hold it up.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is wrong.
+    StoreUnavailable
+        If the database cannot be reached.
+    """
+    config = config or Config.from_environment()
+    app = Application("halftruth_collector", static_folder=None)
+    app.offloading = offloading
+    app.config["MAX_CONTENT_LENGTH"] = config.max_body
+    metrics = Metrics()
+    limit, keys = ReportLimit.of(app, config), _sealing_keys(config)
+    # Opened last: nobody would close it if another setting were wrong.
+    store = Store(config.database, observer=metrics.store, offload=offloading.transactions)
+    app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)
+    operations.operate(app, metrics)
+    problems.register(app)
+    for blueprint in (
+        respondents.blueprint,
+        analysts.blueprint,
+        operators.blueprint,
+        planning.blueprint,
+        *pages.blueprints,
+        operations.blueprint,
+    ):
+        app.register_blueprint(blueprint)
+    observation.observe(app, metrics)
+    wsgi_app: WSGIApplication = Protected(app.wsgi_app)
+    if config.proxies:
+        wsgi_app = ProxyFix(wsgi_app, x_for=config.proxies, x_proto=config.proxies)
+    app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
+    return app
+
+
+def _sealing_keys(config: Config) -> SealingKeys | None:
+    if config.sealing_keys is None:
+        return None
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+    return SealingKeys.read(config.sealing_keys)

@@ -1,0 +1,112 @@
+"""What every request needs: the collector it is for, who asks, and how to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+from flask import Request, Response, current_app, request
+from halftruth_shared.protocol.base import Message
+from halftruth_shared.protocol.surveys import PublishedSurvey
+
+from ..access.tokens import Role, StoredToken
+from ..errors import Forbidden, Unauthorized
+from ..offloading import HERE, Offloading
+from ..ops.settings import Config
+from ..store import Store
+from ..store.surveys import StoredSurvey
+from .limits import ReportLimit
+
+if TYPE_CHECKING:
+    # Only a collector with sealed surveys needs the cryptography.
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+EXTENSION = "halftruth"
+
+#: Roles that may do what a role is needed for.
+_SUFFICIENT: dict[Role, tuple[Role, ...]] = {
+    "analyst": ("analyst", "operator"),
+    "operator": ("operator",),
+    "monitor": ("monitor", "operator"),
+}
+
+#: Roles with their article.
+_AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "monitor": "a monitor"}
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Settings, store, and what else is made once for an application.
+
+    `limit` is that of reports from one address, and `sealing_keys` open sealed reports; each is
+    None where there is none. `offloading` is for the few view functions that run in the event loop
+    itself; all others run in threads already, see `Application`.
+    """
+
+    config: Config
+    store: Store
+    limit: ReportLimit | None = None
+    sealing_keys: SealingKeys | None = None
+    offloading: Offloading = HERE
+
+
+def collector() -> Collector:
+    """The collector that this request is for."""
+    found: Collector = current_app.extensions[EXTENSION]
+    return found
+
+
+def asked() -> Request:
+    """The request itself, for every look through Flask's proxy takes longer than what it is for."""
+    current: Request = request._get_current_object()  # type: ignore[attr-defined]
+    return current
+
+
+def require(role: Role) -> StoredToken:
+    """Let only the bearer of a sufficient token pass, and say whose it is.
+
+    Raises
+    ------
+    Unauthorized, Forbidden
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Unauthorized(
+            f"token: expected 'Authorization: Bearer' with the token of {_AN[role]}", field="token"
+        )
+    return allow(role, token.strip())
+
+
+def allow(role: Role, token: str) -> StoredToken:
+    """Let only a sufficient token pass, one for the survey that the request is about.
+
+    Raises
+    ------
+    Unauthorized, Forbidden
+    """
+    bearer = collector().store.tokens.bearer(token)
+    if bearer.role not in _SUFFICIENT[role]:
+        raise Forbidden(f"token: expected the token of {_AN[role]}", field="token")
+    asked = (request.view_args or {}).get("survey_id")
+    if None not in (bearer.survey, asked) and bearer.survey != asked:
+        raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
+    return bearer
+
+
+def answer(message: Message, status: int = 200) -> Response:
+    """A message as JSON that no cache keeps."""
+    response = Response(msgspec.json.encode(message), status, mimetype="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def published(stored: StoredSurvey) -> PublishedSurvey:
+    """A survey as everybody may see it."""
+    return PublishedSurvey(
+        survey=msgspec.Raw(stored.document.encode()),
+        digest=stored.digest,
+        status=stored.status,
+        terms=stored.terms,
+        signature=stored.signature,
+    )

@@ -1,0 +1,141 @@
+"""Every error as one ``application/problem+json`` document (RFC 9457).
+
+This is the one place that turns an error into a status.
+"""
+
+import logging
+from http import HTTPStatus
+
+import msgspec
+from flask import Flask, Response, render_template, request
+from halftruth_shared import (
+    DomainTooLarge,
+    EstimateError,
+    HalftruthError,
+    ParameterError,
+    RecordError,
+    ReportError,
+    SchemaError,
+    SurveyError,
+)
+from halftruth_shared.protocol.problems import Problem
+from werkzeug.exceptions import HTTPException
+
+from ..errors import (
+    Forbidden,
+    InvitationRefused,
+    MalformedRequest,
+    NotAcceptable,
+    SchemaOutdated,
+    SignatureRefused,
+    StaleDigest,
+    StoreUnavailable,
+    SurveyClosed,
+    SurveyExists,
+    TooLarge,
+    TooManyReports,
+    Unauthorized,
+    UnknownSurvey,
+    UnknownToken,
+    slug,
+)
+from ..ops.logs import place
+from .content_security import harden
+
+_log = logging.getLogger(__name__)
+
+#: Status by error; the first one that fits counts.
+_STATUS: tuple[tuple[type[HalftruthError], int], ...] = (
+    (MalformedRequest, 400),
+    (Unauthorized, 401),
+    (Forbidden, 403),
+    (UnknownSurvey, 404),
+    (UnknownToken, 404),
+    (SurveyClosed, 409),
+    (StaleDigest, 409),
+    (SurveyExists, 409),
+    (InvitationRefused, 403),
+    (TooManyReports, 429),
+    (SignatureRefused, 422),
+    (EstimateError, 409),
+    (NotAcceptable, 406),
+    (TooLarge, 413),
+    (ReportError, 422),
+    (RecordError, 422),
+    (SchemaError, 422),
+    (SurveyError, 422),
+    (DomainTooLarge, 422),
+    (ParameterError, 422),
+    (SchemaOutdated, 503),
+    (StoreUnavailable, 503),
+)
+
+#: Seconds after which a client may try again.
+_RETRY_AFTER = 5
+
+
+def register(app: Flask) -> None:
+    """Answer every error of this application with a problem document."""
+    app.register_error_handler(HalftruthError, _ours)
+    app.register_error_handler(HTTPException, _of_http)
+    app.register_error_handler(Exception, _unforeseen)
+
+
+def status_of(error: HalftruthError) -> int:
+    """HTTP status of an error."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def _ours(error: HalftruthError) -> Response:
+    status = status_of(error)
+    response = _respond(
+        status,
+        slug(error),
+        str(error),
+        field=error.field,
+        report=getattr(error, "index", None),
+    )
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if status in (429, 503):
+        pause = getattr(error, "retry_after", _RETRY_AFTER)
+        response.headers["Retry-After"] = str(pause)
+    return response
+
+
+def _of_http(error: HTTPException) -> Response:
+    status = error.code or 500
+    asked_by_person = request.accept_mimetypes.best == "text/html"
+    if asked_by_person and not request.path.startswith("/v1/"):
+        page = Response(render_template("problem.html", detail=error.description), status)
+        return harden(page, "'none'")
+    response = _respond(status, "http", error.description or HTTPStatus(status).phrase)
+    for name, value in error.get_headers():
+        if name == "Allow":
+            response.headers[name] = value
+    return response
+
+
+def _unforeseen(error: Exception) -> Response:
+    # Neither the answer nor the log quotes the error: it may hold values of a request.
+    _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
+    return _respond(500, "internal", "the collector failed; nothing of this request was counted")
+
+
+def _respond(
+    status: int, kind: str, detail: str, *, field: str | None = None, report: int | None = None
+) -> Response:
+    problem = Problem(
+        type=f"urn:halftruth:problem:{kind}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        field=field,
+        report=report,
+    )
+    return Response(
+        msgspec.json.encode(problem),
+        status,
+        mimetype="application/problem+json",
+        headers={"Cache-Control": "no-store"},
+    )

@@ -1,0 +1,179 @@
+"""How many reports one address may send without invitations, or with such as are made up."""
+
+import logging
+import math
+import re
+from ipaddress import ip_address, ip_network
+from typing import cast
+
+from flask import Flask, g, request
+from flask_limiter import Limiter, RateLimitExceeded
+from limits import RateLimitItem, parse
+from limits.errors import StorageError
+from limits.storage import MemoryStorage, SlidingWindowCounterSupport
+from limits.strategies import SlidingWindowCounterRateLimiter
+
+from ..errors import StoreUnavailable, TooLarge, TooManyReports
+from ..ops.settings import Config, storage_options
+
+_log = logging.getLogger(__name__)
+
+#: An address with the port that some proxies write behind it.
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
+
+
+class ReportLimit:
+    """A number of reports in a window of time from one address, kept by Flask-Limiter.
+
+    Addresses are kept in the storage for two windows at the most, and nowhere else.
+
+    Parameters
+    ----------
+    app : Flask
+    rate : str
+        Such as "1000 per hour".
+    storage : str
+        ``memory://``, or the URI of a Redis.
+    """
+
+    def __init__(self, app: Flask, rate: str, storage: str) -> None:
+        self._rate: RateLimitItem = parse(rate)
+        self._limiter = Limiter(
+            _address,
+            app=app,
+            storage_uri=storage,
+            storage_options=storage_options(storage),
+            strategy="sliding-window-counter",
+            key_prefix="halftruth",
+            headers_enabled=False,
+        )
+        self._made_up = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._count = self._limiter.limit(rate, cost=lambda: g.reports)(_counted)
+
+    @classmethod
+    def of(cls, app: Flask, config: Config) -> "ReportLimit | None":
+        """The limit of a configuration, if it has one."""
+        if config.rate_limit is None:
+            return None
+        return cls(app, config.rate_limit, config.rate_limit_storage)
+
+    def spend(self, reports: int) -> None:
+        """Count the reports of this request against its address.
+
+        Raises
+        ------
+        TooLarge
+            If they are more than one address may ever send at once.
+        TooManyReports
+            If they are more than it may send now.
+        StoreUnavailable
+            If the storage does not answer.
+        """
+        if not reports:
+            return
+        if reports > self._rate.amount:
+            raise TooLarge(
+                f"reports: expected at most {self._rate.amount} in one request, since one address"
+                f" may send {self._rate}; got {reports}",
+                field="reports",
+            )
+        g.reports = reports
+        try:
+            try:
+                self._count()
+            except RateLimitExceeded:
+                wait = self._pause(reports)
+                raise TooManyReports(
+                    f"reports: expected at most {self._rate} from one address; send them again"
+                    " later",
+                    retry_after=wait,
+                ) from None
+        except StorageError as error:
+            # Only its type: what it says names the storage, and may quote what it was asked.
+            kind = type(error.storage_error).__name__
+            _log.warning("the storage of the rate limit does not answer: %s", kind)
+            raise StoreUnavailable("the storage of the rate limit does not answer") from None
+
+    def admit(self) -> None:
+        """Let nobody go on whose address had too many reports refused for their invitations.
+
+        Looking for invitations takes time, so nobody may make up any number of them. Each worker
+        counts by itself, so that surveys with invitations need no storage.
+
+        Raises
+        ------
+        TooManyReports
+        """
+        if not self._made_up.test(self._rate, _address()):
+            raise TooManyReports(
+                f"invitation: expected at most {self._rate} from one address that are not known;"
+                " send yours again later",
+                retry_after=self._rate.get_expiry(),
+            )
+
+    def refuse(self, reports: int) -> None:
+        """Count reports of this request that were refused for an invitation."""
+        left = self._made_up.get_window_stats(self._rate, _address()).remaining
+        self._made_up.hit(self._rate, _address(), cost=max(1, min(reports, left)))
+
+    def _pause(self, reports: int) -> int:
+        """Seconds after which so many reports of this address will be taken."""
+        refused = self._limiter.current_limit
+        assert refused is not None  # noqa: S101  Flask-Limiter has just refused by it
+        storage = cast(SlidingWindowCounterSupport, self._limiter.storage)
+        seconds = self._rate.get_expiry()
+        window = storage.get_sliding_window(refused.key, seconds)
+        return pause(self._rate.amount, seconds, reports, window)
+
+
+def _address() -> str:
+    return subscriber(request.remote_addr or "")
+
+
+def _counted() -> None:
+    """What the limit is put upon: by now the reports are counted against it."""
+
+
+def subscriber(address: str) -> str:
+    """Whom an address stands for: of IPv6 the 64 bits that a subscriber gets, of IPv4 itself.
+
+    >>> subscriber("2001:db8:1:2::1"), subscriber("[2001:db8:1:2::7]:443")
+    ('2001:db8:1:2::/64', '2001:db8:1:2::/64')
+    >>> subscriber("192.0.2.1:8080"), subscriber("::ffff:192.0.2.1")
+    ('192.0.2.1', '192.0.2.1')
+    """
+    written = _WITH_PORT.fullmatch(address)
+    try:
+        parsed = ip_address((written[1] or written[2] or "") if written else address)
+    except ValueError:
+        # A socket's path, or whatever else a proxy says that is believed; all of it is one.
+        return "elsewhere"
+    if parsed.version == 4:
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ip_network((int(parsed), 64), strict=False))
+
+
+def pause(most: int, seconds: int, reports: int, window: tuple[int, float, int, float]) -> int:
+    """Whole seconds after which so many more reports are taken, if no others come.
+
+    Parameters
+    ----------
+    most, seconds : int
+        The rate.
+    reports : int
+    window : tuple
+        Reports of the last window and seconds until they count no more, reports of this window and
+        seconds until they count no more.
+    """
+    before, before_left, now, now_left = window
+    # What counts is before · before_left / seconds + now, and it has to fall below this.
+    bound = most - reports + 1
+    if now < bound:
+        left = before_left - (bound - now) * seconds / before if before else 0.0
+    else:
+        # This window has to end; then its reports count less and less.
+        left = now_left - seconds * bound / now
+    # A moment later, since it has to be below, and a storage rounds its seconds.
+    return max(1, math.ceil(left + 0.001))

@@ -1,0 +1,65 @@
+"""Each answer in the metrics and in one log line."""
+
+import logging
+import re
+import time
+from functools import cache
+
+from flask import Flask, Response
+
+from ..ops.metrics import Metrics
+from .context import asked
+
+_log = logging.getLogger(__name__)
+
+#: When a request began, in its environment.
+_BEGUN = "halftruth.begun"
+
+_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
+
+#: Methods that are called by their name; clients may send any other word.
+_METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+
+def observe(app: Flask, metrics: Metrics) -> None:
+    """Watch every request of an application."""
+    #: Surveys that answered a request; whatever else stands in a path may be anything.
+    known: set[str] = set()
+
+    @app.before_request
+    def begin() -> None:
+        asked().environ[_BEGUN] = time.perf_counter()
+
+    @app.after_request
+    def end(response: Response) -> Response:
+        request = asked()
+        seconds = time.perf_counter() - request.environ[_BEGUN]
+        rule = request.url_rule
+        route = "none" if rule is None else _template(rule.rule)
+        method = request.method if request.method in _METHODS else "other"
+        status = response.status_code
+        metrics.request(route, method, status, seconds)
+        if status == 202 or not _log.isEnabledFor(logging.INFO):
+            # Nothing is written of a report that was counted, not even when: the metrics have sums.
+            return response
+        said = {
+            "method": method,
+            "route": route,
+            "status": status,
+            "milliseconds": round(seconds * 1000, 1),
+            "bytes_in": request.content_length or 0,
+        }
+        survey = (request.view_args or {}).get("survey_id")
+        if survey is not None:
+            if status < 300 and method not in ("OPTIONS", "other"):
+                known.add(survey)
+            if survey in known:
+                said["survey"] = survey
+        _log.info("request", extra=said)
+        return response
+
+
+@cache
+def _template(rule: str) -> str:
+    """A rule as a template without converters: ``/js/<path:name>`` is ``/js/{name}``."""
+    return _PARAMETER.sub(r"{\1}", rule)

@@ -1,0 +1,272 @@
+"""The OpenAPI document, put together from the calls and the types of their messages."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+from halftruth_shared.analyses.reading import fields
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.problems import Problem
+from halftruth_shared.survey import document_type
+
+from ...analyses import choices
+from ...errors import slug
+from .. import formats
+from ..errors import status_of
+from .examples import SURVEY, examples
+from .operations import AUDIENCES, CALLERS, OPERATIONS, Operation
+
+Json = dict[str, Any]
+
+_INTRODUCTION = """\
+People answer a form, their own device perturbs the whole record at random before anything is sent,
+and this collector counts what arrives and serves estimates, each with an error bound.
+
+Every error is a problem document (RFC 9457) of one clear line. Nothing of a refused request is
+counted. A query parameter or a member of a body that is not described here is refused; a client
+ignores members of answers that it does not know."""
+
+_BEARER = """\
+A token that the operator gave you. The role that a call needs is its `x-role`: an *operator* may do
+everything; an *analyst* reads estimates of every survey, or of the one that the token is for; a
+*monitor* reads the metrics only."""
+
+_SURVEY_ID: Json = {
+    "name": "survey_id",
+    "in": "path",
+    "required": True,
+    "description": "Id of the survey.",
+    "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9\\-]{0,63}$"},
+    "example": SURVEY.id,
+}
+
+_FORMAT: Json = {
+    "name": formats.PARAMETER,
+    "in": "query",
+    "required": False,
+    "description": "Format of the answer; by default what the header Accept asks for, or JSON.",
+    "schema": {"type": "string", "enum": list(formats.MEDIA_TYPES)},
+}
+
+_NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
+
+#: How a query parameter is written that is no list of names.
+_WRITTEN: dict[str, Json] = {
+    "items": {"items": {"type": "string", "pattern": f"^{_NAME}=.+$"}, "uniqueItems": True},
+    "terms": {"items": {"type": "string", "pattern": f"^{_NAME}(,{_NAME})*$"}},
+}
+
+#: Headers of a problem, by status.
+_HEADERS: dict[int, Json] = {
+    401: {
+        "WWW-Authenticate": {
+            "description": "Which kind of token is expected.",
+            "required": True,
+            "schema": {"const": "Bearer"},
+        }
+    },
+    **{
+        status: {
+            "Retry-After": {
+                "description": "Seconds after which to try again.",
+                "required": True,
+                "schema": {"type": "integer", "minimum": 1},
+            }
+        }
+        for status in (429, 503)
+    },
+}
+
+#: What follows from an answer: the calls that take the id of its survey.
+_LINKS: Json = {
+    name: {"operationId": name, "parameters": {"survey_id": "$response.body#/survey/id"}}
+    for name in ("getSurvey", "getCounts", "closeSurvey")
+}
+
+
+@cache
+def document() -> Json:
+    """The OpenAPI 3.1 document of this program's HTTP interface."""
+    paths: Json = {}
+    for operation in OPERATIONS:
+        shared = {"parameters": [_SURVEY_ID]} if "{survey_id}" in operation.path else {}
+        item = paths.setdefault(operation.path, shared)
+        item[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "halftruth collector",
+            "version": version("halftruth-collector"),
+            "description": markdown(_INTRODUCTION),
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in AUDIENCES.items()],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": markdown(_BEARER)}
+            },
+        },
+    }
+
+
+def _operation(operation: Operation) -> Json:
+    example = examples()[operation.id]
+    caller = CALLERS[operation.role]
+    said = [markdown(operation.description), f"{caller[0].upper()}{caller[1:]} may call it."]
+    described: Json = {
+        "operationId": operation.id,
+        "tags": [operation.audience],
+        "summary": operation.summary,
+        "description": " ".join(filter(None, said)),
+        "security": [] if operation.role is None else [{"token": []}],
+        "responses": {str(operation.status): _answer(operation, example.answer)},
+    }
+    if operation.role is not None:
+        described["x-role"] = operation.role
+    if operation.analysis is not None:
+        described["parameters"] = [*_parameters(operation.query, example.query), _FORMAT]
+    if operation.body:
+        references = [_reference(kind) for kind in operation.body]
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": references[0] if len(references) == 1 else {"oneOf": references},
+                    "examples": {
+                        name: {"value": msgspec.to_builtins(_plain(value))}
+                        for name, value in example.bodies.items()
+                    },
+                }
+            },
+        }
+    for status, found in sorted(problems_of(operation).items()):
+        described["responses"][str(status)] = {
+            "description": " ".join(found.values()),
+            "content": {"application/problem+json": {"schema": _problem(status, list(found))}},
+            **({"headers": _HEADERS[status]} if status in _HEADERS else {}),
+        }
+    return described
+
+
+def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
+    """The query parameters that a message stands for, as they are read from an address.
+
+    Names are listed with commas between them. Categories may hold commas, so each pair of an
+    attribute and its category is a parameter of its own, and so is each term of a model.
+    """
+    types = {field.name: field.type for field in msgspec.structs.fields(query)}
+    for field in fields(query).values():
+        schema = _without_null(msgspec.json.schema(types[field.name]))
+        schema.pop("description", None)
+        if field.kind in _WRITTEN:
+            least = schema.get("minItems", schema.get("minProperties", 0))
+            schema = {"type": "array", "minItems": least, **_WRITTEN[field.kind]}
+        if field.of == "measure":
+            narrowed = schema.get("items", schema)
+            narrowed["enum"] = list(choices(field))
+        if field.default is not None:
+            schema["default"] = list(field.default) if field.several else field.default
+        parameter: Json = {
+            "name": field.name,
+            "in": "query",
+            "required": field.required,
+            "description": field.description,
+            "schema": schema,
+        }
+        if field.several:
+            parameter |= {"style": "form", "explode": field.kind in _WRITTEN}
+        value = getattr(example, field.name)
+        if value not in (None, [], {}):
+            written = [",".join(term) for term in value] if field.kind == "terms" else value
+            parameter["example"] = field.texts(value) if field.kind == "items" else written
+        yield parameter
+
+
+def _answer(operation: Operation, example: msgspec.Struct | None) -> Json:
+    if isinstance(operation.answer, str):
+        schema: Json = {"type": "object" if operation.answer == "application/json" else "string"}
+        return {
+            "description": f"{operation.summary}.",
+            "content": {operation.answer: {"schema": schema}},
+        }
+    content: Json = {
+        "application/json": {
+            "schema": _reference(operation.answer),
+            "examples": {operation.answer.__name__: {"value": _plain(example)}},
+        }
+    }
+    if operation.analysis is not None:
+        for media_type in list(formats.MEDIA_TYPES.values())[1:]:
+            content[media_type] = {"schema": {"type": "string"}}
+    answer: Json = {"description": _first_line(operation.answer), "content": content}
+    return {**answer, "links": _LINKS} if operation.status == 201 else answer
+
+
+def problems_of(operation: Operation) -> dict[int, dict[str, str]]:
+    """What each status means among the problems of a call, by status and type of problem."""
+    found: dict[int, dict[str, str]] = {}
+    for kind in operation.errors:
+        # Only its class matters for its status and its name.
+        error = kind.__new__(kind)
+        found.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
+    found[500] = {"internal": "The collector failed; nothing of the request was counted."}
+    if "{survey_id}" in operation.path:
+        found[404]["http"] = "There is no such address."
+    return found
+
+
+def _problem(status: int, found: list[str]) -> Json:
+    types = [f"urn:halftruth:problem:{name}" for name in found]
+    narrowed = {"status": {"const": status}, "type": {"enum": types}}
+    return {"allOf": [_reference(Problem), {"properties": narrowed}]}
+
+
+def _schemas() -> Json:
+    """Schemas of all messages by name; what is null by default has its type's description."""
+    kinds: list[type] = [Problem, document_type()]
+    for operation in OPERATIONS:
+        kinds += [
+            *operation.body,
+            *([operation.answer] if isinstance(operation.answer, type) else []),
+        ]
+    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    for schema in schemas.values():
+        schema.pop("title", None)
+        schema["description"] = markdown(schema.get("description", ""))
+        for name, member in schema.get("properties", {}).items():
+            if name == "survey" and "type" not in member:
+                member["$ref"] = _reference(document_type())["$ref"]
+            for option in member.get("anyOf", []):
+                if "description" in option:
+                    member["description"] = option.pop("description")
+    return dict(sorted(schemas.items()))
+
+
+def _without_null(schema: Json) -> Json:
+    options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
+    return options[0] if options else schema
+
+
+def _reference(kind: type) -> Json:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def markdown(text: str) -> str:
+    """A docstring as CommonMark, one line for each of its paragraphs."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.cleandoc(text)).replace("``", "`")
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _first_line(kind: type) -> str:
+    return markdown(kind.__doc__ or "").partition("\n\n")[0]
+
+
+def _plain(value: Any) -> Any:
+    """A message as JSON has it."""
+    return msgspec.json.decode(msgspec.json.encode(value))

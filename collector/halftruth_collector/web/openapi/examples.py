@@ -1,0 +1,120 @@
+"""Examples of every call: what is sent, and what the program itself computes from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import numpy as np
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.reports import (
+    Receipt,
+    Report,
+    ReportBatch,
+    SealedBatch,
+    SealedReport,
+)
+from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
+from halftruth_shared.protocol.terms import SignedTerms, Terms
+
+from ...analyses import Counted
+from ...estimation import Counts
+from ...estimation.planner import plan
+from ..routes.operations import Health
+from .operations import OPERATIONS
+
+#: Of every cell of the survey, how many reports there are.
+_REPORTS = [[[330, 240], [410, 350], [120, 150]], [[60, 40], [190, 160], [280, 170]]]
+_AS_OF = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+#: Bytes of a sealed report besides the report: the encapsulated key and the authentication tag.
+_ENCAPSULATED, _TAG = 32, 16
+
+_REPORT_ID = UUID("6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11")
+
+SURVEY = Survey(
+    "health",
+    "Health at work",
+    Schema(
+        (
+            Attribute("smoker", ("no", "yes"), label="Do you smoke?"),
+            Attribute("drinks", ("never", "weekly", "daily")),
+            Attribute("shift", ("day", "night")),
+        )
+    ),
+    GammaDiagonal("19"),
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call with its answer, None where that is no message; bodies by their message types."""
+
+    answer: msgspec.Struct | None
+    query: Request = field(default_factory=Request)
+    bodies: Mapping[str, Any] = field(default_factory=dict)
+
+
+def counts() -> Counts:
+    """The reports of the example."""
+    reports = np.array(_REPORTS)
+    return Counts.from_cells(SURVEY, np.argwhere(reports >= 0), reports.ravel())
+
+
+@cache
+def examples() -> dict[str, Example]:
+    """An example of every call, by its id."""
+    published = PublishedSurvey(survey=msgspec.Raw(SURVEY.canonical_json), digest=SURVEY.digest)
+    summary = SurveySummary(
+        id=SURVEY.id, title=SURVEY.title, digest=SURVEY.digest, status=published.status
+    )
+    invited = Terms(invitations=True)
+    planned = PlanQuery(respondents=5000, lengths=[1, 2], half_width=0.02)
+    request = PlanRequest(
+        survey=msgspec.Raw(SURVEY.canonical_json), **msgspec.structs.asdict(planned)
+    )
+    report = Report(id=_REPORT_ID, values=[0, 2, 1])
+    batch = ReportBatch(digest=SURVEY.digest, reports=[report])
+    return {
+        **_analyses(),
+        "listSurveys": Example(SurveyList(surveys=[summary])),
+        "getSurvey": Example(published),
+        "addReports": Example(
+            Receipt(accepted=1, duplicates=0),
+            bodies={"ReportBatch": batch, "SealedBatch": _sealed()},
+        ),
+        "planSurvey": Example(plan(SURVEY, planned), bodies={"PlanRequest": request}),
+        "publishSurvey": Example(published, bodies={"SurveyDocument": SURVEY.document()}),
+        "closeSurvey": Example(msgspec.structs.replace(published, status="closed")),
+        "setTerms": Example(
+            msgspec.structs.replace(published, terms=invited),
+            bodies={"SignedTerms": SignedTerms(terms=invited)},
+        ),
+        "getHealth": Example(Health(status="ok")),
+        "getReadiness": Example(Health(status="ready")),
+        "getMetrics": Example(None),
+        "getDescription": Example(None),
+    }
+
+
+def _analyses() -> dict[str, Example]:
+    """Of each analysis, the question that its page begins with."""
+    counted = Counted(SURVEY, counts(), _AS_OF)
+    found = {}
+    for operation in OPERATIONS:
+        if operation.analysis is not None:
+            query = operation.analysis.start(SURVEY)
+            found[operation.id] = Example(operation.analysis.compute(counted, query), query)
+    return found
+
+
+def _sealed() -> SealedBatch:
+    """A batch of the right shape; what it seals, only a collector could read."""
+    length = _ENCAPSULATED + SURVEY.report_space.packed_size + _TAG
+    report = SealedReport(id=_REPORT_ID, sealed=bytes(range(length)))
+    return SealedBatch(digest=SURVEY.digest, reports=[report])

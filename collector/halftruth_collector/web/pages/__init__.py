@@ -1,0 +1,9 @@
+"""Pages for people: what a collector asks, its forms, and what came of them."""
+
+from . import description
+from . import forms as respondents
+from . import results as analysts
+
+blueprints = (respondents.blueprint, analysts.blueprint, description.blueprint)
+
+__all__ = ["blueprints"]

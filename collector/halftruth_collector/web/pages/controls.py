@@ -1,0 +1,90 @@
+"""Forms that ask an analysis, from the fields of its question."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from halftruth_shared import Survey
+from halftruth_shared.analyses.reading import Field
+
+from ...analyses import Analysis, choices
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of several choices."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control of a form: an "input", a "select", several "selects", or "boxes" to tick.
+
+    There is a tuple of options for each select, and a word in `groups` for what each is about.
+    """
+
+    name: str
+    label: str
+    hint: str
+    kind: str
+    value: str = ""
+    options: tuple[tuple[Option, ...], ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+def controls(
+    analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
+) -> list[Control]:
+    """The form of an analysis, filled with what was given, whether or not it can be read."""
+    return [
+        _control(field, survey, list(given.get(field.name, ())))
+        for field in analysis.fields.values()
+    ]
+
+
+def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
+    described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
+    known = {a.name: a.label or a.name for a in survey.schema.attributes}
+    found = choices(field, survey)
+    labels = [known.get(name, name) for name in found]
+    if field.kind == "items":
+        selects = tuple(
+            _options([f"{a.name}={c}" for c in a.categories], texts, a.categories, blank=True)
+            for a in survey.schema.attributes
+        )
+        return Control(*described, "selects", options=selects, groups=tuple(known.values()))
+    if field.kind == "terms":
+        terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
+        # A term that was given is kept, however long it is.
+        terms += [text for text in texts if text not in terms]
+        return Control(*described, "boxes", options=(_options(terms, texts),))
+    if field.kind == "flag":
+        return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
+    if field.kind == "names":
+        named = [name for text in texts for name in text.split(",")]
+        return Control(*described, "boxes", options=(_options(found, named, labels),))
+    default = "" if field.default is None else str(field.default)
+    if found:
+        blank = not field.required and not default
+        options = _options(found, texts or [default], labels, blank=blank)
+        return Control(*described, "select", options=(options,))
+    return Control(*described, "input", value=texts[0] if texts else default)
+
+
+def _options(
+    values: Sequence[str],
+    chosen: Iterable[str],
+    labels: Sequence[str] | None = None,
+    *,
+    blank: bool = False,
+) -> tuple[Option, ...]:
+    chosen = set(chosen)
+    pairs = zip(values, labels or values, strict=True)
+    return (
+        *((Option("", "any", False),) if blank else ()),
+        *(Option(value, label, value in chosen) for value, label in pairs),
+    )

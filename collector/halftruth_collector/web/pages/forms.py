@@ -1,0 +1,78 @@
+"""The front page, the form of each survey, and what these pages load.
+
+The answers to a form never come here: its script perturbs them in the browser and sends the report
+to the same address as every other client. No page has a form that a browser could post by itself.
+"""
+
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from flask import Blueprint, Response, render_template, send_from_directory
+from halftruth_shared import HalftruthError
+from werkzeug.exceptions import HTTPException, NotFound
+
+from ..content_security import harden
+from ..context import collector
+from ..errors import status_of
+
+blueprint = Blueprint("pages", __name__, template_folder="templates")
+
+_SCRIPTS = str(files("halftruth_client") / "js")
+_STYLES = str(files(__package__) / "assets")
+
+
+@blueprint.after_request
+def closed(response: Response) -> Response:
+    """No form of these pages can be posted by a browser itself."""
+    return harden(response, "'none'")
+
+
+@blueprint.get("/")
+def front() -> str:
+    """The surveys of this collector."""
+    surveys = [(stored, stored.survey()) for stored in collector().store.surveys.all()]
+    return render_template("front.html", surveys=surveys)
+
+
+@blueprint.get("/s/<survey_id>")
+def form(survey_id: str) -> str:
+    """The form of a survey, which the browser fills with its questions."""
+    stored = collector().store.surveys.get(survey_id)
+    survey = stored.survey()
+    return render_template(
+        "form.html",
+        survey=survey,
+        is_open=stored.status == "open",
+        max_gamma=collector().config.max_gamma,
+        # The operator published this survey and asks with it, so says what is not sensitive.
+        unprotected=" ".join(a.name for a in survey.schema.attributes if not a.sensitive),
+    )
+
+
+@blueprint.get("/js/<path:name>")
+def script(name: str) -> Response:
+    """A module of the client for browsers, also for pages of other origins."""
+    if PurePosixPath(name).suffix != ".js":
+        raise NotFound
+    response = send_from_directory(_SCRIPTS, name, mimetype="text/javascript")
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
+@blueprint.get("/assets/<path:name>")
+def asset(name: str) -> Response:
+    """What these pages load: styles and scripts."""
+    return send_from_directory(_STYLES, name)
+
+
+@blueprint.errorhandler(HalftruthError)
+def ours(error: HalftruthError) -> tuple[str, int]:
+    """A page that says what is wrong."""
+    return render_template("problem.html", detail=str(error)), status_of(error)
+
+
+@blueprint.errorhandler(HTTPException)
+def of_http(error: HTTPException) -> tuple[str, int]:
+    """A page that says what is wrong."""
+    return render_template("problem.html", detail=error.description), error.code or 500

@@ -1,0 +1,233 @@
+"""What analysts see: every analysis as a form, a chart and a table, with its files.
+
+An analyst signs in with a token, which the browser keeps in a cookie that no script can read and
+that is sent with no request from another site.
+"""
+
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from halftruth_shared import HalftruthError, NoReports, Protection, Survey
+from halftruth_shared.analyses.reading import read, write
+from markupsafe import Markup
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from ...access.tokens import StoredToken
+from ...analyses import ANALYSES, Analysis, Counted
+from ...errors import Forbidden, Unauthorized
+from ...store.surveys import StoredSurvey
+from .. import formats
+from ..content_security import harden
+from ..context import allow, collector
+from ..errors import status_of
+from .controls import controls
+from .forms import of_http, ours
+
+blueprint = Blueprint("results", __name__, url_prefix="/results", template_folder="templates")
+
+COOKIE = "halftruth_token"
+
+#: Where the address of a page that asked for a token may lead.
+_HOME = "/results/"
+
+#: Rows of a table beyond which a page shows the first ones, and says so.
+_MOST_ROWS = 100
+
+#: The analysis that a survey's own page begins with.
+_FIRST = next(iter(ANALYSES))
+
+_NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
+
+
+@blueprint.before_request
+def only_own_forms() -> None:
+    """No other site's form may sign anybody in or out.
+
+    Browsers say where a form was sent from; who says nothing is no browser, and keeps no cookie.
+    """
+    if request.method != "POST":
+        return
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    own = site == "same-origin" if site else origin is None or _host(origin) == request.host
+    if not own:
+        raise Forbidden("origin: expected a form of this collector", field="origin")
+
+
+@blueprint.before_request
+def only_analysts() -> None:
+    """Every page but the one to sign in needs a token."""
+    if request.endpoint not in ("results.sign_in", "results.signed_in"):
+        _bearer()
+
+
+@blueprint.after_request
+def closed(response: Response) -> Response:
+    """Forms of these pages go to this collector alone, and no cache keeps a result."""
+    response.headers["Cache-Control"] = "no-store"
+    response = harden(response, "'self'")
+    # Where nothing is said of the page, browsers send forms without saying where they come from.
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+@blueprint.get("/")
+def surveys() -> str:
+    """The surveys whose results this token shows."""
+    only = _bearer().survey
+    found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
+    return render_template(
+        "results_list.html", surveys=[(stored, stored.survey()) for stored in found]
+    )
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> str:
+    """Ask for a token."""
+    return render_template("sign_in.html", next=_safe(request.args.get("next", "")), detail=None)
+
+
+@blueprint.post("/sign-in")
+def signed_in() -> AnyResponse:
+    """Keep the token in the browser, if it is one."""
+    token = request.form.get("token", "").strip()
+    allow("analyst", token)
+    response = redirect(_safe(request.form.get("next", "")) or url_for("results.surveys"), 303)
+    response.set_cookie(
+        COOKIE, token, httponly=True, samesite="Strict", secure=request.is_secure, path=_HOME
+    )
+    return response
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> AnyResponse:
+    """Forget the token."""
+    response = redirect(url_for("pages.front"), 303)
+    response.delete_cookie(COOKIE, path=_HOME, httponly=True, samesite="Strict")
+    return response
+
+
+@blueprint.get("/<survey_id>")
+def overview(survey_id: str) -> AnyResponse | tuple[str, int]:
+    """What was asked, how many reports came, and the first of the analyses."""
+    return _page(survey_id, _FIRST, of_survey=True)
+
+
+@blueprint.get(f"/<survey_id>/{_NAME}")
+def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
+    """An analysis as form, chart and table, or as a file."""
+    return _page(survey_id, name)
+
+
+def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
+    analysis, stored = ANALYSES[name], collector().store.surveys.get(survey_id)
+    survey, given = stored.survey(), _given()
+    # A page that is asked nothing begins with a question of its own.
+    texts = given or write(analysis.start(survey))
+    page: dict[str, Any] = {}
+    problem, status = None, 200
+    try:
+        format = formats.named()
+        query = read(analysis.query, texts)
+        counted = Counted(survey, *collector().store.reports.counts(survey_id)[1:])
+        if format is not None:
+            content = formats.encode(analysis.compute(counted, query), format)
+            return formats.respond(content, format, f"{survey_id}-{name}")
+        page = _shown(analysis, counted, query)
+    except HalftruthError as error:
+        # The page of a survey without reports is a page all the same.
+        nothing_yet = of_survey and isinstance(error, NoReports)
+        problem, status = str(error), 200 if nothing_yet else status_of(error)
+    asked = [(field, text) for field, found in texts.items() for text in found]
+    shown = render_template(
+        "analysis.html",
+        survey=survey,
+        analyses=ANALYSES,
+        analysis=analysis,
+        controls=controls(analysis, survey, texts),
+        asked=asked,
+        query_string=urlencode(asked),
+        problem=problem,
+        offered=formats.offered(),
+        facts=_facts(stored, survey) if of_survey else None,
+        **page,
+    )
+    return shown, status
+
+
+def _shown(analysis: Analysis[Any, Any], counted: Counted, query: Any) -> dict[str, Any]:
+    """What a page shows of an answer."""
+    # Imported here: it takes a while, and most requests draw nothing.
+    from ...charts.rendering import to_svg
+
+    result = analysis.compute(counted, query)
+    grid = analysis.grid(result)
+    drawn = to_svg(analysis.chart(result)) if analysis.chart and grid.rows else None
+    return {
+        "result": result,
+        "notices": analysis.notices(result),
+        "reading": analysis.reading(result),
+        # The chart escapes what a survey says, and holds no script and no style.
+        "chart": None if drawn is None else Markup(drawn),  # noqa: S704
+        "header": grid.header,
+        "rows": grid.rows[:_MOST_ROWS],
+        "left_out": max(0, len(grid.rows) - _MOST_ROWS),
+    }
+
+
+def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
+    """What a survey's own page says besides."""
+    return {
+        "status": stored.status,
+        "digest": stored.digest,
+        "protection": Protection.of(survey).sentences(),
+        "outcomes": collector().store.reports.daily_outcomes(stored.id),
+    }
+
+
+def _given() -> dict[str, list[str]]:
+    """What the form was filled with; blanks are nothing."""
+    filled = {
+        name: [text for text in texts if text]
+        for name, texts in request.args.lists()
+        if name != formats.PARAMETER
+    }
+    return {name: texts for name, texts in filled.items() if texts}
+
+
+def _bearer() -> StoredToken:
+    return allow("analyst", request.cookies.get(COOKIE, ""))
+
+
+def _host(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _safe(address: str) -> str:
+    """An address within these pages, or none."""
+    inside = address.startswith(_HOME) and not any(c in address for c in "\\\r\n")
+    return address if inside else ""
+
+
+@blueprint.errorhandler(Unauthorized)
+@blueprint.errorhandler(Forbidden)
+def ask_for_token(error: HalftruthError) -> tuple[str, int]:
+    """Whoever may not see a page is asked for a token."""
+    tried = request.method == "POST" or COOKIE in request.cookies
+    # The form was read, and with it whatever is wrong with it, only where somebody signs in.
+    if request.endpoint == "results.signed_in":
+        address = request.form.get("next", "")
+    else:
+        address = request.full_path if request.method == "GET" else ""
+    page = render_template(
+        "sign_in.html", next=_safe(address), detail=str(error) if tried else None
+    )
+    return page, status_of(error)
+
+
+blueprint.register_error_handler(HalftruthError, ours)
+blueprint.register_error_handler(HTTPException, of_http)

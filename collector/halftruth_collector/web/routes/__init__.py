@@ -1,0 +1,1 @@
+"""The HTTP calls, one blueprint for each audience."""

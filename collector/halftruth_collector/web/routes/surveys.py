@@ -1,0 +1,133 @@
+"""What anyone may ask: the surveys, and to count reports."""
+
+from flask import Blueprint, Response
+from halftruth_shared import HalftruthError
+from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
+from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
+
+from ...errors import InvitationRefused, StoreUnavailable, TooLarge, slug
+from ...intake.checking import Batch, stale
+from ...intake.opening import open_batch
+from ...store.database import here
+from ...store.surveys import StoredSurvey
+from .. import parameters
+from ..context import answer, asked, collector, published
+
+blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
+
+
+#: Bytes of a body that are read and checked in no time.
+_FEW = 16_384
+
+#: What forms on pages of other origins need.
+_FROM_OTHER_PAGES = ("respondents.get_survey", "respondents.add_reports")
+
+#: What lets a page of another origin read an answer, and send the request at all.
+_SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Content-Type",
+    "Access-Control-Max-Age": "86400",
+}
+
+
+@blueprint.get("")
+def list_surveys() -> Response:
+    """Every survey with its digest."""
+    parameters.none()
+    return answer(
+        SurveyList(
+            surveys=[
+                SurveySummary(
+                    id=stored.id,
+                    title=stored.survey().title,
+                    digest=stored.digest,
+                    status=stored.status,
+                )
+                for stored in collector().store.surveys.all()
+            ]
+        )
+    )
+
+
+@blueprint.get("/<survey_id>")
+def get_survey(survey_id: str) -> Response:
+    """One survey in canonical JSON with its digest."""
+    parameters.none()
+    return answer(published(collector().store.surveys.get(survey_id)))
+
+
+@blueprint.after_request
+def from_other_pages(response: Response) -> Response:
+    """Let forms on pages of other origins fetch a survey and send a report, and nothing else."""
+    request = asked()
+    if request.endpoint in _FROM_OTHER_PAGES:
+        for name, value in (
+            _SHARED if request.method != "OPTIONS" else _SHARED | _PREFLIGHT
+        ).items():
+            response.headers.add(name, value)
+    return response
+
+
+@blueprint.post("/<survey_id>/reports")
+def add_reports(survey_id: str) -> Response:
+    """Count reports, all of them or none; 202 once the counts are durable.
+
+    This runs in the event loop, so what takes long is done in threads, as transactions are anyway.
+    """
+    parameters.none()
+    store = collector().store
+    known = store.surveys.recent(survey_id) or store.surveys.get(survey_id)
+    try:
+        data = parameters.data()
+        try:
+            brought = _brought(known, data)
+        except HalftruthError:
+            # Before a refusal is believed, the survey is read again: it may have changed.
+            current = store.surveys.get(survey_id)
+            if current == known:
+                raise
+            brought = _brought(current, data)
+    except StoreUnavailable:
+        raise
+    except HalftruthError as error:
+        store.reports.refuse(survey_id, slug(error))
+        raise
+    try:
+        return answer(store.reports.count(brought), 202)
+    except InvitationRefused:
+        if (limit := collector().limit) is not None:
+            limit.refuse(len(brought.ids))
+        raise
+
+
+def _brought(stored: StoredSurvey, data: bytes) -> Batch:
+    """What the body of a request brings to be counted."""
+    this = collector()
+    compute = here if len(data) <= _FEW else this.offloading.brief
+    batch = compute(parameters.report_batch, data, stored)
+    if batch.digest != stored.digest:
+        raise stale(stored.id)
+    reports = len(batch.reports)
+    if reports > this.config.max_batch:
+        raise TooLarge(
+            f"reports: expected at most {this.config.max_batch} in one request, got {reports}",
+            field="reports",
+        )
+    if this.limit is not None:
+        if _are_limited_by_invitations(stored, batch):
+            this.limit.admit()
+        else:
+            this.limit.spend(reports)
+    return compute(open_batch, stored, batch, this.sealing_keys)
+
+
+def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | SealedBatch) -> bool:
+    """Whether no report of a batch is counted without an invitation."""
+    if not stored.terms.invitations:
+        return False
+    # Without an invitation inside, a sealed report cannot be opened on these terms.
+    if isinstance(batch, SealedBatch) or all(report.invitation for report in batch.reports):
+        return True
+    # The survey may ask for none any more: then these reports would be counted, without any limit.
+    return collector().store.surveys.get(stored.id).terms.invitations

@@ -1,0 +1,64 @@
+"""Association of every pair of attributes."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    MEASURE_COLUMNS,
+    AttributeName,
+    Columns,
+    EstimateQuery,
+    MeasureEstimate,
+    Result,
+    measure_row,
+    texts,
+)
+
+
+class Association(Message, frozen=True, kw_only=True):
+    """Concentration τ of two attributes: the share by which the gini index of the second falls
+    when the first is known.
+    """
+
+    row: str
+    column: str
+    estimate: MeasureEstimate
+
+
+class AssociationsResult(Result, frozen=True, kw_only=True):
+    """Concentration τ of every ordered pair of attributes, row by row."""
+
+    query: "AssociationsQuery"
+    attributes: list[str]
+    associations: list[Association]
+
+    @property
+    def columns(self) -> Columns:
+        return [*texts("row", "column"), *MEASURE_COLUMNS]
+
+    @property
+    def index(self) -> int:
+        return 2
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for found in self.associations:
+            yield (found.row, found.column, *measure_row(found.estimate))
+
+
+class AssociationsQuery(EstimateQuery[AssociationsResult], frozen=True, kw_only=True):
+    """How much each attribute tells of each other one."""
+
+    attributes: (
+        Annotated[
+            list[AttributeName],
+            Meta(
+                min_length=2,
+                description="Which attributes, two or more; by default all.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+        | None
+    ) = None

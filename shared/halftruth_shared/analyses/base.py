@@ -1,0 +1,252 @@
+"""What every analysis shares: the words of queries, and the base of results.
+
+The type of a query's field says what it takes and means: its range, its choices, whether it names
+attributes of the survey. Reading, checking, the HTTP interface with its description, the command
+line, the pages and the methods of ``Analyst`` all go by it.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+
+from msgspec import Meta
+
+from ..mechanisms import Target as Target
+from ..protocol.base import Message, Request
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Decision = Literal["frequent", "infrequent", "undecided"]
+
+
+Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
+
+
+Method = Literal["moment", "projected", "likelihood"]
+
+
+#: Whether an estimate is precise enough for what it is to be compared with.
+Usability = Literal["usable", "barely usable", "not usable"]
+
+
+Interval = tuple[float, float]
+
+
+Items = dict[str, str]
+
+#: Name and type of each column; an attribute may be called like another column.
+Columns = Sequence[tuple[str, type]]
+
+_NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
+
+AttributeName = Annotated[
+    str, Meta(extra_json_schema={"pattern": f"^{_NAME}$"}, extra={"of": "attribute"})
+]
+MeasureName = Annotated[str, Meta(extra={"of": "measure"})]
+
+AttributeNames = Annotated[
+    list[AttributeName],
+    Meta(
+        min_length=1,
+        description="Which attributes, in this order.",
+        extra_json_schema={"uniqueItems": True},
+    ),
+]
+MeasureNames = Annotated[
+    list[MeasureName],
+    Meta(
+        description="Names of measures; by default all that apply.",
+        extra_json_schema={"uniqueItems": True},
+    ),
+]
+Presence = Annotated[
+    Items,
+    Meta(
+        description="The category that counts as presence, as attribute=category. By default the"
+        " only item of an attribute, or the second of two categories."
+    ),
+]
+Confidence = Annotated[
+    float,
+    Meta(
+        gt=0,
+        lt=1,
+        examples=[0.95],
+        description="Level of each single interval, not of all together.",
+    ),
+]
+TargetOf = Annotated[
+    Target,
+    Meta(description="Whether the respondents are a sample of those spoken of, or all of them."),
+]
+Estimate = Annotated[
+    Method,
+    Meta(
+        description="What the supports are: the unbiased moment estimate, or one inside [0, 1] that"
+        " agrees with itself. Intervals are always those of the moment estimate."
+    ),
+]
+
+
+def texts(*names: str) -> Columns:
+    """Columns of text."""
+    return [(name, str) for name in names]
+
+
+def numbers(*names: str) -> Columns:
+    """Columns of numbers."""
+    return [(name, float) for name in names]
+
+
+class Tabular(Protocol):
+    """What is also a table."""
+
+    @property
+    def columns(self) -> Columns: ...
+
+    def rows(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Result(Message, frozen=True, kw_only=True):
+    """What every result says of where it comes from; it is also a table."""
+
+    survey: Annotated[str, Meta(description="Id of the survey.")]
+    digest: Annotated[
+        str,
+        Meta(description="Digest of the survey.", extra_json_schema={"pattern": "^[0-9a-f]{64}$"}),
+    ]
+    reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
+    as_of: Annotated[datetime, Meta(description="When the counts were read.")]
+
+    @property
+    def columns(self) -> Columns:
+        """Name and type of each column of its table."""
+        raise NotImplementedError
+
+    @property
+    def index(self) -> int:
+        """How many of the first columns say what a row is of."""
+        return 0
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of its table; None where a number is undefined."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Its table as a data frame, indexed by the columns that say what a row is of."""
+        return data_frame(self, self.index)
+
+
+def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
+    """The table of a result, indexed by its first columns."""
+    import pandas as pd
+
+    # The columns of the index may well be called like others.
+    names, rows = [name for name, _ in result.columns], list(result.rows())
+    frame = pd.DataFrame([row[index:] for row in rows], columns=names[index:])
+    if index == 1:
+        frame.index = pd.Index([row[0] for row in rows], name=names[0])
+    elif index:
+        keys = [tuple(row[:index]) for row in rows]
+        frame.index = pd.MultiIndex.from_tuples(keys, names=names[:index])
+    return frame
+
+
+R = TypeVar("R", bound=Result)
+
+
+class Query(Request, Generic[R], frozen=True, kw_only=True):
+    """A question whose answer is an `R`; its module gives the analysis its name."""
+
+
+class EstimateQuery(Query[R], Generic[R], frozen=True, kw_only=True):
+    """What every estimate with intervals is asked."""
+
+    confidence: Confidence = 0.95
+    target: TargetOf = "population"
+
+
+class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
+    """What itemsets and rules are chosen by."""
+
+    min_support: Annotated[
+        float, Meta(gt=0, le=1, examples=[0.02], description="Least support, from 0 to 1.")
+    ]
+    max_length: (
+        Annotated[int, Meta(ge=1, description="Longest itemsets; by default any length.")] | None
+    ) = None
+    select: Annotated[
+        Selection,
+        Meta(
+            description="What must reach the threshold: the estimate, a bound of its interval, or"
+            " the lower bounds of all itemsets together (bonferroni, holm)."
+        ),
+    ] = "estimate"
+
+
+#: Shapes of a set of ratios: between two ends, outside of two ends, or every ratio.
+FiellerKind = Literal["interval", "outside", "everything"]
+
+
+class FiellerSet(Message, frozen=True, kw_only=True):
+    """Fieller's confidence set of a ratio.
+
+    An *interval* from `lower` to `upper`; or everything *outside* of them, so up to `lower` and
+    from `upper` on; or *everything*, without ends.
+    """
+
+    kind: FiellerKind
+    lower: float | None
+    upper: float | None
+
+
+class MeasureEstimate(Message, frozen=True, kw_only=True):
+    """An association measure; where it is undefined, why.
+
+    `verdict` says in words whether it is precise enough to be used.
+    """
+
+    name: str
+    usability: Usability
+    verdict: str
+    value: float | None = None
+    standard_error: float | None = None
+    interval: Interval | None = None
+    chebyshev_interval: Interval | None = None
+    undefined: str | None = None
+
+
+#: Columns of `measure_row`.
+MEASURE_COLUMNS: Columns = (
+    *texts("measure", "usability"),
+    *numbers("value", "standard_error", "lower", "upper", "chebyshev_lower", "chebyshev_upper"),
+    ("undefined", str),
+)
+
+
+def ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Both ends, or None twice."""
+    return (None, None) if interval is None else interval
+
+
+def measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
+    """A measure in the columns of `MEASURE_COLUMNS`."""
+    return (
+        measure.name,
+        measure.usability,
+        measure.value,
+        measure.standard_error,
+        *ends(measure.interval),
+        *ends(measure.chebyshev_interval),
+        measure.undefined,
+    )
+
+
+def words(items: Items) -> str:
+    """An itemset in words.
+
+    >>> words({"sex": "Male", "race": "White"})
+    'sex=Male, race=White'
+    """
+    return ", ".join(f"{name}={category}" for name, category in items.items())

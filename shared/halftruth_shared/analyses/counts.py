@@ -1,0 +1,38 @@
+"""Counts of perturbed reports."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..protocol.base import Message
+from .base import Columns, Query, Result
+
+
+class CountedReport(Message, frozen=True, kw_only=True):
+    """How often one perturbed record was reported."""
+
+    values: list[int]
+    count: int
+
+
+class CountsResult(Result, frozen=True, kw_only=True):
+    """The counts of perturbed records that everything else is computed from.
+
+    `names` are those of a report's values, and `shape` says how many values each can have.
+    """
+
+    query: "CountsQuery"
+    names: list[str]
+    shape: list[int]
+    cells: list[CountedReport]
+
+    @property
+    def columns(self) -> Columns:
+        return [(name, int) for name in (*self.names, "count")]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for cell in self.cells:
+            yield (*cell.values, cell.count)
+
+
+class CountsQuery(Query[CountsResult], frozen=True, kw_only=True):
+    """How often each perturbed record was reported."""

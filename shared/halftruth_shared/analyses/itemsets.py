@@ -1,0 +1,105 @@
+"""Frequent itemsets."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeName,
+    Columns,
+    Decision,
+    Estimate,
+    Interval,
+    Items,
+    MiningQuery,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+    words,
+)
+
+
+class Precision(Message, frozen=True, kw_only=True):
+    """What the itemsets of one length can be told apart by.
+
+    `half_width` is the typical half-width of an interval, which is also the smallest support that
+    can be told from zero; null where undefined. `verdict` says in words what it means.
+    """
+
+    length: int
+    examined: int
+    half_width: float | None
+    usability: Usability
+    verdict: str
+
+    @property
+    def usable(self) -> bool:
+        """Whether they are usable without reserve."""
+        return self.usability == "usable"
+
+
+class ItemsetEstimate(Message, frozen=True, kw_only=True):
+    """An itemset with the estimate of its support.
+
+    Standard error and interval are always those of the moment estimate.
+    """
+
+    items: Items
+    support: float
+    standard_error: float | None
+    interval: Interval | None
+    decision: Decision
+    usability: Usability
+
+
+class ItemsetsResult(Result, frozen=True, kw_only=True):
+    """Itemsets, shortest first and most frequent first within a length.
+
+    `candidates` counts the itemsets that could have been examined, before any was ruled out.
+    """
+
+    query: "ItemsetsQuery"
+    candidates: int
+    precision: list[Precision]
+    itemsets: list[ItemsetEstimate]
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            ("itemset", str),
+            ("length", int),
+            *numbers("support", "standard_error", "lower", "upper"),
+            *texts("decision", "usability"),
+        ]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for itemset in self.itemsets:
+            yield (
+                words(itemset.items),
+                len(itemset.items),
+                itemset.support,
+                itemset.standard_error,
+                *ends(itemset.interval),
+                itemset.decision,
+                itemset.usability,
+            )
+
+
+class ItemsetsQuery(MiningQuery[ItemsetsResult], frozen=True, kw_only=True):
+    """Itemsets whose support reaches a threshold, each with its bounds and a decision."""
+
+    estimate: Estimate = "moment"
+    length: Annotated[int, Meta(ge=1, description="Give only itemsets of this length.")] | None = (
+        None
+    )
+    attribute: (
+        Annotated[AttributeName, Meta(description="Give only itemsets with this attribute.")] | None
+    ) = None
+    decision: (
+        Annotated[Decision, Meta(description="Give only itemsets that were decided like this.")]
+        | None
+    ) = None

@@ -1,0 +1,81 @@
+"""Reconstructed tables."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeNames,
+    Columns,
+    Estimate,
+    EstimateQuery,
+    Interval,
+    Items,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+)
+
+
+class TableCell(Message, frozen=True, kw_only=True):
+    """One cell of a reconstructed table.
+
+    Standard error and interval are always those of the moment estimate.
+    """
+
+    values: Items
+    support: float
+    standard_error: float | None
+    interval: Interval | None
+    usability: Usability
+
+
+class TableResult(Result, frozen=True, kw_only=True):
+    """A reconstructed table, cells in row-major order.
+
+    `verdict` says in words whether its shares are precise enough to be used. `condition_number` is
+    null where it is not the inverse of one matrix.
+    """
+
+    query: "TableQuery"
+    usability: Usability
+    verdict: str
+    condition_number: float | None = None
+    cells: list[TableCell]
+    covariance: list[list[float]] | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            *texts(*self.query.attributes),
+            *numbers("support", "standard_error", "lower", "upper"),
+            ("usability", str),
+        ]
+
+    @property
+    def index(self) -> int:
+        return len(self.query.attributes)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for cell in self.cells:
+            yield (
+                *cell.values.values(),
+                cell.support,
+                cell.standard_error,
+                *ends(cell.interval),
+                cell.usability,
+            )
+
+
+class TableQuery(EstimateQuery[TableResult], frozen=True, kw_only=True):
+    """Reconstructed table of some attributes, each cell with its bounds."""
+
+    attributes: AttributeNames
+    estimate: Estimate = "moment"
+    covariance: Annotated[
+        bool, Meta(description="Whether to give the covariance of the cells, too.")
+    ] = False

@@ -1,0 +1,420 @@
+"""What estimates need of a mechanism, whatever its reports look like.
+
+Every estimated share is a mean over the reports of one weight each, so that it is unbiased for any
+population, and the weights tell its variance (Guo Result 1). With m the mean of the squared
+weights, N − 1 times the variance is m − ŝ² where the respondents are a sample of a population
+(Σ1 + Σ2), and m − ŝ where exactly these respondents are described (Σ2 alone; FRAPP eq. 10).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels.axes import Array, Places, together
+from ..channels.distortion import Distortion
+from ..errors import DomainTooLarge, EstimateError, ParameterError
+from ..schema import Schema
+
+#: Whether the respondents are a sample of those spoken of, or all of them.
+Target = Literal["population", "respondents"]
+
+#: Largest table whose covariance matrix is ever built.
+COVARIANCE_CELLS = 2_048
+
+#: Below this share of the second moment, a variance is nothing but rounding.
+_ROUNDING = 1e-12
+
+
+class ReportCounts(Protocol):
+    """How often each different report arrived."""
+
+    @property
+    def reports(self) -> int:
+        """Number of reports N, at least 1."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The different reports, shape (K, columns)."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each arrived, shape (K,)."""
+
+    def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
+        """Counts of the values of some columns, one axis for each in the order given."""
+
+
+class TableEstimate(ABC):
+    """Unbiased estimate of a table of some attributes, one axis for each.
+
+    Not confined to [0, 1]: an estimate below 0 means that its interval reaches up to 0 at best.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    reports : int
+        N, at least 1.
+    """
+
+    attributes: tuple[str, ...]
+    reports: int
+
+    @property
+    def condition_number(self) -> float | None:
+        """Ratio of the extreme singular values, None where no single matrix is inverted."""
+        return None
+
+    @property
+    @abstractmethod
+    def support(self) -> Array:
+        """Estimated share of each cell; they add up to 1."""
+
+    @abstractmethod
+    def variance(self, target: Target = "population") -> Array:
+        """Variance of each support, NaN where these reports do not determine one."""
+
+    def covariance(self, target: Target = "population") -> Array:
+        """Covariance of the supports, shape (cells, cells), cells in row-major order.
+
+        NaN for fewer than two reports.
+
+        Raises
+        ------
+        DomainTooLarge
+            For more than `COVARIANCE_CELLS` cells.
+        """
+        cells = self.support.size
+        if cells > COVARIANCE_CELLS:
+            raise DomainTooLarge(
+                f"attributes: the covariance of {cells} cells; expected at most"
+                f" {COVARIANCE_CELLS} cells",
+                field="attributes",
+            )
+        if self.reports < 2:
+            return np.full((cells, cells), np.nan)
+        return self._covariance(target)
+
+    @abstractmethod
+    def _covariance(self, target: Target) -> Array:
+        """The same for a small table of two reports or more."""
+
+
+class Margins(ABC):
+    """Every margin of a table, estimated at once.
+
+    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
+    the sum over it.
+
+    Attributes
+    ----------
+    support : ndarray, shape (d_1 + 1, …, d_k + 1)
+    """
+
+    support: Array
+
+    @abstractmethod
+    def variance(self, target: Target = "population") -> Array:
+        """Variance of each support, shape as `support`; NaN where undetermined."""
+
+    @abstractmethod
+    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
+        """Covariances of pairs of cells.
+
+        Parameters
+        ----------
+        first, second : ndarray of int, shape (R, k)
+            Places of the cells. Where both name a category of one axis it is the same.
+        target : {"population", "respondents"}
+
+        Returns
+        -------
+        ndarray, shape (R,)
+        """
+
+
+@dataclass(frozen=True)
+class UnitVariance:
+    """N times the variance of every cell of a table, before there are any reports.
+
+    As a function of the cell's true share s, with all others spread evenly over the other cells,
+    it is ``constant + linear·s + quadratic·s²``.
+
+    Attributes
+    ----------
+    constant, linear, quadratic : ndarray
+    worst : ndarray
+        The largest over every s and every way to spread the others.
+    """
+
+    constant: Array
+    linear: Array
+    quadratic: Array
+    worst: Array
+
+    @classmethod
+    def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
+        """Where an estimate is a mean over independent reports of one weight each.
+
+        Parameters
+        ----------
+        own, even, largest : ndarray
+            Expected squared weight of the reports of those who are in a cell, and of the others:
+            when these are spread evenly, and when they are all where it is largest.
+        target : {"population", "respondents"}
+        """
+        slope = own - largest
+        if target == "respondents":
+            worst = largest + np.maximum(slope - 1, 0.0)
+            return cls(even, own - even - 1, np.zeros_like(own), worst)
+        share = np.clip(slope / 2, 0.0, 1.0)
+        worst = largest + slope * share - share**2
+        return cls(even, own - even, np.full_like(own, -1.0), worst)
+
+    def at(self, share: float) -> Array:
+        """With this share and the others spread evenly."""
+        return self.constant + self.linear * share + self.quadratic * share**2
+
+    def smallest_share(self, z_squared_per_report: float) -> Array:
+        """Smallest share that is z standard errors above 0; more than 1 where there is none."""
+        # s² = q·(constant + linear·s + quadratic·s²), with q = z²/N.
+        q = z_squared_per_report
+        leading, middle = 1 - q * self.quadratic, q * self.linear
+        return (middle + np.sqrt(middle**2 + 4 * leading * q * self.constant)) / (2 * leading)
+
+    def take(self, cells: Any) -> "UnitVariance":
+        """Some of the cells."""
+        return UnitVariance(
+            self.constant[cells], self.linear[cells], self.quadratic[cells], self.worst[cells]
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence["UnitVariance"]) -> "UnitVariance":
+        """The cells of several tables in one row."""
+        return cls(
+            *(
+                np.concatenate([column.ravel() for column in columns])
+                for columns in zip(
+                    *((p.constant, p.linear, p.quadratic, p.worst) for p in parts), strict=True
+                )
+            )
+        )
+
+
+class Reconstruction(ABC):
+    """From counts of a mechanism's reports to what the respondents answered.
+
+    All its tables belong together: the table of fewer attributes is the margin of that of more,
+    and the cells of each add up to 1.
+
+    Parameters
+    ----------
+    schema : Schema
+    """
+
+    #: Whether a report is a record itself, so that reports have tables of their own.
+    reports_are_records = False
+
+    #: Whether :meth:`margins` of all attributes costs little more than their table.
+    quick_margins = False
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @property
+    def longest(self) -> int:
+        """The reports tell of every table of up to so many attributes."""
+        return len(self.schema.attributes)
+
+    def check(self, attributes: Sequence[str]) -> None:
+        """Make sure that the reports tell of a table of some attributes.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if len(attributes) > self.longest:
+            raise ParameterError(
+                f"attributes: {len(attributes)} of them; the reports tell of at most"
+                f" {self.longest} together",
+                field="attributes",
+            )
+
+    def complete(self, counts: ReportCounts) -> bool:
+        """Whether there are reports to estimate the table of all attributes from."""
+        return self.longest == len(self.schema.attributes)
+
+    @abstractmethod
+    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> TableEstimate:
+        """Estimate the table of some attributes, for which `check` has to pass, in this order.
+
+        Raises
+        ------
+        EstimateError
+            If there are too few reports yet.
+        """
+
+    def tables(
+        self, counts: ReportCounts, subsets: Iterable[Sequence[str]]
+    ) -> Iterator[TableEstimate]:
+        """Estimate many tables, one after the other."""
+        return (self.table(counts, attributes) for attributes in subsets)
+
+    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+        """Every margin of the table of some attributes."""
+        return _MarginsOfTables(self, counts, attributes)
+
+    @abstractmethod
+    def expected(self, table: Array) -> Array:
+        """Probability of every report, for the table of all attributes.
+
+        Parameters
+        ----------
+        table : ndarray
+            Shares, shape of the schema.
+
+        Returns
+        -------
+        ndarray
+            Of any shape that :meth:`observed` has too.
+        """
+
+    @abstractmethod
+    def adjoint(self, weights: Array) -> Array:
+        """The transpose of :meth:`expected`: by record, the mean weight of its reports."""
+
+    @abstractmethod
+    def observed(self, counts: ReportCounts) -> Array:
+        """Share of every report, arranged like :meth:`expected`."""
+
+    @abstractmethod
+    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        """How accurate the table of some attributes will be."""
+
+    def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
+        """Share of every cell among the reports themselves, as far as these are records.
+
+        Raises
+        ------
+        EstimateError
+            If a report of this mechanism is no record.
+        """
+        raise EstimateError(
+            "survey: its reports are no records but symbols that stand for many of them, so that"
+            " they have no table of their own; ask for a reconstructed one",
+            field="survey",
+        )
+
+    def distortions(
+        self, attributes: Sequence[str], categories: Sequence[int | None]
+    ) -> tuple[Distortion, ...] | None:
+        """How each of some attributes is distorted, None where not each by itself.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        categories : sequence of int or None
+            Code of the category that counts as presence, attribute by attribute.
+        """
+        return None
+
+
+class _MarginsOfTables(Margins):
+    """Margins put together from a table for each set of axes."""
+
+    def __init__(
+        self, reconstruction: Reconstruction, counts: ReportCounts, attributes: Sequence[str]
+    ) -> None:
+        schema = reconstruction.schema
+        axes = range(len(attributes))
+        subsets = [subset for length in axes for subset in combinations(axes, length + 1)]
+        found = reconstruction.tables(
+            counts, [[attributes[axis] for axis in subset] for subset in subsets]
+        )
+        self._tables = dict(zip(subsets, found, strict=True))
+        self._shape = tuple(schema.shape[j] for j in schema.positions(attributes))
+        self.support = self._collect({key: table.support for key, table in self._tables.items()}, 1)
+
+    def variance(self, target: Target = "population") -> Array:
+        return self._collect(
+            {key: table.variance(target) for key, table in self._tables.items()}, np.nan
+        )
+
+    def _collect(self, parts: dict[tuple[int, ...], Array], everybody: float) -> Array:
+        """One array of the parts, each at the last place of the axes that it lacks."""
+        result = np.full(tuple(size + 1 for size in self._shape), everybody, dtype=np.float64)
+        for axes, part in parts.items():
+            place = [
+                slice(-1) if axis in axes else slice(-1, None) for axis in range(len(self._shape))
+            ]
+            result[tuple(place)] = part.reshape(
+                [size if axis in axes else 1 for axis, size in enumerate(self._shape)]
+            )
+        return result
+
+    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
+        together(first, second, self.support.shape)
+        sizes = np.array(self._shape)
+        patterns, group = np.unique(
+            np.concatenate([first < sizes, second < sizes], axis=1), axis=0, return_inverse=True
+        )
+        result = np.zeros(len(first))
+        for number, pattern in enumerate(patterns):
+            in_first, in_second = np.split(pattern, 2)
+            axes = tuple(np.flatnonzero(in_first | in_second).tolist())
+            if not axes:
+                continue
+            rows = group.reshape(-1) == number
+            shape = self._tables[axes].support.shape
+            matrix = self._tables[axes].covariance(target).reshape(*shape, *shape)
+            # A margin's cell is the sum over the axes that it leaves open.
+            opened = ~np.concatenate([in_first[list(axes)], in_second[list(axes)]])
+            summed = matrix.sum(axis=tuple(np.flatnonzero(opened).tolist()))
+            result[rows] = summed[(*first[rows][:, in_first].T, *second[rows][:, in_second].T)]
+        return result
+
+
+def covariance(
+    product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
+) -> Array:
+    """Covariance of two estimated shares.
+
+    Parameters
+    ----------
+    product : ndarray
+        Mean over the reports of the product of their two weights.
+    first, second : ndarray
+        The two estimates.
+    common : ndarray
+        Estimated share of the records that both count.
+    reports : int
+        N.
+    target : {"population", "respondents"}
+
+    Returns
+    -------
+    ndarray
+        NaN where N < 2.
+    """
+    if reports < 2:
+        return np.full(np.shape(product), np.nan)
+    subtracted = first * second if target == "population" else common
+    return np.asarray((product - subtracted) / (reports - 1))
+
+
+def variance(second_moment: Array, estimate: Array, reports: int, target: Target) -> Array:
+    """Variance of estimates, NaN where these reports do not determine one.
+
+    That is so for fewer than two reports; where the variance for *population* is 0, because all
+    reports weigh the same and so say nothing of its size; and where it is negative, which the
+    one for *respondents* can be when reports are few.
+    """
+    result = covariance(second_moment, estimate, estimate, estimate, reports, target)
+    rounding = _ROUNDING * second_moment / max(reports - 1, 1)
+    if target == "population":
+        return np.where(result > rounding, result, np.nan)
+    return np.where(result < -rounding, np.nan, np.maximum(result, 0.0))

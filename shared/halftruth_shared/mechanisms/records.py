@@ -1,0 +1,168 @@
+"""Mechanisms whose report is itself a record, and their reconstruction through channels."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from ..channels import Channel, Distortion, MarginMoments
+from ..channels.axes import Array, Places, together
+from ..schema import Schema
+from .base import Mechanism
+from .reconstruction import (
+    Margins,
+    Reconstruction,
+    ReportCounts,
+    TableEstimate,
+    Target,
+    UnitVariance,
+    covariance,
+    variance,
+)
+from .report_space import ReportSpace
+
+
+class RecordMechanism(Mechanism):
+    """A mechanism whose report is itself a record of the schema."""
+
+    @abstractmethod
+    def channel(self, schema: Schema, attributes: Sequence[str]) -> Channel:
+        """Channel from the true table of some attributes to the same columns of a report."""
+
+    def report_space(self, schema: Schema) -> ReportSpace:
+        return ReportSpace(schema.names, schema.shape)
+
+    def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
+        return schema.decode(values)
+
+    def reconstruction(self, schema: Schema) -> "RecordReconstruction":
+        return RecordReconstruction(schema, partial(self.channel, schema))
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelTable(TableEstimate):
+    """Moment estimate of a table, π̂ = A⁻¹ λ̂ (FRAPP eq. 8, Guo eq. 2.2).
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    channel : Channel
+        From this table to the counted report columns.
+    observed : ndarray
+        λ̂, shares of the reports.
+    reports : int
+        N, at least 1.
+    """
+
+    attributes: tuple[str, ...]
+    channel: Channel
+    observed: Array
+    reports: int
+
+    @property
+    def condition_number(self) -> float:
+        return self.channel.condition_number
+
+    @cached_property
+    def support(self) -> Array:
+        return self.channel.solve(self.observed)
+
+    @cached_property
+    def _second_moment(self) -> Array:
+        """(A⁻¹∘A⁻¹) λ̂, mean squared weight of the reports for each cell."""
+        return self.channel.solve_squared(self.observed)
+
+    def variance(self, target: Target = "population") -> Array:
+        """Diagonal of Guo's eq. 5.16 (Result 1)."""
+        return variance(self._second_moment, self.support, self.reports, target)
+
+    def _covariance(self, target: Target) -> Array:
+        """[A⁻¹D(λ̂)A⁻ᵀ − π̂π̂ᵀ]/(N−1); for *respondents* with D(π̂) in place of π̂π̂ᵀ."""
+        cells = self.support.size
+        # Two structured solves: down the columns of D(λ̂), then along the rows.
+        spread = np.diag(self.observed.ravel()).reshape(-1, *self.observed.shape)
+        half = self.channel.solve(spread).reshape(-1, cells).T
+        products = self.channel.solve(half.reshape(cells, *self.observed.shape))
+        flat = self.support.ravel()
+        subtracted = np.outer(flat, flat) if target == "population" else np.diag(flat)
+        return (products.reshape(cells, cells) - subtracted) / (self.reports - 1)
+
+
+class ChannelMargins(Margins):
+    """The same for every margin of a table."""
+
+    def __init__(self, moments: MarginMoments, reports: int) -> None:
+        self._moments, self._reports = moments, reports
+        self.support = moments.support
+
+    def variance(self, target: Target = "population") -> Array:
+        return variance(self._moments.second_moment, self.support, self._reports, target)
+
+    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
+        product = self._moments.product(first, second)
+        both = together(first, second, self.support.shape)
+        a, b, common = (self.support[tuple(place.T)] for place in (first, second, both))
+        return covariance(product, a, b, common, self._reports, target)
+
+
+class RecordReconstruction(Reconstruction):
+    """Reconstruction of reports that are records, by the channel of each set of attributes.
+
+    Parameters
+    ----------
+    schema : Schema
+    channel : callable
+        The channel of some attributes, by name.
+    """
+
+    reports_are_records = True
+    quick_margins = True
+
+    def __init__(self, schema: Schema, channel: Callable[[Sequence[str]], Channel]) -> None:
+        super().__init__(schema)
+        self._channel = channel
+
+    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> ChannelTable:
+        names = tuple(attributes)
+        return ChannelTable(
+            names, self._channel(names), self.randomized(counts, names), counts.reports
+        )
+
+    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+        table = self.table(counts, attributes)
+        return ChannelMargins(table.channel.margins(table.observed), counts.reports)
+
+    @cached_property
+    def _whole(self) -> Channel:
+        return self._channel(self.schema.names)
+
+    @cached_property
+    def _merged(self) -> Channel:
+        """The channel of all attributes, quicker for products by the thousand."""
+        return self._whole.merged()
+
+    def expected(self, table: Array) -> Array:
+        shares = self._merged.forward(np.reshape(table, self._merged.input_shape))
+        return shares.reshape(self.schema.shape)
+
+    def adjoint(self, weights: Array) -> Array:
+        means = self._merged.adjoint(weights.reshape(self._merged.output_shape))
+        return means.reshape(self.schema.shape)
+
+    def observed(self, counts: ReportCounts) -> Array:
+        return self.randomized(counts, self.schema.names)
+
+    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        moments = self._channel(attributes).weight_moments()
+        even = (moments.total - moments.own) / (moments.own.size - 1)
+        return UnitVariance.of_weights(moments.own, even, moments.largest_other, target)
+
+    def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
+        return counts.marginal(self.schema.positions(attributes)) / counts.reports
+
+    def distortions(
+        self, attributes: Sequence[str], categories: Sequence[int | None]
+    ) -> tuple[Distortion, ...] | None:
+        return self._channel(attributes).distortions(categories)

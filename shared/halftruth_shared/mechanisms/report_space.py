@@ -1,0 +1,70 @@
+"""What a report looks like, and its packed form."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ReportError
+
+
+@dataclass(frozen=True)
+class ReportSpace:
+    """A name and a number of values for each column of a report.
+
+    A report of some mechanisms is a record again, with a column for each attribute; that of others
+    is a symbol of an alphabet of their own.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of different reports."""
+        return math.prod(self.shape)
+
+    def check(self, values: Sequence[int], index: int | None = None) -> tuple[int, ...]:
+        """The values of a report, each inside its column.
+
+        Raises
+        ------
+        ReportError
+            Naming the report's index and the column.
+        """
+        where = "report" if index is None else f"report {index}"
+        if len(values) != len(self.shape):
+            raise ReportError(
+                f"{where}: expected {len(self.shape)} values, one for each of the survey's columns",
+                field="values",
+                index=index,
+            )
+        for name, value, size in zip(self.names, values, self.shape, strict=True):
+            if type(value) is not int or not 0 <= value < size:
+                raise ReportError(
+                    f"{where}: '{name}': expected an integer from 0 to {size - 1}",
+                    field=name,
+                    index=index,
+                )
+        return tuple(values)
+
+    @cached_property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        """Narrowest big-endian unsigned integer that holds every value of a report."""
+        largest = max(self.shape) - 1
+        return np.dtype("u1") if largest < 2**8 else np.dtype(">u2" if largest < 2**16 else ">u4")
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes of a packed report, which are as many for every report."""
+        return self.dtype.itemsize * len(self.shape)
+
+    def pack(self, values: Sequence[int]) -> bytes:
+        """The values of a checked report, each in as many bytes."""
+        return np.array(values, dtype=self.dtype).tobytes()
+
+    def unpack(self, packed: bytes) -> tuple[int, ...]:
+        """The values of a packed report, not checked against the columns."""
+        return tuple(np.frombuffer(packed, dtype=self.dtype).tolist())

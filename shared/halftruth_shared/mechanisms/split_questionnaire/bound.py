@@ -1,0 +1,137 @@
+"""How accurate the best mechanism of an amplification could be."""
+
+from collections.abc import Collection
+from fractions import Fraction
+
+import numpy as np
+
+from ...errors import DomainTooLarge
+from ...rational import as_float
+from ...schema import Schema
+from ..reconstruction import Target
+from .components import (
+    EXPONENT,
+    Array,
+    demand_of_lengths,
+    interchangeable,
+    largest_square,
+    minimum,
+    product_over_groups,
+    types_of_sets,
+)
+
+#: Most numbers that the components of the information bound are told apart by.
+_COMPONENTS = 2**24
+
+
+def information_bound(
+    schema: Schema,
+    gamma: Fraction,
+    respondents: int,
+    public: Collection[str],
+    lengths: Collection[int],
+    target: Target = "population",
+) -> dict[int, float]:
+    """Errors of the best mechanism that there could be, if answers are spread evenly.
+
+    What one report tells of all dimensions together is at most (γ − 1)²/(4γ), and of each no more
+    than an answer that is not perturbed; this is the best use of it for some lengths. No mechanism
+    has a smaller largest error for every population, but where answers are not spread evenly some
+    may be more accurate.
+
+    Parameters
+    ----------
+    schema : Schema
+    gamma : Fraction
+        Amplification, above 1.
+    respondents : int
+        N.
+    public : collection of str
+        Attributes that are in none of the tables.
+    lengths : collection of int
+        All equally important.
+    target : {"population", "respondents"}
+
+    Returns
+    -------
+    dict of int to float
+        By length, the root mean square error over the cells of all tables of so many attributes.
+
+    Raises
+    ------
+    DomainTooLarge
+        If the tables have too many components of different sizes.
+    """
+    groups = interchangeable(schema, public)
+    asked = sorted(lengths)
+    components = types_of_sets(groups, asked[-1], _COMPONENTS)
+    if components is None:
+        raise DomainTooLarge(
+            f"lengths: tables of {asked[-1]} attributes have too many components; expected fewer",
+            field="lengths",
+        )
+    demand = demand_of_lengths(groups, components, asked)
+    dimensions = product_over_groups(
+        groups, components, lambda group, n: group.subsets(n) * (group.size - 1) ** n
+    )
+    squares = _best_squares(demand, dimensions, as_float((gamma - 1) ** 2 / (4 * gamma)))
+    if target == "respondents":
+        squares = np.maximum(squares - demand.sum(axis=1), 0.0)
+    errors = np.sqrt(squares / respondents)
+    return dict(zip(asked, errors.tolist(), strict=True))
+
+
+def largest_error(errors: Collection[float]) -> float:
+    """The largest error of some lengths, as `information_bound` makes it small."""
+    return float(np.sqrt(largest_square(np.square(list(errors)))))
+
+
+def _best_squares(demand: Array, dimensions: Array, information: float) -> Array:
+    """Squared errors of each length of one report, its information shared out the best way.
+
+    At prices of the lengths' squared errors the best way is known. The best prices solve the dual
+    problem, which has few variables and is concave.
+
+    Parameters
+    ----------
+    demand : ndarray, shape (lengths, components)
+    dimensions : ndarray, shape (components,)
+    information : float
+        About all dimensions together.
+
+    Returns
+    -------
+    ndarray, shape (lengths,)
+    """
+    dual = EXPONENT / (EXPONENT - 2)
+
+    def squares(prices: Array) -> Array:
+        told = _shared_out(prices @ demand, dimensions, information)
+        return np.asarray(demand @ (1 / told))
+
+    unit = float(squares(np.ones(len(demand))).sum())
+
+    def loss(prices: Array) -> tuple[float, Array]:
+        found = squares(prices) / unit
+        norm = float((prices**dual).sum() ** (1 / dual))
+        slope = norm ** (2 - dual) * prices ** (dual - 1)
+        return norm**2 / 2 - float(prices @ found), slope - found
+
+    return squares(minimum(loss, len(demand)))
+
+
+def _shared_out(price: Array, dimensions: Array, information: float) -> Array:
+    """What to tell of each dimension of a component for the smallest Σ price/J, Σ dimensions·J ≤ i.
+
+    In proportion to √(price/dimensions), but at most 1.
+    """
+    wanted = np.sqrt(price / dimensions)
+    order = np.argsort(-wanted)
+    # With the first k components at 1, what is left for the others, by k.
+    left = information - np.concatenate([[0.0], np.cumsum(dimensions[order])[:-1]])
+    others = np.cumsum((wanted * dimensions)[order][::-1])[::-1]
+    fits = left * wanted[order] <= others
+    if not fits.any():
+        return np.ones_like(wanted)
+    k = int(np.argmax(fits))
+    return np.asarray(np.minimum(1.0, wanted * (left[k] / others[k])))

@@ -1,0 +1,162 @@
+"""Probabilities of all reports, for the likelihood."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from ...channels.axes import Array
+from ...errors import DomainTooLarge
+from ..reconstruction import ReportCounts
+from .incidence import orthogonal_sums, placement
+from .views import View
+
+#: Most different reports.
+_MOST_REPORTS = 2**24
+
+
+class MarginTree:
+    """Some margins of a table, each the sum over one axis of another one.
+
+    Every margin is reached from the whole table by leaving out its missing axes, the first one
+    first, so that those with the same last axes have most of the way in common.
+
+    Parameters
+    ----------
+    axes : int
+        Number of axes of the table, after one that all margins keep.
+    wanted : sequence of tuple of int
+        Axes of each margin.
+    """
+
+    def __init__(self, axes: int, wanted: Sequence[tuple[int, ...]]) -> None:
+        everything = tuple(range(axes))
+        self._numbers = {everything: 0}
+        #: Number of the margin that each is a sum of, and over which of its axes.
+        self._sums: list[tuple[int, int]] = []
+        self.wanted = [self._find(kept, everything) for kept in wanted]
+
+    def _find(self, kept: tuple[int, ...], everything: tuple[int, ...]) -> int:
+        way = [kept]
+        while way[-1] not in self._numbers:
+            last = max(set(everything).difference(way[-1]))
+            way.append(tuple(sorted((*way[-1], last))))
+        for found, margin in zip(way[:0:-1], way[-2::-1], strict=True):
+            [axis] = (axis for axis, j in enumerate(found, 1) if j not in margin)
+            self._sums.append((self._numbers[found], axis))
+            self._numbers[margin] = len(self._sums)
+        return self._numbers[kept]
+
+    def margins(self, table: Array) -> list[Array]:
+        """Those wanted, of a table with an axis before the others."""
+        found = [table]
+        for number, axis in self._sums:
+            found.append(found[number].sum(axis=axis))
+        return [found[number] for number in self.wanted]
+
+    def adjoint(self, margins: Sequence[Array], shape: tuple[int, ...]) -> Array:
+        """Sum of margins, each repeated along the axes that it lacks."""
+        found = [np.zeros(shape)]
+        for number, axis in self._sums:
+            found.append(np.zeros(np.delete(found[number].shape, axis)))
+        for number, margin in zip(self.wanted, margins, strict=True):
+            found[number] += margin.reshape(found[number].shape)
+        for (number, axis), margin in zip(self._sums[::-1], found[:0:-1], strict=True):
+            found[number] += np.expand_dims(margin, axis)
+        return found[0]
+
+
+class SplitChannel:
+    """From tables of all attributes to the probabilities of reports, shape (P, symbols).
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the table.
+    gamma : Fraction
+    views : sequence of View
+    public : sequence of int
+        Positions of the public attributes, which have P cells.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many different reports.
+    """
+
+    def __init__(
+        self, shape: tuple[int, ...], gamma: Fraction, views: Sequence[View], public: Sequence[int]
+    ) -> None:
+        free = [j for j in range(len(shape)) if j not in public]
+        self._order = [*public, *free]
+        self._shape = tuple(shape[j] for j in self._order)
+        self._rows = prod(shape[j] for j in public)
+        self._columns = views[-1].first + views[-1].response.symbols
+        if self._rows * self._columns > _MOST_REPORTS:
+            raise DomainTooLarge(
+                f"estimate: {self._rows * self._columns} different reports; expected at most"
+                f" {_MOST_REPORTS}, or estimate = moment",
+                field="estimate",
+            )
+        self._free = self._shape[len(public) :]
+        self._tree = MarginTree(
+            len(free), [tuple(map(free.index, view.positions)) for view in views]
+        )
+        self._gamma = float(gamma)
+        self._lowest = np.empty(self._columns)
+        self._symbols = []
+        self._placements = []
+        self._together: dict[tuple[int, int], list[int]] = defaultdict(list)
+        total = sum(view.weight for view in views)
+        for number, view in enumerate(views):
+            response = view.response
+            symbols = slice(view.first, view.first + response.symbols)
+            self._symbols.append(symbols)
+            self._lowest[symbols] = response.share(gamma) * Fraction(view.weight, total)
+            self._placements.append(placement(response) if response.prime else slice(None))
+            if response.prime:
+                self._together[response.prime, response.dimension].append(number)
+
+    def forward(self, table: Array) -> Array:
+        """Probability of every report."""
+        arranged = table.transpose(self._order).reshape(self._rows, *self._free)
+        result = np.zeros((self._rows, self._columns))
+        for number, margin in enumerate(self._tree.margins(arranged)):
+            own = result[:, self._symbols[number]]
+            own[:, self._placements[number]] = margin.reshape(self._rows, -1)
+        self._sum_orthogonal(result)
+        result *= self._gamma - 1
+        result += arranged.reshape(self._rows, -1).sum(axis=1, keepdims=True)
+        result *= self._lowest
+        return result
+
+    def adjoint(self, weights: Array) -> Array:
+        """By record, the mean weight of its reports."""
+        scaled = weights * self._lowest
+        everybody = scaled.sum(axis=1)
+        self._sum_orthogonal(scaled)
+        scaled *= self._gamma - 1
+        margins = [
+            scaled[:, symbols][:, places]
+            for symbols, places in zip(self._symbols, self._placements, strict=True)
+        ]
+        result = self._tree.adjoint(margins, (self._rows, *self._free))
+        result += everybody.reshape(-1, *[1] * len(self._free))
+        return result.reshape(self._shape).transpose(np.argsort(self._order))
+
+    def _sum_orthogonal(self, reports: Array) -> None:
+        """Put sums over all orthogonal points in the place of each point of a geometry."""
+        for (prime, dimension), numbers in self._together.items():
+            values = np.stack([reports[:, self._symbols[number]] for number in numbers])
+            sums = orthogonal_sums(values, prime, dimension)
+            for number, row in zip(numbers, sums, strict=True):
+                reports[:, self._symbols[number]] = row
+
+    def observed(self, counts: ReportCounts) -> Array:
+        """Share of every report."""
+        public = self._shape[: len(self._shape) - len(self._free)]
+        places = np.ravel_multi_index(tuple(counts.cells.T), (*public, self._columns))
+        found = np.bincount(places, counts.counts, self._rows * self._columns)
+        return found.reshape(self._rows, -1) / counts.reports

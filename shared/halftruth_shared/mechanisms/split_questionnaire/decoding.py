@@ -1,0 +1,129 @@
+"""From counted symbols to how many reports of each view count for each of its cells."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels.axes import Array
+from ..reconstruction import ReportCounts
+from .incidence import orthogonal_sums, placement, sums_over
+from .views import View
+
+#: Most points of a geometry that are transformed, and most numbers that are kept.
+_MOST_NUMBERS = 2**24
+
+#: How many times as long a point of the transform takes as a coordinate of a cell and a symbol.
+_TRANSFORM = 4
+
+
+class Decoded:
+    """What counted reports say of the cells of their views.
+
+    Parameters
+    ----------
+    views : sequence of View
+    public : sequence of int
+        Number of categories of each public attribute; their codes are the first columns.
+    counts : ReportCounts
+    """
+
+    def __init__(self, views: Sequence[View], public: Sequence[int], counts: ReportCounts) -> None:
+        self._views, self._public = views, public
+        order = np.argsort(counts.cells[:, -1], kind="stable")
+        self._codes = counts.cells[order, :-1]
+        self._symbols = counts.cells[order, -1]
+        self._counts = counts.counts[order].astype(np.float64)
+        self._starts = np.searchsorted(
+            self._symbols, [view.first for view in views] + [np.iinfo(np.int64).max]
+        )
+        self.reports = counts.reports
+        self._kept: dict[tuple[int, tuple[int, ...]], Array] = {}
+        self._numbers = 0
+
+    @cached_property
+    def by_view(self) -> Array:
+        """Number of reports of each view, shape (V,)."""
+        return np.diff(np.append(0.0, np.cumsum(self._counts))[self._starts])
+
+    def shares(self, public: tuple[int, ...]) -> Array:
+        """Share of each cell of some public attributes, one axis for each; 1 for none."""
+        if not public:
+            return np.ones(())
+        shape = tuple(self._public[j] for j in public)
+        cells = self._public_cells(public, slice(None))
+        counts = np.bincount(cells, weights=self._counts, minlength=prod(shape))
+        return counts.reshape(shape) / self.reports
+
+    def margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
+        """How many reports of a view have a symbol of each cell, summed over some axes.
+
+        Parameters
+        ----------
+        number : int
+        public : tuple of int
+            Public attributes to tell apart, by the positions of their columns.
+        others : tuple of int
+            Axes of the view to sum over.
+
+        Returns
+        -------
+        ndarray, shape (P, *the other axes)
+            A row for each public cell.
+        """
+        response = self._views[number].response
+        height = prod(self._public[j] for j in public)
+        step = max(1, _MOST_NUMBERS // max(response.symbols, response.cells))
+        axes = tuple(axis + 1 for axis in others)
+        if height <= step:
+            return np.asarray(self._view(number, public).sum(axis=axes))
+        parts = (range(start, min(start + step, height)) for start in range(0, height, step))
+        found = [self._decode(number, public, part).sum(axis=axes) for part in parts]
+        return np.concatenate(found)
+
+    def _view(self, number: int, public: tuple[int, ...]) -> Array:
+        """The same without a sum, remembered as far as there is room."""
+        key = (number, public)
+        if key not in self._kept:
+            height = prod(self._public[j] for j in public)
+            found = self._decode(number, public, range(height))
+            if self._numbers + found.size > _MOST_NUMBERS:
+                return found
+            self._numbers += found.size
+            self._kept[key] = found
+        return self._kept[key]
+
+    def _decode(self, number: int, public: tuple[int, ...], part: range) -> Array:
+        """For some of the public cells."""
+        view, rows = self._views[number], slice(*self._starts[number : number + 2])
+        response, cells = view.response, self._public_cells(public, rows) - part.start
+        inside = np.flatnonzero((cells >= 0) & (cells < len(part)))
+        cells, symbols = cells[inside], self._symbols[rows][inside] - view.first
+        counts, height = self._counts[rows][inside], len(part)
+        different, index = np.unique(symbols, return_inverse=True)
+        work = len(different) * response.cells * response.dimension
+        few = work <= _TRANSFORM * response.symbols * height
+        if response.prime and (few or response.symbols > _MOST_NUMBERS):
+            table = _counted(cells, index, counts, (height, len(different)))
+            found = sums_over(different, table, response)
+        else:
+            found = _counted(cells, symbols, counts, (height, response.symbols))
+            if response.prime:
+                found = orthogonal_sums(found, response.prime, response.dimension)
+                found = np.rint(found[:, placement(response)])
+        return found.reshape(height, *view.shape)
+
+    def _public_cells(self, public: tuple[int, ...], rows: slice) -> NDArray[np.int64]:
+        cells = np.zeros(len(self._symbols[rows]), dtype=np.int64)
+        for j in public:
+            cells = cells * self._public[j] + self._codes[rows, j]
+        return cells
+
+
+def _counted(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], counts: Array, shape: tuple[int, int]
+) -> Array:
+    table = np.bincount(rows * shape[1] + columns, counts, shape[0] * shape[1])
+    return table.astype(np.float64).reshape(shape)

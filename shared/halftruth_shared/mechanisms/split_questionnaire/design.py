@@ -1,0 +1,291 @@
+"""Which views a split questionnaire draws, and how often.
+
+A view v, drawn with the chance w_v and telling i_v about each contrast of its n_v cells, adds
+w_v·i_v/n_v to the information J_U about every component U (see `components`) whose attributes are
+among its own. So the squared error of a length is convex in the chances, and the best ones can be
+found.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+
+from ...errors import ParameterError
+from ...schema import Schema
+from .components import (
+    EXPONENT,
+    Array,
+    Group,
+    Groups,
+    Types,
+    coarser,
+    demand_of_lengths,
+    interchangeable,
+    largest_cells,
+    largest_square,
+    minimum,
+    product_over_groups,
+    types_of_sets,
+)
+from .responses import MAX_CELLS, is_prime, most_direct, response
+from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
+
+#: Most vectors of a geometry: decoding takes memory for each.
+_VECTORS = 2**24
+
+#: Most views of one class: the first that is nearly as good as the next ones; the last only where
+#: with fewer views some table is not reached.
+_CLASS_VIEWS = (2**10, 2**12, 2**14, MAX_VIEWS)
+
+#: What fewer views may add to the largest error.
+_FEWER = 0.02
+
+#: Largest problem, in types of sets, and in numbers of a matrix.
+_TYPES = 2**14
+_MATRIX = 2**21
+
+#: Most bytes of the document of the views.
+_DOCUMENT = 40_000
+
+#: What rounding the chances to integers may add to the largest error.
+_ROUNDING = 0.001
+
+
+def choose_views(
+    schema: Schema,
+    gamma: Fraction,
+    public: Collection[str],
+    importance: Mapping[int, float],
+    prime: int,
+    direct: int,
+) -> tuple[ViewClass, ...]:
+    """The views with which the largest error over tables of some lengths is smallest.
+
+    The error of a length is the root mean square over the cells of all its tables, answers being
+    spread evenly.
+
+    Parameters
+    ----------
+    schema : Schema
+    gamma : Fraction
+        Amplification, above 1.
+    public : collection of str
+        Attributes that are in no view.
+    importance : mapping of int to float
+        By what the errors of each length are multiplied before they are compared. Every set of
+        attributes of these lengths is in some view.
+    prime, direct : int
+        As for `response`.
+
+    Returns
+    -------
+    tuple of ViewClass
+        Their weights are integers, as small as cost a thousandth of the error.
+
+    Raises
+    ------
+    ParameterError
+        If no views so few and so small reach all tables of the greatest length.
+    """
+    groups = interchangeable(schema, public)
+    longest = max(importance)
+    largest = _largest_table(schema, public, longest)
+    if largest <= MAX_CELLS:
+        classes = None
+        while classes is None:
+            classes = _choose_views(schema, groups, gamma, importance, prime, direct)
+            groups = coarser(groups)
+        if classes:
+            return classes
+    raise ParameterError(
+        f"max_length: tables of {longest} attributes, of up to {largest} cells, need views that"
+        f" are too many or too large; expected at most {MAX_VIEWS} views of at most {MAX_CELLS}"
+        f" cells, whose geometry of prime {prime} has at most {_VECTORS} vectors; so less, or"
+        " fewer attributes",
+        field="max_length",
+    )
+
+
+def decodable_prime(
+    schema: Schema, gamma: Fraction, public: Collection[str], longest: int, usual: int
+) -> int:
+    """The usual prime, or the nearest one of which a geometry for any table can be decoded.
+
+    Parameters
+    ----------
+    schema : Schema
+    gamma : Fraction
+    public : collection of str
+        Attributes that are in none of the tables.
+    longest : int
+        Most attributes of a table.
+    usual : int
+        Returned too where the tables have too many cells for every prime.
+    """
+    cells = _largest_table(schema, public, longest)
+    if _decodable(cells, usual, most_direct(gamma, usual)):
+        return usual
+    # Beyond, even a plane has too many vectors.
+    primes = filter(is_prime, range(2, round(_VECTORS ** (1 / 3)) + 1))
+    return min(
+        (q for q in primes if _decodable(cells, q, direct=0)),
+        key=lambda q: max(q / (gamma + 1), (gamma + 1) / q),
+        default=usual,
+    )
+
+
+def _largest_table(schema: Schema, public: Collection[str], longest: int) -> int:
+    free = [
+        size for name, size in zip(schema.names, schema.shape, strict=True) if name not in public
+    ]
+    return math.prod(sorted(free)[-longest:])
+
+
+def _decodable(cells: int, prime: int, direct: int) -> bool:
+    answered = response(cells, prime, direct)
+    return bool(answered.prime**answered.dimension <= _VECTORS)
+
+
+def _choose_views(
+    schema: Schema,
+    groups: Groups,
+    gamma: Fraction,
+    importance: Mapping[int, float],
+    prime: int,
+    direct: int,
+) -> tuple[ViewClass, ...] | None:
+    """The views of these groups, none if there are too many; None if the groups are too many."""
+    coarsest = len(groups) == 1
+    lengths = sorted(importance)
+    # A set of more attributes than 2 to this power has cells has too many.
+    types = types_of_sets(groups, MAX_CELLS.bit_length() - 1, _TYPES * len(groups))
+    components = types_of_sets(groups, lengths[-1], _TYPES * len(groups))
+    if types is None or components is None:
+        return None
+    demand = demand_of_lengths(groups, components, lengths)
+    demand *= np.array([[importance[length] ** 2] for length in lengths])
+    found: list[tuple[float, tuple[ViewClass, ...]]] = []
+    before = 0
+    for most in _CLASS_VIEWS:
+        views = _usable(groups, types, most, prime, direct)
+        if len(views) == before:
+            continue
+        before = len(views)
+        if len(components) * len(views) > _MATRIX and not coarsest:
+            return None
+        coverage = _coverage(groups, components, views, gamma, prime, direct)
+        if (found and most == MAX_VIEWS) or not coverage.any(axis=1).all():
+            continue
+        numbers = product_over_groups(groups, views, Group.subsets)
+        weights, square = _integers(demand, coverage, numbers, _best_chances(demand, coverage))
+        drawn = weights > 0
+        symbols = numbers * [
+            response(n, prime, direct).symbols for n in largest_cells(groups, views)
+        ]
+        if numbers[drawn].sum() > MAX_VIEWS or symbols[drawn].sum() > MAX_SYMBOLS:
+            continue
+        chosen = zip(views[drawn].tolist(), weights[drawn].tolist(), strict=True)
+        classes = tuple(_view_class(schema, groups, *each) for each in chosen)
+        if len(msgspec.json.encode(classes)) > _DOCUMENT and not coarsest:
+            return None
+        found.append((math.sqrt(square), classes))
+    least = min((error for error, _ in found), default=0.0)
+    return next((classes for error, classes in found if error <= (1 + _FEWER) * least), ())
+
+
+def _usable(groups: Groups, types: Types, most: int, prime: int, direct: int) -> Types:
+    """Types of which there are not too many views, none of them too large."""
+    sizes = largest_cells(groups, types)
+    small = np.array([n <= MAX_CELLS and _decodable(n, prime, direct) for n in sizes])
+    return types[small & (product_over_groups(groups, types, Group.subsets) <= most)]
+
+
+def _coverage(
+    groups: Groups, components: Types, views: Types, gamma: Fraction, prime: int, direct: int
+) -> Array:
+    """What a report about a view of each type, drawn at random, tells of each component.
+
+    Shape (types of components, types of views), relative to the view that tells most.
+    """
+    cells = product_over_groups(groups, views, lambda group, n: group.size**n)
+    told = [response(round(n), prime, direct).information(gamma) for n in cells.tolist()]
+    relative = np.array([float(each / max(told)) for each in told])
+    found = np.tile(relative / cells, (len(components), 1))
+    for group, within, chosen in zip(groups, components.T, views.T, strict=True):
+        size = len(group.sizes)
+        share = [
+            [
+                math.comb(size - u, v - u) / group.subsets(v) if u <= v else 0.0
+                for v in range(chosen.max(initial=0) + 1)
+            ]
+            for u in range(within.max() + 1)
+        ]
+        found *= np.array(share)[within[:, np.newaxis], chosen]
+    return found
+
+
+def _best_chances(demand: Array, coverage: Array) -> Array:
+    """How often to draw each type of view for the smallest largest error.
+
+    The error is homogeneous in the chances, so that nothing has to keep their sum at 1: it is a
+    price, and with it the sum comes out as the error.
+
+    Parameters
+    ----------
+    demand : ndarray, shape (lengths, components)
+    coverage : ndarray, shape (components, views)
+
+    Returns
+    -------
+    ndarray, shape (views,)
+        They add up to 1.
+    """
+    views = coverage.shape[1]
+    even = coverage.mean(axis=1)
+    unit = largest_square(demand @ (1 / even))
+
+    def price(chances: Array) -> tuple[float, Array]:
+        information = coverage @ chances / views
+        squares = demand @ (1 / information) / unit
+        largest = largest_square(squares)
+        slope = (squares / largest) ** (EXPONENT / 2 - 1) @ demand / unit
+        return largest + chances.mean(), (1 - (slope / information**2) @ coverage) / views
+
+    chances = minimum(price, views)
+    return np.asarray(chances / chances.sum())
+
+
+def _integers(
+    demand: Array, coverage: Array, numbers: Array, chances: Array
+) -> tuple[Types, float]:
+    """Weights of the single views of each type, as small as do about as well as the chances.
+
+    Small chances become 0, unless some table is reached by them alone; and the largest square.
+    """
+    allowed = (1 + _ROUNDING) ** 2 * largest_square(demand @ (1 / (coverage @ chances)))
+    single = chances / numbers
+    highest = 1
+    while True:
+        weights = np.rint(single / single.max() * highest)
+        drawn = weights * numbers
+        information = coverage @ (drawn / drawn.sum())
+        if information.all():
+            square = largest_square(demand @ (1 / information))
+            if square <= allowed:
+                return weights.astype(np.int64), square
+        highest += 1 + highest // 32
+
+
+def _view_class(schema: Schema, groups: Groups, chosen: Sequence[int], weight: int) -> ViewClass:
+    taken = [(group.positions, n) for group, n in zip(groups, chosen, strict=True) if n]
+    if all(len(positions) == n for positions, n in taken):
+        positions = sorted(j for positions, _ in taken for j in positions)
+        return ViewClass(attributes=(tuple(schema.names[j] for j in positions),), weight=weight)
+    return ViewClass(
+        attributes=tuple(tuple(schema.names[j] for j in positions) for positions, _ in taken),
+        choose=tuple(n for _, n in taken),
+        weight=weight,
+    )

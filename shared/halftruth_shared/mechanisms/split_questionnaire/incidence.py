@@ -1,0 +1,142 @@
+"""Which points of a projective geometry are orthogonal, summed over by the Fourier transform.
+
+Points are one-dimensional subspaces of F_q^t, numbered as by `responses.coordinates`: first the
+q^{t−1} points (1, y') and then those of PG(t−2, q) with a 0 in front.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels.axes import Array
+from .responses import Response, points
+from .sampling import coordinates_of, placed_of
+
+#: Numbers that are transformed at once.
+_AT_ONCE = 2**22
+
+#: The largest prime with which products with a matrix take less time than the fast transform.
+_BY_MATRIX = 32
+
+
+@lru_cache(maxsize=64)
+def placement(response: Response) -> NDArray[np.int64]:
+    """The symbols that stand for the cells of a geometry, shape (n,)."""
+    return placed_of(np.arange(response.cells), response.symbols)
+
+
+def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
+    """Sum of the values of all points that are orthogonal to each point.
+
+    It takes O(q^t log q) steps, from the sums over all hyperplanes of F_q^{t−1}, which are inverse
+    transforms of one line of its Fourier transform each.
+
+    Parameters
+    ----------
+    values : ndarray, shape (…, K_t)
+    prime, dimension : int
+        q and t.
+    """
+    flat = values.reshape(-1, values.shape[-1])
+    result = np.empty_like(flat)
+    for part in _parts(len(flat), flat.shape[1]):
+        result[part] = _orthogonal_sums(flat[part], prime, dimension)
+    return result.reshape(values.shape)
+
+
+def _parts(rows: int, numbers: int) -> Iterator[slice]:
+    step = max(1, _AT_ONCE // numbers)
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
+    if dimension == 1:
+        return np.zeros_like(values)
+    block = prime ** (dimension - 1)
+    lines, order = _lines(prime, dimension)
+    spectrum = _transform(values[:, :block], prime, dimension - 1)
+    # On the line of a direction d it is Σ y' e(−s⟨d,y'⟩), of which the inverse sums by ⟨d,y'⟩.
+    sums = _inverse(np.take(spectrum, lines, axis=1), prime)
+    sums += _orthogonal_sums(values[:, block:], prime, dimension - 1)[:, :, None]
+    result = np.take(sums.reshape(len(sums), -1), order, axis=1)
+    result[:, 0] = values[:, block:].sum(axis=1)
+    return result
+
+
+@lru_cache(maxsize=8)
+def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where sums over hyperplanes come from, and where they are needed.
+
+    Returns
+    -------
+    lines : ndarray of int, shape (K_{t−1}, q//2 + 1)
+        Index in F_q^{t−1} of the multiples 0·d, 1·d, … of every direction d.
+    order : ndarray of int, shape (K_t,)
+        For each point but the first, (1, 0), the hyperplane whose points (1, y') it is orthogonal
+        to: of all ⟨d,y'⟩ = b, with the index q·d + b.
+    """
+    directions = coordinates_of(np.arange(points(prime, dimension - 1)), prime, dimension - 1)
+    multiples = np.zeros((directions.shape[1], prime), dtype=np.int64)
+    for coordinate in directions:
+        multiples *= prime
+        multiples += np.multiply.outer(coordinate, np.arange(prime)) % prime
+    first = prime * np.arange(len(multiples))
+    order = np.zeros(points(prime, dimension), dtype=np.int64)
+    order[prime ** (dimension - 1) :] = first
+    # (1, s·d) is orthogonal to (1, y') where ⟨d,y'⟩ = −1/s.
+    inverses = [-pow(s, -1, prime) % prime for s in range(1, prime)]
+    order[multiples[:, 1:]] = first[:, None] + inverses
+    return multiples[:, : prime // 2 + 1].copy(), order
+
+
+def _transform(values: Array, prime: int, axes: int) -> NDArray[np.complex128]:
+    """Fourier transform over F_q^axes, shape (rows, q^axes)."""
+    if prime > _BY_MATRIX:
+        table = values.reshape(-1, *[prime] * axes)
+        return np.fft.fftn(table, axes=range(1, axes + 1)).reshape(values.shape)
+    matrix = np.fft.fft(np.eye(prime))
+    # Many small products: a large one would start threads, which may have to wait for others.
+    grouped = values.reshape(len(values), -1, prime ** min(axes - 1, 1), prime)
+    spectrum = (grouped @ matrix.view(np.float64)).view(np.complex128)
+    for axis in range(1, axes):
+        parts = spectrum.reshape(-1, prime, prime ** (axis - 1), prime).swapaxes(1, 2)
+        spectrum = (matrix @ parts).swapaxes(1, 2)
+    return spectrum.reshape(values.shape)
+
+
+def _inverse(half: NDArray[np.complex128], prime: int) -> Array:
+    """Inverse transform along the last axis, of which the first half is given."""
+    if prime > _BY_MATRIX:
+        return np.fft.irfft(half, prime)
+    real = np.fft.irfft(np.eye(half.shape[-1]), prime)
+    imaginary = np.fft.irfft(1j * np.eye(half.shape[-1]), prime)
+    return half.view(np.float64) @ np.stack([real, imaginary], axis=1).reshape(-1, prime)
+
+
+def sums_over(symbols: NDArray[np.int64], values: Array, response: Response) -> Array:
+    """For each cell, the sum of the values of its symbols, where these are few.
+
+    Parameters
+    ----------
+    symbols : ndarray of int, shape (D,)
+    values : ndarray, shape (…, D)
+    response : Response
+        A geometry.
+
+    Returns
+    -------
+    ndarray, shape (…, n)
+    """
+    prime, dimension = response.prime, response.dimension
+    cells = coordinates_of(placement(response), prime, dimension)
+    given = coordinates_of(symbols, prime, dimension)
+    result = np.empty((*values.shape[:-1], response.cells))
+    for part in _parts(response.cells, len(symbols)):
+        # Coordinates are below 2¹⁶, so that no product is rounded.
+        product = np.zeros((len(symbols), len(placement(response)[part])), dtype=np.int64)
+        for own, other in zip(given, cells[:, part], strict=True):
+            product += np.multiply.outer(own, other) % prime
+        result[..., part] = values @ (product % prime == 0)
+    return result

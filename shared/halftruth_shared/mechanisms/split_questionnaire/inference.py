@@ -1,0 +1,95 @@
+"""What a report tells of a single answer, to one who knows nothing of the others."""
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from .responses import Response
+from .sampling import Integers, coordinates_of, numbers_of, placed_of, solved
+from .views import View
+
+#: Most symbols of cells that are looked at; views of one shape are looked at once.
+MAX_SYMBOLS = 2**22
+
+#: Symbols that are found at once.
+_AT_ONCE = 2**18
+
+
+def unknown_amplification(
+    views: Sequence[View], gamma: Fraction, known: Collection[int]
+) -> Fraction:
+    """Amplification of an answer where others that are not known are equally likely.
+
+    A symbol y that belongs to a share f of the cells with an answer has under it the probability
+    c·(1 + (γ−1)·f), so that the amplification is the largest quotient of two of these. It is at
+    most γ, which is taken where there are more than `MAX_SYMBOLS` to look at.
+
+    Parameters
+    ----------
+    views : sequence of View
+    gamma : Fraction
+    known : collection of int
+        Positions of the attributes whose answers are known.
+    """
+    kinds = {
+        (view.shape, tuple(j in known for j in view.positions)): view.response for view in views
+    }
+    looked_at = sum(r.cells * r.inside for r in kinds.values() if r.prime)
+    if looked_at > MAX_SYMBOLS:
+        return gamma
+    shares = {share for kind in kinds.items() for share in _shares(*kind)}
+    return max(
+        (alike + (gamma - 1) * many) / (alike + (gamma - 1) * few) for alike, many, few in shares
+    )
+
+
+@lru_cache(maxsize=2**10)
+def _shares(
+    kind: tuple[tuple[int, ...], tuple[bool, ...]], response: Response
+) -> frozenset[tuple[int, int, int]]:
+    """The number of cells with each answer, and of how many of them a symbol is.
+
+    First for the answer of the most, then for that of the fewest; of all symbols and questions what
+    occurs. Of k-ary randomized response it is only what gives the largest quotient.
+    """
+    shape, given = kind
+    free = [axis for axis in range(len(shape)) if not given[axis]]
+    if not free:
+        return frozenset()
+    if len(free) == 1 or not response.prime:
+        # A symbol of one cell of the answer, and of none of another answer.
+        sizes = [shape[axis] for axis in free]
+        return frozenset({(prod(sizes) // max(sizes), 1, 0)})
+    own = symbols_of(response, np.arange(response.cells))
+    taken = [axis for axis in range(len(shape)) if given[axis]]
+    cells = np.arange(response.cells).reshape(shape)
+    found: set[tuple[int, int, int]] = set()
+    for axis in free:
+        others = [other for other in free if other != axis]
+        alike = prod(shape[other] for other in others)
+        by_answer = cells.transpose([*taken, axis, *others]).reshape(-1, shape[axis], alike)
+        for answers in by_answer:
+            counts = [
+                np.bincount(own[answer].ravel(), minlength=response.symbols) for answer in answers
+            ]
+            most, least = np.maximum.reduce(counts), np.minimum.reduce(counts)
+            pairs = np.unique(most * (alike + 1) + least).tolist()
+            found.update((alike, *divmod(pair, alike + 1)) for pair in pairs)
+    return frozenset(found)
+
+
+def symbols_of(response: Response, cells: Integers) -> Integers:
+    """The symbols A_u of cells of a geometry, shape (cells, k), in no particular order."""
+    prime, dimension = response.prime, response.dimension
+    vectors = coordinates_of(placed_of(cells, response.symbols), prime, dimension)
+    rest = coordinates_of(np.arange(response.inside), prime, dimension - 1)
+    found = np.empty((len(cells), response.inside), dtype=np.int64)
+    step = max(1, _AT_ONCE // response.inside)
+    for start in range(0, len(cells), step):
+        some = vectors[:, start : start + step, None]
+        orthogonal = solved(some, rest[:, None, :], np.zeros(1, np.int64), prime)
+        found[start : start + step] = numbers_of(orthogonal, prime)
+    return found

@@ -1,0 +1,389 @@
+"""Split questionnaire with projective geometry response."""
+
+import math
+import secrets
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ...rational import Rational, format_rational, parse_rational
+from ...sampling import DrawBelow, RandBelow
+from ...schema import Schema
+from ..base import AnswerAmplification, Mechanism, Parameters, check_public
+from ..gamma_diagonal import resolve_gamma
+from ..reconstruction import Reconstruction
+from ..report_space import ReportSpace
+from .inference import unknown_amplification
+from .reconstruction import SplitReconstruction
+from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
+from .sampling import Sampler
+from .views import View, ViewClass, check, check_as_they_are, expand
+
+#: Tables of up to so many attributes are wanted unless a survey says otherwise.
+MAX_LENGTH = 3
+
+#: The column of a report that answers for the questions which are not public.
+SYMBOL = "(symbol)"
+
+
+class SplitQuestionnaireParameters(
+    Parameters, frozen=True, tag="split-questionnaire", omit_defaults=True
+):
+    """``gamma`` or ``breach``, ``public``, and ``views`` or what they are to be good for.
+
+    ``max_length`` says up to how many attributes tables have, and ``lengths`` how important those
+    of each length are, 1 by default.
+    """
+
+    gamma: str | int | None = None
+    breach: tuple[str | int, str | int] | None = None
+    max_length: int | None = None
+    lengths: dict[str, float] | None = None
+    prime: int | None = None
+    direct: int | None = None
+    views: tuple[ViewClass, ...] | None = None
+    public: tuple[str, ...] | None = None
+
+    def mechanism(self, schema: Schema) -> "SplitQuestionnaire":
+        gamma, public = resolve_gamma(self.gamma, self.breach), self.public or ()
+        if self.views is None:
+            check_as_they_are(schema, public)
+            importance = _importance(schema, public, self.max_length, self.lengths)
+            return SplitQuestionnaire.designed(
+                schema, gamma, public, importance, prime=self.prime, direct=self.direct
+            )
+        for field in ("max_length", "lengths"):
+            if getattr(self, field) is not None:
+                raise ParameterError(
+                    f"{field}: expected either views or the lengths that they are chosen for",
+                    field=field,
+                )
+        return SplitQuestionnaire(gamma, self.views, public, prime=self.prime, direct=self.direct)
+
+
+def _importance(
+    schema: Schema,
+    public: Collection[str],
+    max_length: int | None,
+    lengths: Mapping[str, float] | None,
+) -> dict[int, float]:
+    """How important tables of each length are, as an author wrote it."""
+    given = {} if lengths is None else lengths
+    most = len(schema.names) - len(public)
+    expected = f"from 1 to {most}, which is how many attributes are not public"
+    if max_length is None:
+        longest = max(map(_length, given), default=min(MAX_LENGTH, most))
+    else:
+        longest = max_length
+    if not 1 <= longest <= most:
+        field = "lengths" if max_length is None else "max_length"
+        raise ParameterError(f"{field}: expected {expected}", field=field)
+    importance = dict.fromkeys(range(1, longest + 1), 1.0)
+    for name, value in given.items():
+        if _length(name) not in importance:
+            raise ParameterError(
+                f"lengths: expected lengths from 1 to max_length, which is {longest}",
+                field="lengths",
+            )
+        if not 0 < value < math.inf:
+            raise ParameterError(
+                "lengths: expected the importance of each as a number above 0", field="lengths"
+            )
+        importance[_length(name)] = value
+    return importance
+
+
+def _length(written: str) -> int:
+    return int(written) if written.isascii() and written.isdigit() and len(written) < 5 else 0
+
+
+class SplitQuestionnaire(Mechanism):
+    """Report about a few of the questions, drawn before the answers, by one symbol.
+
+    A view, which is a group of attributes, is drawn with its weight. Its cell is answered with a
+    symbol that is γ times as likely for some cells as for the others: by k-ary randomized response
+    where the cells are few, else by projective geometry response (Feldman, Nelson, Nguyen & Talwar
+    2022); see `responses`. Attributes that are *public* are in no view and travel as they are
+    with every report.
+
+    Parameters
+    ----------
+    gamma : Fraction, int or str
+        Amplification, above 1.
+    views : sequence of ViewClass
+    public : sequence of str
+        Attributes that are not sensitive.
+    prime : int, optional
+        q of the geometries, by default the prime nearest γ + 1.
+    direct : int, optional
+        Most cells that k-ary randomized response answers for, by default as many as it tells more
+        of.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range.
+    """
+
+    kind = "split-questionnaire"
+    written_as: ClassVar[type[Parameters]] = SplitQuestionnaireParameters
+
+    def __init__(
+        self,
+        gamma: Rational,
+        views: Sequence[ViewClass],
+        public: Sequence[str] = (),
+        *,
+        prime: int | None = None,
+        direct: int | None = None,
+    ) -> None:
+        super().__init__()
+        check_public(public)
+        self.gamma = parse_rational(gamma, "gamma")
+        if self.gamma <= 1:
+            raise ParameterError("gamma: expected an amplification above 1", field="gamma")
+        self.prime = nearest_prime(self.gamma) if prime is None else prime
+        if type(self.prime) is not int or self.prime > MAX_PRIME or not is_prime(self.prime):
+            raise ParameterError(f"prime: expected a prime up to {MAX_PRIME}", field="prime")
+        self.direct = most_direct(self.gamma, self.prime) if direct is None else direct
+        if type(self.direct) is not int or not 2 <= self.direct <= MAX_CELLS:
+            raise ParameterError(
+                f"direct: expected an integer from 2 to {MAX_CELLS}", field="direct"
+            )
+        self.classes = tuple(views)
+        self.public = tuple(public)
+        self._views: dict[Schema, tuple[View, ...]] = {}
+
+    @classmethod
+    def designed(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Sequence[str],
+        importance: Mapping[int, float],
+        *,
+        prime: int | None = None,
+        direct: int | None = None,
+    ) -> "SplitQuestionnaire":
+        """The one whose views are the best for tables of some lengths.
+
+        Parameters
+        ----------
+        schema : Schema
+        gamma : Fraction, int or str
+        public : sequence of str
+        importance : mapping of int to float
+            By length, by what its errors are multiplied before the largest is made small.
+        prime, direct : int, optional
+            Another prime than usual is the default where the largest of these tables need it.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is outside its range, or SciPy, with which views are chosen, is missing.
+        """
+        resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        try:
+            from .design import choose_views, decodable_prime
+        except ImportError:
+            raise ParameterError(
+                "views: expected them to be given, since SciPy is missing here to choose them;"
+                " or install halftruth-collector",
+                field="views",
+            ) from None
+        if prime is None:
+            prime = decodable_prime(schema, resolved.gamma, public, max(importance), resolved.prime)
+            resolved = cls(gamma, (), public, prime=prime, direct=direct)
+        views = choose_views(
+            schema, resolved.gamma, resolved.public, importance, resolved.prime, resolved.direct
+        )
+        return cls(gamma, views, public, prime=resolved.prime, direct=resolved.direct)
+
+    @classmethod
+    def for_amplification(
+        cls,
+        schema: Schema,
+        gamma: Rational,
+        public: Collection[str] = (),
+        longest: int | None = None,
+    ) -> "SplitQuestionnaire | None":
+        """The one for tables of up to `longest` attributes, three by default, of equal importance.
+
+        None where all attributes are public.
+        """
+        check_public(public)
+        asked_as_they_are = [name for name in schema.names if name in public]
+        most = len(schema.names) - len(asked_as_they_are)
+        if most == 0:
+            return None
+        lengths = range(1, min(longest or MAX_LENGTH, most) + 1)
+        return cls.designed(schema, gamma, asked_as_they_are, dict.fromkeys(lengths, 1.0))
+
+    def parameters(self) -> Parameters:
+        return SplitQuestionnaireParameters(
+            gamma=format_rational(self.gamma, "gamma"),
+            prime=self.prime,
+            direct=self.direct,
+            views=self.classes,
+            public=self.public or None,
+        )
+
+    def check(self, schema: Schema) -> None:
+        self.views(schema)
+
+    def views(self, schema: Schema) -> tuple[View, ...]:
+        """Every view, in the order of its symbols.
+
+        Raises
+        ------
+        ParameterError
+            If this mechanism cannot serve the schema.
+        """
+        if schema not in self._views:
+            check_as_they_are(schema, self.public)
+            check(schema, self.classes, self.public)
+            self._views[schema] = expand(schema, self.classes, self.prime, self.direct)
+        return self._views[schema]
+
+    def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
+        """γ where all that is sent as it is is known: within a view, a symbol's weight is γ or 1.
+
+        Every other attribute is in a view, and any two cells of it have different symbols.
+        """
+        check_public(public)
+        if not set(self.public) <= set(public):
+            return math.inf
+        return Fraction(1) if set(public) >= set(schema.names) else self.gamma
+
+    def answer_amplification(
+        self, schema: Schema, public: Collection[str] = ()
+    ) -> AnswerAmplification:
+        """For one who knows the others γ; else by what symbols tell of the cells with the answer.
+
+        Where all symbols are too many to be looked at, it is γ for such a person too, which is
+        never exceeded.
+        """
+        check_public(public)
+        left_out = {*public, *self.public}
+        known = {j for j, name in enumerate(schema.names) if name in left_out}
+        if len(known) == len(schema.names):
+            return AnswerAmplification(Fraction(1), Fraction(1))
+        unknown = unknown_amplification(self.views(schema), self.gamma, known)
+        return AnswerAmplification(self.gamma, unknown)
+
+    def report_space(self, schema: Schema) -> ReportSpace:
+        last = self.views(schema)[-1]
+        public = self._sampler(schema).public
+        names = [schema.names[j] for j in public]
+        sizes = [schema.shape[j] for j in public]
+        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.response.symbols))
+
+    def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
+        """The public answers, and which code was sent about which questions."""
+        checked = self.report_space(schema).check(values)
+        sampler = self._sampler(schema)
+        decoded = {
+            schema.names[j]: schema.attributes[j].categories[code]
+            for j, code in zip(sampler.public, checked[:-1], strict=True)
+        }
+        symbol = checked[-1]
+        view = bisect_right(sampler.views, symbol, key=lambda view: view.first) - 1
+        names = [schema.names[j] for j in sampler.views[view].positions]
+        about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return {**decoded, SYMBOL: f"code {symbol} about {about}"}
+
+    def reconstruction(self, schema: Schema) -> Reconstruction:
+        return SplitReconstruction(schema, self.gamma, self.views(schema), self.public)
+
+    def draw_view(self, schema: Schema, randbelow: RandBelow = secrets.randbelow) -> int:
+        """Draw which questions to ask, before anything is answered.
+
+        Parameters
+        ----------
+        schema : Schema
+        randbelow : callable
+            Source of randomness; the operating system's by default.
+
+        Returns
+        -------
+        int
+            The number of a view, for :meth:`asked` and :meth:`perturb`.
+        """
+        return self._sampler(schema).draw_view(randbelow)
+
+    def asked(self, schema: Schema, view: int) -> tuple[str, ...]:
+        """Names of the attributes that a report about a view tells of, the public ones too.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such view.
+        """
+        drawn = self._view(schema, view)
+        sampler = self._sampler(schema)
+        return tuple(schema.names[j] for j in sorted({*drawn.positions, *sampler.public}))
+
+    def perturb(
+        self,
+        schema: Schema,
+        codes: Sequence[int],
+        randbelow: RandBelow = secrets.randbelow,
+        view: int | None = None,
+    ) -> tuple[int, ...]:
+        """Perturb one record, exactly.
+
+        Parameters
+        ----------
+        schema : Schema
+        codes : sequence of int, length M
+            The true record.
+        randbelow : callable
+            Source of randomness; the operating system's by default.
+        view : int, optional
+            The view that :meth:`draw_view` drew; by default one is drawn now.
+
+        Raises
+        ------
+        RecordError
+            If the record does not fit the schema; the message never holds an answer.
+        ParameterError
+            If there is no such view.
+        """
+        sampler = self._sampler(schema)
+        record = schema.check(codes)
+        if view is None:
+            view = sampler.draw_view(randbelow)
+        else:
+            self._view(schema, view)
+        return sampler.report(record, view, randbelow)
+
+    def _view(self, schema: Schema, number: int) -> View:
+        views = self.views(schema)
+        if type(number) is not int or not 0 <= number < len(views):
+            raise ParameterError(
+                f"view: expected an integer from 0 to {len(views) - 1}", field="view"
+            )
+        return views[number]
+
+    def _sampler(self, schema: Schema) -> Sampler:
+        sampler: Sampler = self._plan(schema)
+        return sampler
+
+    def _prepare(self, schema: Schema) -> Any:
+        public = sorted(schema.positions(self.public)) if self.public else []
+        return Sampler.of(self.gamma, public, self.views(schema))
+
+    def _outcomes(self, plan: Any) -> int:
+        sampler: Sampler = plan
+        return sampler.outcomes
+
+    def _perturb_array(
+        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
+    ) -> NDArray[np.int64]:
+        sampler: Sampler = plan
+        return sampler.reports(records, draw)

@@ -1,0 +1,284 @@
+"""What the views that overlap with a table have in common, and what it makes of their reports.
+
+Of a table over T, component U is pooled over the views S ⊇ U with weights ω = N_v·i/n, Ω_U being
+their sum. So the weight of a report is the same kernel R_W for all views with the overlap
+W = S ∩ T, times ω/κ with κ = c(γ−1)(k−λ₂), and everything about a table is a sum over the 2^|T|
+overlaps of numbers that are summed over views.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels.axes import Array
+from ..reconstruction import Target, UnitVariance
+from . import agreement
+from .responses import Response
+from .views import View
+
+#: Numbers in the kernels that are held at once.
+_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class ReportMoments:
+    """Of one report about a cell of a view, for kernels R whose rows add up to 0.
+
+    A report of symbol y has the weight Σ_u R(c,u)·[y ∈ A_u]/κ. Its mean is (Rπ)(c); its mean
+    square is constant·ΣR² + slope·(R²π)(c), R² being elementwise. That is exact for k-ary
+    randomized response. In a geometry λ₃ stands for the number of symbols that three points have in
+    common, which it is in the mean: λ₂ where they are in a line, and else less.
+
+    Attributes
+    ----------
+    scale : float
+        κ.
+    constant, slope : float
+    """
+
+    scale: float
+    constant: float
+    slope: float
+
+    @classmethod
+    def of(cls, response: Response, gamma: Fraction) -> "ReportMoments":
+        share, own = response.share(gamma), response.inside - response.common
+        apart = response.common - response.common_to_three
+        scale = share * (gamma - 1) * own
+        constant = share * (own + (gamma - 1) * apart) / scale**2
+        slope = share * (gamma - 1) * (own - 2 * apart) / scale**2
+        return cls(float(scale), float(constant), float(slope))
+
+
+class Views:
+    """The views of a survey as columns.
+
+    Parameters
+    ----------
+    views : sequence of View
+    attributes : int
+        M.
+    gamma : Fraction
+
+    Attributes
+    ----------
+    asked : ndarray of bool, shape (V, M)
+    weights : ndarray, shape (V,)
+        Probability of each.
+    strength : ndarray, shape (V,)
+        i/n, by which a report weighs in what is pooled.
+    scale : ndarray, shape (V,)
+        κ.
+    """
+
+    def __init__(self, views: Sequence[View], attributes: int, gamma: Fraction) -> None:
+        responses = list(dict.fromkeys(view.response for view in views))
+        number = {response: row for row, response in enumerate(responses)}
+        of_view = [number[view.response] for view in views]
+        moments = [ReportMoments.of(response, gamma) for response in responses]
+        cells = np.array([response.cells for response in responses], dtype=np.float64)
+        strength = np.array([float(r.information(gamma)) for r in responses]) / cells
+        constant = np.array([m.constant for m in moments]) * cells
+        slope = np.array([m.slope for m in moments])
+        # By columns, which are what is looked at.
+        self.asked = np.zeros((len(views), attributes), dtype=bool, order="F")
+        for row, view in enumerate(views):
+            self.asked[row, list(view.positions)] = True
+        total = sum(view.weight for view in views)
+        self.weights = np.array([view.weight / total for view in views])
+        self.strength = strength[of_view]
+        self.scale = np.array([m.scale for m in moments])[of_view]
+        self._sums = np.stack([strength, constant * strength**2, slope * strength**2, strength**2])
+        self._sums = self._sums[:, of_view]
+
+    def overlaps(
+        self, positions: Sequence[int], sizes: Sequence[int], reports: Array
+    ) -> "Overlaps":
+        """With the attributes at some positions, of so many categories.
+
+        Parameters
+        ----------
+        positions, sizes : sequence of int
+        reports : ndarray, shape (V,)
+            N_v, or what is proportional to it.
+        """
+        overlap = np.zeros(len(self.asked), dtype=np.int64)
+        for position in positions:
+            overlap = 2 * overlap + self.asked[:, position]
+        pooled, *sums = (
+            np.bincount(overlap, column * reports, 2 ** len(positions)).astype(np.float64)
+            for column in self._sums
+        )
+        return Overlaps(tuple(sizes), agreement.superset_sums(pooled), *sums)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoments:
+    """Of the weights for two cells that agree where both are given, but for public answers.
+
+    The sum over the views of N_v times the mean product is constant·g + Σ_B by_margin[B]·π_B, from
+    which Σ_W by_overlap[W]·E_W·E'_W has to be subtracted, with the product of the means.
+
+    Attributes
+    ----------
+    constant : float
+    by_margin, by_overlap : ndarray, shape (2^m,)
+    """
+
+    constant: float
+    by_margin: Array
+    by_overlap: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Sums over the views by what they have in common with a table of m attributes.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        d_j.
+    pooled : ndarray, shape (2^m,)
+        Ω_U, the weight that component U is pooled with; 0 where no report tells of it.
+    constants, slopes, squares : ndarray, shape (2^m,)
+        Σ constant·n·ω²/N_v, Σ slope·ω²/N_v and Σ ω²/N_v over the views of each overlap.
+    """
+
+    sizes: tuple[int, ...]
+    pooled: Array
+    constants: Array
+    slopes: Array
+    squares: Array
+
+    @cached_property
+    def shares(self) -> Array:
+        """1/Ω_U, 0 for U = ∅, about which nothing has to be reported."""
+        result = np.divide(1.0, self.pooled, out=np.zeros_like(self.pooled), where=self.pooled > 0)
+        result[0] = 0.0
+        return result
+
+    @cached_property
+    def dimensions(self) -> Array:
+        """D_U, dimensions of each component."""
+        return agreement.products([size - 1.0 for size in self.sizes])
+
+    def margin(self, axes: Sequence[int]) -> "Overlaps":
+        """The same for a margin of the table, over some axes in increasing order."""
+        count = len(self.sizes)
+        others = tuple(j for j in range(count) if j not in axes)
+
+        def summed(values: Array) -> Array:
+            return np.asarray(values.reshape((2,) * count).sum(axis=others)).ravel()
+
+        place = tuple(slice(None) if j in axes else 0 for j in range(count))
+        return Overlaps(
+            tuple(self.sizes[j] for j in axes),
+            self.pooled.reshape((2,) * count)[place].ravel(),
+            summed(self.constants),
+            summed(self.slopes),
+            summed(self.squares),
+        )
+
+    def kernels(self, overlaps: NDArray[np.int64], within: int) -> Array:
+        """n·R_W by agreement, shape (overlaps, 2^m), for the margin over a subset."""
+        subsets = np.arange(len(self.pooled))
+        weights = np.where(subsets & ~within, 0.0, self.shares)
+        contained = subsets & ~overlaps[:, None] == 0
+        return agreement.kernel(contained * weights, self.sizes)
+
+    def kernel_matrix(self, overlap: int) -> Array:
+        """n·R_W between the cells of the table over W."""
+        inside = agreement.members(len(self.sizes))[overlap]
+        [values] = self.kernels(np.array([overlap]), -1).reshape(-1, *(2,) * len(self.sizes))
+        # What the cells have in common outside of W does not matter.
+        values = values[tuple(slice(None) if within else 0 for within in inside)]
+        sizes = [size for size, within in zip(self.sizes, inside, strict=True) if within]
+        return agreement.matrix(values.ravel(), sizes)
+
+    def constant_kernel(self) -> Array:
+        """n² times what is constant in the mean products of weights for two cells, by agreement."""
+        weights = agreement.superset_sums(self.constants) * self.shares**2
+        weights += agreement.superset_sums(self.squares) * self.shares**3
+        return agreement.kernel(weights, self.sizes)
+
+    def second_moments(
+        self, first: int = -1, second: int = -1, corrected: bool = True
+    ) -> SecondMoments:
+        """Of the weights for a cell of each of two margins.
+
+        Parameters
+        ----------
+        first, second : int
+            Subsets that the margins are over; −1 for the table itself.
+        corrected : bool
+            Whether to add what an estimate of the product of two means has too much: their
+            covariance, as it would be in a table of even cells.
+        """
+        subsets = np.arange(len(self.pooled))
+        both = np.where(subsets & ~(first & second), 0.0, self.shares)
+        constant = self.constants @ agreement.subset_sums(self.dimensions * both**2)
+        if corrected:
+            constant += self.squares @ agreement.subset_sums(self.dimensions * both**3)
+        by_agreement = np.zeros_like(self.pooled)
+        present = np.flatnonzero(self.slopes)
+        step = max(1, _AT_ONCE // len(subsets))
+        for rows in (present[start : start + step] for start in range(0, len(present), step)):
+            kernels = self.kernels(rows, first)
+            other = kernels if second == first else self.kernels(rows, second)
+            by_agreement += self.slopes[rows] @ (kernels * other)
+        cells = agreement.products(self.sizes)
+        scale = 1 / cells[first] / cells[second]
+        return SecondMoments(
+            float(scale * constant),
+            scale * agreement.subset_differences(by_agreement),
+            scale * self.squares,
+        )
+
+    def unit_variance(self, others: int, shape: tuple[int, ...], target: Target) -> UnitVariance:
+        """N times the variance of each cell, where `reports` was the probability of each view.
+
+        Parameters
+        ----------
+        others : int
+            Number of public cells.
+        shape : tuple of int
+            Of the table.
+        target : {"population", "respondents"}
+        """
+        moments = self.second_moments(corrected=False)
+        cells = agreement.products(self.sizes)
+        own = agreement.subset_sums(self.dimensions * self.shares)
+        everything = cells[-1] * others
+
+        def variance(share: float) -> float:
+            even = (1 - share) / (everything - 1)
+            known = share + (cells[-1] - 1) * even
+            margins = share + (cells[-1] / cells - 1) * even
+            means = (share - even) * own
+            found = moments.constant * known + moments.by_margin @ margins
+            found -= moments.by_overlap @ means**2
+            found += (1 - known) * (2 * share - known / cells[-1]) / cells[-1]
+            return float(found - share * (1 - share) * (target == "respondents"))
+
+        nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
+        quadratic = 2 * nobody - 4 * half + 2 * everybody
+        # Mean squared weight of the reports of those who agree with a cell on some attributes.
+        squares = agreement.subset_sums(moments.by_margin) + moments.constant - cells[-1] ** -2.0
+        squares[-1] += 2 / cells[-1]
+        largest = squares[:-1].max(initial=0.0)
+        of_weights = UnitVariance.of_weights(squares[-1], largest, largest, target)
+        return UnitVariance(
+            *(
+                np.full(shape, value)
+                for value in (
+                    nobody,
+                    everybody - nobody - quadratic,
+                    quadratic,
+                    float(of_weights.worst),
+                )
+            )
+        )

@@ -1,0 +1,242 @@
+"""Reconstruction from reports about views, by components that are pooled over all of them.
+
+The table over T splits into components, one for each U ⊆ T (see `agreement`). Component U is the
+same in every table that it belongs to, and estimated from all views that ask about U, so that all
+tables are consistent with each other.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb, prod
+
+import numpy as np
+
+from ...channels.axes import Array
+from ...errors import DomainTooLarge, EstimateError, ParameterError
+from ...schema import Schema
+from ..reconstruction import Margins, Reconstruction, ReportCounts, Target, UnitVariance
+from .channel import SplitChannel
+from .decoding import Decoded
+from .overlaps import Overlaps, Views
+from .tables import Grid, SplitMargins, SplitTable
+from .views import View
+
+#: Most cells of a table and its margins together.
+_MOST_CELLS = 2**22
+
+#: Most numbers in the components that are kept.
+_MOST_KEPT = 2**23
+
+
+class SplitReconstruction(Reconstruction):
+    """Reconstruction of the answers from reports about views.
+
+    Given how many reports each view has, all estimates are unbiased. Their variances have a closed
+    form, exact but for what `overlaps.ReportMoments` says of geometries.
+
+    Parameters
+    ----------
+    schema : Schema
+    gamma : Fraction
+    views : sequence of View
+        In the order of their symbols.
+    public : sequence of str
+        Attributes that every report tells as they are.
+    """
+
+    quick_margins = True
+
+    def __init__(
+        self, schema: Schema, gamma: Fraction, views: Sequence[View], public: Sequence[str]
+    ) -> None:
+        super().__init__(schema)
+        self._views = tuple(views)
+        self._columns = Views(self._views, len(schema.names), gamma)
+        self._public = tuple(sorted(schema.positions(public))) if public else ()
+        self._free = tuple(j for j in range(len(schema.names)) if j not in self._public)
+        self._gamma = gamma
+        self._pooled: _Pooled | None = None
+
+    @cached_property
+    def longest(self) -> int:
+        """Any so many attributes that are not public are in a view together."""
+        count = len(self._free)
+        positions = {view.positions for view in self._views}
+        if self._free in positions or not self._free:
+            return len(self.schema.names)
+        for length in range(1, count):
+            needed = comb(count, length)
+            if sum(comb(len(view), length) for view in positions) < needed:
+                return length - 1
+            asked = chain.from_iterable(combinations(view, length) for view in positions)
+            if len(set(asked)) < needed:
+                return length - 1
+        return count - 1
+
+    def check(self, attributes: Sequence[str]) -> None:
+        free = [j for j in self.schema.positions(attributes) if j not in self._public]
+        if not self._columns.asked[:, free].all(axis=1).any():
+            raise ParameterError(
+                f"attributes: no report tells of {self._listing(free)} together; expected"
+                f" attributes that are, such as any {self.longest}",
+                field="attributes",
+            )
+
+    def complete(self, counts: ReportCounts) -> bool:
+        return bool(self._of(counts).by_view @ self._columns.asked[:, self._free].all(axis=1))
+
+    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> SplitTable:
+        grid, order = self._grid(counts, attributes)
+        return SplitTable(tuple(attributes), grid, order)
+
+    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+        return SplitMargins(*self._grid(counts, attributes))
+
+    def _grid(
+        self, counts: ReportCounts, attributes: Sequence[str]
+    ) -> tuple[Grid, tuple[int, ...]]:
+        """The table with its public attributes first, and where each attribute is in it."""
+        self.check(attributes)
+        positions = self.schema.positions(attributes)
+        public, free = self._split(positions)
+        sizes = self.schema.shape
+        cells = prod(sizes[j] for j in public) * prod(sizes[j] + 1 for j in free)
+        if cells > _MOST_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {_MOST_CELLS}, so fewer attributes",
+                field="attributes",
+            )
+        pooled = self._of(counts)
+        overlaps = self._overlaps(free, pooled.by_view)
+        if not overlaps.pooled[-1]:
+            self._refuse(free, overlaps)
+        grid = Grid.of(
+            pooled.shares(public),
+            lambda axes: pooled.component(tuple(free[axis] for axis in axes), public),
+            overlaps,
+            counts.reports,
+        )
+        return grid, tuple([*public, *free].index(j) for j in positions)
+
+    def _split(self, positions: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The positions that are public, and the others."""
+        ordered = sorted(positions)
+        return (
+            tuple(j for j in ordered if j in self._public),
+            tuple(j for j in ordered if j not in self._public),
+        )
+
+    def _overlaps(self, free: Sequence[int], reports: Array) -> Overlaps:
+        return self._columns.overlaps(free, [self.schema.shape[j] for j in free], reports)
+
+    def _refuse(self, free: Sequence[int], overlaps: Overlaps) -> None:
+        """Name the fewest of some attributes that no report tells of.
+
+        Raises
+        ------
+        EstimateError
+        """
+        missing = np.flatnonzero(overlaps.pooled == 0).tolist()
+        subset = min(missing, key=int.bit_count)
+        axes = [axis for axis in range(len(free)) if subset >> (len(free) - 1 - axis) & 1]
+        raise EstimateError(
+            f"attributes: no report tells of {self._listing([free[axis] for axis in axes])}"
+            f"{' together' * (len(axes) > 1)} yet; expected more reports, or tables of"
+            " fewer attributes (a lower max_length)",
+            field="attributes",
+        )
+
+    def _listing(self, positions: Sequence[int]) -> str:
+        names = [f"'{self.schema.names[j]}'" for j in positions]
+        return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+    def _of(self, counts: ReportCounts) -> "_Pooled":
+        """What is pooled of these counts; of those asked for last it is remembered."""
+        pooled = self._pooled
+        if pooled is None or pooled.counts is not counts:
+            sizes = {j: self.schema.shape[j] for j in self._public}
+            pooled = self._pooled = _Pooled(self._views, self._columns, sizes, counts)
+        return pooled
+
+    @cached_property
+    def _channel(self) -> SplitChannel:
+        return SplitChannel(self.schema.shape, self._gamma, self._views, self._public)
+
+    def expected(self, table: Array) -> Array:
+        return self._channel.forward(table)
+
+    def adjoint(self, weights: Array) -> Array:
+        return self._channel.adjoint(weights)
+
+    def observed(self, counts: ReportCounts) -> Array:
+        return self._channel.observed(counts)
+
+    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        """How accurate a table will be, if every view has its share of the reports.
+
+        `worst` is an upper bound: what it would be if views were not known to have these shares.
+        It holds as far as `overlaps.ReportMoments` do.
+        """
+        self.check(attributes)
+        positions = self.schema.positions(attributes)
+        public, free = self._split(positions)
+        overlaps = self._overlaps(free, self._columns.weights)
+        others = prod(self.schema.shape[j] for j in public)
+        return overlaps.unit_variance(
+            others, tuple(self.schema.shape[j] for j in positions), target
+        )
+
+
+class _Pooled:
+    """Components of counted reports, pooled over the views that ask about them."""
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        columns: Views,
+        public: dict[int, int],
+        counts: ReportCounts,
+    ) -> None:
+        self.counts = counts
+        self._views, self._columns = views, columns
+        self._public = list(public)
+        self._decoded = Decoded(views, list(public.values()), counts)
+        self._kept: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
+        self._numbers = 0
+
+    @property
+    def by_view(self) -> Array:
+        """N_v, number of reports of each view."""
+        return self._decoded.by_view
+
+    def shares(self, public: tuple[int, ...]) -> Array:
+        """Share of each public cell, shape of the public attributes at these positions."""
+        return self._decoded.shares(tuple(map(self._public.index, public)))
+
+    def component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
+        """Sum over the views of their margins, shape (P, d_j for j in positions).
+
+        Divided by Ω, its projection is the component.
+        """
+        key = (positions, public)
+        if key not in self._kept:
+            found = self._sum(positions, tuple(map(self._public.index, public)))
+            if self._numbers + found.size > _MOST_KEPT:
+                return found
+            self._numbers += found.size
+            self._kept[key] = found
+        return self._kept[key]
+
+    def _sum(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
+        columns = self._columns
+        asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
+        total: Array | float = 0.0
+        for number in np.flatnonzero(asked).tolist():
+            axes = enumerate(self._views[number].positions)
+            others = tuple(axis for axis, position in axes if position not in positions)
+            margin = self._decoded.margin(number, public, others)
+            total = total + margin * (columns.strength[number] / columns.scale[number])
+        return np.asarray(total)

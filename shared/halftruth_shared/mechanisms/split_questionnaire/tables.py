@@ -1,0 +1,304 @@
+"""Tables put together from pooled components, with their variances and covariances.
+
+Their axes are P public attributes and then m others, which the views ask about. Given how many
+reports each view has, a report about view v weighs for a cell c of the table over T
+
+    w = [its public answers are those of c]·(N_v/(N·n_T) + ω_v·Σ_u R_W(c,u)·[y ∈ A_u]/κ_v),
+
+and the estimate, Σ_v of the mean of w over the reports of v, has the variance
+Σ_v (E w² − (E w)²)/N_v. Both moments are estimated from the table itself, which is pooled over all
+views, so that a view with few reports tells no less of them than one with many.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels.axes import Array, Places, together
+from ..reconstruction import Margins, TableEstimate, Target
+from . import agreement
+from .overlaps import Overlaps
+
+#: Below this share of what is known of it beforehand, a variance is nothing but rounding.
+_ROUNDING = 1e-12
+
+#: Whether each axis is in a subset of them.
+Subset = NDArray[np.bool_]
+
+#: The shares of the cells of some axes, pooled over views, shape (*public, d_j for each axis).
+Components = Callable[[Sequence[int]], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A table and its margins over the axes that are not public.
+
+    Attributes
+    ----------
+    support, means : ndarray, shape (*public, d_1 + 1, …, d_m + 1)
+        π̂, and Σ_{∅≠U⊆W} (n_U/Ω_U)·θ_U(c_U), which is n_T·(R_W π)(c). The last place along an axis
+        is that of the margin without it.
+    overlaps : Overlaps
+    reports : int
+        N.
+    """
+
+    support: Array
+    means: Array
+    overlaps: Overlaps
+    reports: int
+
+    @classmethod
+    def of(cls, shares: Array, components: Components, overlaps: Overlaps, reports: int) -> "Grid":
+        """Put a table together.
+
+        Parameters
+        ----------
+        shares : ndarray
+            Of the public cells.
+        components : callable
+        overlaps : Overlaps
+        reports : int
+        """
+        sizes, public = overlaps.sizes, shares.shape
+        grids = np.zeros((2, *public, *(size + 1 for size in sizes)))
+        grids[0][_at(-1, sizes)] = shares
+        for subset, inside in enumerate(agreement.members(len(sizes)).tolist()):
+            if not any(inside):
+                continue
+            sums = components([axis for axis, within in enumerate(inside) if within])
+            sums = sums.reshape(
+                *public, *(d if within else 1 for d, within in zip(sizes, inside, strict=True))
+            )
+            place = _margin(inside)
+            weight = overlaps.shares[subset]
+            grids[0][place], grids[1][place] = sums * weight, sums * weight**2
+        for axis, size in enumerate(sizes, 1 + len(public)):
+            cells, margin = np.split(grids, [size], axis)
+            cells -= cells.mean(axis=axis, keepdims=True)
+            cells *= size
+            cells += margin
+            cells[0] /= size
+        return cls(grids[0], grids[1], overlaps, reports)
+
+    @property
+    def public(self) -> int:
+        """Number of public axes."""
+        return self.support.ndim - len(self.overlaps.sizes)
+
+    @property
+    def table(self) -> Array:
+        """π̂ without margins."""
+        return np.asarray(self.support[_at(slice(-1), self.overlaps.sizes)])
+
+    def variance(self, target: Target) -> Array:
+        """Of every cell of the table, NaN where undetermined."""
+        sizes, reports, table = self.overlaps.sizes, self.reports, self.table
+        if reports < 2:
+            return np.full(table.shape, np.nan)
+        moments = self.overlaps.second_moments()
+        everybody = _at(slice(-1, None), sizes)
+        shares = self.support[everybody]
+        result = agreement.expand(moments.by_margin, sizes) * self.support
+        result -= agreement.expand(moments.by_overlap, sizes) * self.means**2
+        result[everybody] += moments.constant * shares
+        for axis, size in enumerate(sizes, self.public):
+            result = np.add(*np.split(result, [size], axis))
+        even = shares / prod(sizes)
+        result += (1 - shares) * (2 * table - even) / prod(sizes) / (reports - 1)
+        known = moments.constant + 1 / reports
+        return _determined(_of(result, table, table**2, reports, target), known, target)
+
+    def covariance(self, target: Target) -> Array:
+        """Of all pairs of cells of the table, shape (cells, cells)."""
+        sizes, reports, overlaps = self.overlaps.sizes, self.reports, self.overlaps
+        known, cells = prod(self.support.shape[: self.public]), prod(sizes)
+        support = self.support.reshape(known, *self.support.shape[self.public :])
+        means = self.means.reshape(support.shape)
+        shares = np.repeat(support[_at(-1, sizes)], cells)
+        table = self.table.ravel()
+        constant = agreement.matrix(overlaps.constant_kernel(), sizes) / cells**2
+        same = np.multiply.outer(shares[::cells], constant).reshape(known, *sizes, *sizes)
+        subtracted = np.zeros((known * cells, known * cells))
+        for subset, inside in enumerate(agreement.members(len(sizes)).tolist()):
+            if not overlaps.squares[subset]:
+                continue
+            place = _margin(inside)
+            kept = [d if within else 1 for d, within in zip(sizes, inside, strict=True)]
+            kernel = overlaps.kernel_matrix(subset) / cells
+            weighted = kernel * support[place].reshape(known, 1, -1)
+            products = overlaps.slopes[subset] * weighted @ kernel.T
+            same += products.reshape(known, *kept, *kept)
+            mean = np.broadcast_to(means[place], (known, *sizes)).ravel() / cells
+            subtracted += overlaps.squares[subset] * np.multiply.outer(mean, mean)
+        result = -subtracted
+        blocks = result.reshape(known, cells, known, cells)
+        for cell in range(known):
+            blocks[cell, :, cell] += same[cell].reshape(cells, cells)
+        # What the public answers add, by themselves and together with the others.
+        rest = table - shares / cells
+        equal = np.kron(np.eye(known), np.full((cells, cells), 1 / cells))
+        squared = np.multiply.outer(table, table)
+        result += equal * np.add.outer(table, rest) / (reports - 1)
+        result -= (squared - np.multiply.outer(rest, rest)) / (reports - 1)
+        return _of(result, np.diag(table), squared, reports, target)
+
+
+def _at(place: int | slice, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """One place along all axes that are not public."""
+    return (..., *[place] * len(sizes))
+
+
+def _margin(inside: Sequence[bool]) -> tuple[Any, ...]:
+    """The cells of a margin over some axes that are not public."""
+    return (..., *(slice(-1) if within else slice(-1, None) for within in inside))
+
+
+def _of(result: Array, common: Array, product: Array, reports: int, target: Target) -> Array:
+    """A covariance for *population*, as one for the target.
+
+    Were every answer known, it would be (common − product)/N; that much is sampling. The product
+    of two estimates has their covariance too much.
+    """
+    if target == "population":
+        return result
+    return np.asarray(result - (common - product + result) / reports)
+
+
+def _determined(variance: Array, known: float, target: Target) -> Array:
+    """Without what is nothing but rounding, and where it is negative."""
+    if target == "population":
+        return np.where(variance > _ROUNDING * known, variance, np.nan)
+    return np.where(variance < -_ROUNDING * known, np.nan, np.maximum(variance, 0.0))
+
+
+class SplitTable(TableEstimate):
+    """Estimate of a table from reports about views.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+    grid : Grid
+        The public attributes first.
+    order : tuple of int
+        Axis of the grid for each attribute.
+    """
+
+    def __init__(self, attributes: tuple[str, ...], grid: Grid, order: tuple[int, ...]) -> None:
+        self.attributes, self.reports = attributes, grid.reports
+        self._grid, self._order = grid, order
+
+    @property
+    def support(self) -> Array:
+        return self._grid.table.transpose(self._order)
+
+    def variance(self, target: Target = "population") -> Array:
+        return self._grid.variance(target).transpose(self._order)
+
+    def _covariance(self, target: Target) -> Array:
+        shape = self._grid.table.shape
+        matrix = self._grid.covariance(target).reshape(*shape, *shape)
+        second = [axis + len(shape) for axis in self._order]
+        return matrix.transpose([*self._order, *second]).reshape(self.support.size, -1)
+
+
+class SplitMargins(Margins):
+    """Every margin of such a table.
+
+    Parameters
+    ----------
+    grid : Grid
+    order : tuple of int
+        Axis of the grid for each attribute.
+    """
+
+    def __init__(self, grid: Grid, order: tuple[int, ...]) -> None:
+        support, means = grid.support, grid.means
+        for axis in range(grid.public):
+            support, means = (
+                np.concatenate([values, values.sum(axis=axis, keepdims=True)], axis)
+                for values in (support, means)
+            )
+        self._grid = Grid(support, means, grid.overlaps, grid.reports)
+        self._public = np.arange(support.ndim) < grid.public
+        self._order = order
+        self._overlaps: dict[tuple[int, ...], Overlaps] = {}
+        self.support = support.transpose(order)
+
+    def _overlaps_with(self, free: Subset) -> Overlaps:
+        """Of the margin over some axes that are not public."""
+        axes = tuple(np.flatnonzero(free[self._grid.public :]).tolist())
+        if axes not in self._overlaps:
+            self._overlaps[axes] = self._grid.overlaps.margin(axes)
+        return self._overlaps[axes]
+
+    def variance(self, target: Target = "population") -> Array:
+        # Everybody's share is known to be 1.
+        result = np.full(self._grid.support.shape, np.nan)
+        for inside in agreement.members(result.ndim)[1:]:
+            place = tuple(slice(-1) if within else -1 for within in inside)
+            result[place] = self._margin(inside).variance(target)
+        return result.transpose(self._order)
+
+    def _margin(self, inside: Subset) -> Grid:
+        """Of a table and its margins, those of some axes; of public ones without margins."""
+        place = tuple(
+            -1 if not within else slice(-1) if public else slice(None)
+            for within, public in zip(inside, self._public, strict=True)
+        )
+        return Grid(
+            self._grid.support[place],
+            self._grid.means[place],
+            self._overlaps_with(inside),
+            self._grid.reports,
+        )
+
+    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
+        together(first, second, self.support.shape)
+        axes = np.argsort(self._order)
+        one, other = first[:, axes], second[:, axes]
+        sums = np.array(self._grid.support.shape) - 1
+        patterns, group = np.unique(
+            np.concatenate([one < sums, other < sums], axis=1), axis=0, return_inverse=True
+        )
+        result = np.empty(len(first))
+        for number, pattern in enumerate(patterns):
+            rows = group.reshape(-1) == number
+            result[rows] = self._covariance(one[rows], other[rows], pattern, target)
+        return result
+
+    def _covariance(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
+        """Where all rows name the same attributes, those of both cells in one row."""
+        support, means, reports = self._grid.support, self._grid.means, self._grid.reports
+        if reports < 2:
+            return np.full(len(first), np.nan)
+        in_first, in_second = np.split(named, 2)
+        sums = np.array(support.shape) - 1
+        strides = np.append(np.cumprod(support.shape[:0:-1])[::-1], 1)
+
+        def at(values: Array, places: Places, axes: Subset) -> Array:
+            """Of the margins over some axes, shape (margins, R)."""
+            steps = (places - sums) * strides
+            return np.asarray(np.take(values, sums @ strides + axes.astype(np.int64) @ steps.T))
+
+        free = np.flatnonzero(~self._public & (in_first | in_second))
+        overlaps = self._overlaps_with(in_first | in_second)
+        bits = 1 << np.arange(len(free))[::-1]
+        masks = int(in_first[free] @ bits), int(in_second[free] @ bits)
+        moments = overlaps.second_moments(*masks)
+        axes = np.tile(self._public, (len(overlaps.pooled), 1))
+        axes[:, free] = agreement.members(len(free))
+        both = at(support, np.minimum(first, second), axes)
+        result = moments.constant * both[0] + moments.by_margin @ both
+        result -= moments.by_overlap @ (at(means, first, axes) * at(means, second, axes))
+        # Of the public answers of each cell and of both, the shares; and those of all its answers.
+        one, other = (at(support, places, axes[[0, -1]]) for places in (first, second))
+        cells = agreement.products(overlaps.sizes)[list(masks)]
+        within = both[masks[0]] / cells[1] + both[masks[1]] / cells[0] - both[0] / cells.prod()
+        rests = (one[1] - one[0] / cells[0]) * (other[1] - other[0] / cells[1])
+        result += (within - one[1] * other[1] + rests) / (reports - 1)
+        return _of(result, both[-1], one[1] * other[1], reports, target)

@@ -1,0 +1,186 @@
+"""Which groups of questions are drawn, and how often."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, product
+from math import comb, prod
+
+import msgspec
+
+from ...errors import ParameterError, SchemaError, listing
+from ...schema import Schema
+from .responses import MAX_CELLS, Response, response
+
+#: Most views of a survey.
+MAX_VIEWS = 2**17
+
+#: Most symbols of all its views together, so that a report takes four bytes.
+MAX_SYMBOLS = 2**32 - 1
+
+#: Largest weight of a view.
+MAX_WEIGHT = 2**32 - 1
+
+
+class ViewClass(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """Views of equal weight: so many of each of these groups of attributes, in every way.
+
+    Without ``choose`` it is one view, of all of them.
+    """
+
+    attributes: tuple[tuple[str, ...], ...]
+    choose: tuple[int, ...] | None = None
+    weight: int
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All its attributes."""
+        return tuple(chain(*self.attributes))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many of each group are in a view."""
+        return tuple(map(len, self.attributes)) if self.choose is None else self.choose
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A group of questions that may be drawn.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Of its attributes in the schema, in increasing order.
+    shape : tuple of int
+        Their numbers of categories; cells are numbered in row-major order.
+    weight : int
+        Chances of being drawn, out of the sum over all views.
+    first : int
+        Its first symbol; the symbols of all views are numbered one after the other.
+    response : Response
+    """
+
+    positions: tuple[int, ...]
+    shape: tuple[int, ...]
+    weight: int
+    first: int
+    response: Response
+
+
+def expand(
+    schema: Schema, classes: Sequence[ViewClass], prime: int, direct: int
+) -> tuple[View, ...]:
+    """Every view, class by class.
+
+    Within a class, all subsets of the last group before the next one of the group before it;
+    subsets of a group are in lexicographic order of their positions in the schema.
+
+    Raises
+    ------
+    ParameterError
+        If a view has too many cells, or all have too many symbols.
+    """
+    views: list[View] = []
+    first = 0
+    for positions, weight in _subsets(schema, classes):
+        shape = tuple([schema.shape[j] for j in positions])
+        cells = prod(shape)
+        if cells > MAX_CELLS:
+            names = listing([schema.names[j] for j in positions])
+            raise ParameterError(
+                f"views: one of {cells} cells ({names}); expected at most {MAX_CELLS}",
+                field="views",
+            )
+        answered = response(cells, prime, direct)
+        views.append(View(positions, shape, weight, first, answered))
+        first += answered.symbols
+    if first > MAX_SYMBOLS:
+        raise ParameterError(
+            f"views: {first} symbols; expected at most {MAX_SYMBOLS}, so fewer or smaller views,"
+            " or a smaller prime",
+            field="views",
+        )
+    return tuple(views)
+
+
+def check(schema: Schema, classes: Sequence[ViewClass], public: Collection[str]) -> None:
+    """Make sure that the views are about the attributes that are not public, and not too many.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for views in classes:
+        for group in (*views.attributes, views.named):
+            known(schema, group, "views")
+        for name in views.named:
+            if name in public:
+                raise ParameterError(
+                    f"views: '{name}' is public; expected attributes that are not", field="views"
+                )
+        _check_numbers(views)
+    in_views = set(chain(*(views.named for views in classes)))
+    for name in schema.names:
+        if name not in in_views and name not in public:
+            raise ParameterError(
+                f"views: '{name}' is in none; expected every attribute that is not public",
+                field="views",
+            )
+    count = sum(prod(map(comb, map(len, views.attributes), views.sizes)) for views in classes)
+    if not 1 <= count <= MAX_VIEWS:
+        raise ParameterError(f"views: expected 1 to {MAX_VIEWS}, got {count}", field="views")
+
+
+def _check_numbers(views: ViewClass) -> None:
+    if len(views.sizes) != len(views.attributes) or not all(
+        1 <= size <= len(group) for size, group in zip(views.sizes, views.attributes, strict=True)
+    ):
+        raise ParameterError(
+            "views: choose: expected for each group of attributes a number from 1 to as many as"
+            " it has",
+            field="views",
+        )
+    if type(views.weight) is not int or not 1 <= views.weight <= MAX_WEIGHT:
+        raise ParameterError(
+            f"views: weight: expected an integer from 1 to {MAX_WEIGHT}", field="views"
+        )
+
+
+def check_as_they_are(schema: Schema, public: Sequence[str]) -> None:
+    """Make sure that no sensitive answer is sent as it is, and that some are not.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for j in known(schema, public, "public") if public else ():
+        if schema.attributes[j].sensitive:
+            raise ParameterError(
+                f"public: '{schema.names[j]}' would be sent as it is; expected attributes with"
+                " sensitive = false",
+                field="public",
+            )
+    if len(public) == len(schema.names):
+        raise ParameterError("public: expected at least one attribute that is not", field="public")
+
+
+def known(schema: Schema, names: Sequence[str], field: str) -> tuple[int, ...]:
+    """Positions of attributes that a parameter names, in the order given.
+
+    Raises
+    ------
+    ParameterError
+        If one is unknown or named twice, or there is none.
+    """
+    try:
+        return schema.positions(names, field)
+    except SchemaError as error:
+        raise ParameterError(str(error), field=field) from None
+
+
+def _subsets(schema: Schema, classes: Sequence[ViewClass]) -> Iterator[tuple[tuple[int, ...], int]]:
+    for views in classes:
+        groups = [sorted(schema.positions(group)) for group in views.attributes]
+        for chosen in product(*map(combinations, groups, views.sizes)):
+            yield tuple(sorted(chain(*chosen))), views.weight

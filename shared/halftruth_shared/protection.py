@@ -1,0 +1,154 @@
+"""What a survey promises its respondents, for the whole record and for a single answer.
+
+There is one statement for every place that speaks of protection, so that a plan, a command, a
+page and a form never tell different things of one survey.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from .privacy import epsilon, worst_case_posterior
+from .survey import Survey
+
+#: The prior that guarantees are told with.
+PRIOR = Fraction(1, 20)
+
+#: Whole numbers up to here are written with every digit.
+_WRITTEN_OUT = 10**6
+
+_GAP = "\N{NARROW NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An amplification γ, and what it means.
+
+    Attributes
+    ----------
+    gamma : Fraction, or ``math.inf`` where a report can prove an answer
+    """
+
+    gamma: Fraction | float
+
+    @property
+    def epsilon(self) -> float:
+        """The ε = ln γ of local differential privacy."""
+        return epsilon(self.gamma)
+
+    @property
+    def posterior(self) -> Fraction:
+        """How likely a report can at most make what someone thought 5 % likely."""
+        return worst_case_posterior(PRIOR, self.gamma)
+
+    def __str__(self) -> str:
+        if self.gamma == math.inf:
+            return "no bound, since a report can prove an answer (γ infinite)"
+        return f"from {percent(PRIOR)} to at most {percent(self.posterior)} (γ = {self.written})"
+
+    @property
+    def written(self) -> str:
+        """The amplification in digits, rounded up."""
+        return "infinite" if isinstance(self.gamma, float) else _rounded_up(self.gamma)
+
+
+@dataclass(frozen=True)
+class Protection:
+    """How a survey protects its respondents.
+
+    Attributes
+    ----------
+    record : Guarantee
+        Of all protected answers together.
+    answer_all_known : Guarantee
+        Of the least protected single answer, where whoever sees the report knows all others.
+    answer_none_known : Guarantee
+        The same where nothing is known of the others, so that any of them are equally likely.
+    protected, as_they_are : tuple of str
+        Attributes that are perturbed, and those that are sent as they are.
+    """
+
+    record: Guarantee
+    answer_all_known: Guarantee
+    answer_none_known: Guarantee
+    protected: tuple[str, ...]
+    as_they_are: tuple[str, ...]
+
+    @classmethod
+    def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
+        """What a survey promises.
+
+        Parameters
+        ----------
+        survey : Survey
+        public : collection of str
+            Attributes that whoever sees a report is taken to know. Those that the survey sends as
+            they are always count among them.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+        >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+        >>> mechanism = RandomizedResponse({"smoker": "0.75", "coughs": "0.75"})
+        >>> protection = Protection.of(Survey("health", "Health", schema, mechanism))
+        >>> protection.record.gamma, protection.answer_none_known.gamma
+        (Fraction(9, 1), Fraction(3, 1))
+        """
+        schema, mechanism = survey.schema, survey.mechanism
+        as_they_are = mechanism.as_they_are(schema)
+        known = as_they_are.union(public)
+        answer = mechanism.answer_amplification(schema, public=known)
+        return cls(
+            record=Guarantee(mechanism.amplification(schema, public=known)),
+            answer_all_known=Guarantee(answer.known),
+            answer_none_known=Guarantee(answer.unknown),
+            protected=tuple(name for name in schema.names if name not in known),
+            as_they_are=tuple(name for name in schema.names if name in as_they_are),
+        )
+
+    def sentences(self) -> list[str]:
+        """The promise in plain words, a sentence each."""
+        said = []
+        if self.as_they_are:
+            said.append(f"Sent as answered, without protection: {', '.join(self.as_they_are)}.")
+        if not self.protected:
+            return said
+        if self.record.gamma == math.inf:
+            return [*said, "There is no bound: a report can prove an answer (γ is infinite)."]
+        whole = "All other answers together" if self.as_they_are else "The whole record"
+        said.append(
+            f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
+            f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
+            f" know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
+        )
+        if len(self.protected) > 1:
+            known, unknown = str(self.answer_all_known), str(self.answer_none_known)
+            said.append(
+                f"A single answer: {known}, whether or not the other answers are known."
+                if known == unknown
+                else f"A single answer: {known} for someone who knows all other answers, and"
+                f" {unknown} for someone who knows none of them."
+            )
+        return said
+
+
+def percent(share: Fraction) -> str:
+    r"""A share as a percentage, rounded up so that nothing is promised that does not hold.
+
+    >>> percent(Fraction(3, 22))
+    '13.7\u202f%'
+    """
+    tenths = math.ceil(share * 1000)
+    whole, tenth = divmod(tenths, 10)
+    return f"{whole}.{tenth}{_GAP}%" if tenth else f"{whole}{_GAP}%"
+
+
+def _rounded_up(gamma: Fraction) -> str:
+    """Whole numbers as they are, others with three digits, rounded up."""
+    if gamma.denominator == 1 and gamma < _WRITTEN_OUT:
+        return f"{gamma.numerator:,}".replace(",", _GAP)
+    up = Context(prec=3, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))
+    rounded = up.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
+    return f"{rounded:f}" if rounded < 1000 else f"{rounded:.2e}"

@@ -1,0 +1,27 @@
+"""What client and collector say to each other."""
+
+from .base import Message, Request, prepare
+from .problems import Problem
+from .reports import Receipt, Report, ReportBatch, SealedBatch, SealedReport
+from .surveys import PublishedSurvey, SurveyList, SurveySummary
+from .terms import Signature, SignedTerms, Terms
+
+__all__ = [
+    "Message",
+    "Problem",
+    "PublishedSurvey",
+    "Receipt",
+    "Report",
+    "ReportBatch",
+    "Request",
+    "SealedBatch",
+    "SealedReport",
+    "Signature",
+    "SignedTerms",
+    "SurveyList",
+    "SurveySummary",
+    "Terms",
+]
+
+prepare(Message)
+prepare(Request)

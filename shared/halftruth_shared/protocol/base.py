@@ -1,0 +1,38 @@
+"""Base of every message."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+def _hexadecimal(digits: int) -> Meta:
+    return Meta(extra_json_schema={"pattern": f"^[0-9a-f]{{{digits}}}$"})
+
+
+#: Texts of a certain shape, which is checked where they are used.
+Digest = Annotated[
+    str, _hexadecimal(64), Meta(description="SHA-256 of a survey's canonical JSON, hexadecimal.")
+]
+PublicKey = Annotated[str, _hexadecimal(64)]
+SignatureValue = Annotated[str, _hexadecimal(128)]
+Invitation = Annotated[str, _hexadecimal(32)]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what a collector answers; a client ignores fields it does not know."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what a client sends; a field nobody knows is an error."""
+
+
+def prepare(kind: type[msgspec.Struct]) -> None:
+    """Let msgspec look at a type, and at all types derived from it.
+
+    It does that when it first decodes one, and two threads that do so at the same moment crash the
+    process. So each is looked at where it is defined, before there are threads.
+    """
+    msgspec.json.Decoder(kind)
+    for derived in kind.__subclasses__():
+        prepare(derived)

@@ -1,0 +1,126 @@
+"""Files of private keys, which nobody but their owner can read.
+
+A file is created whole or not at all and never overwritten, and a change replaces it in one step:
+a lost private key cannot be had again.
+"""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from ..errors import KeyFileError
+
+_FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def create_key_file(path: str | Path, content: bytes) -> None:
+    """Write private keys to a new file with mode 0600.
+
+    Raises
+    ------
+    KeyFileError
+        If the file exists or cannot be written.
+    """
+    try:
+        _write_new(Path(path), content)
+    except FileExistsError:
+        raise KeyFileError(f"{path}: exists; expected the name of a new file") from None
+    except (OSError, ValueError) as error:
+        raise _unusable(path, "written", error) from None
+
+
+def read_key_file(path: str | Path) -> bytes:
+    """Read private keys from a file that is for its owner alone.
+
+    Raises
+    ------
+    KeyFileError
+        If it cannot be read, or if others may read it.
+    """
+    try:
+        with open(path, "rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & _FOR_OTHERS:
+                raise KeyFileError(
+                    f"{path}: others may read this private key (mode {mode:04o}); expected mode"
+                    " 0600"
+                )
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise _unusable(path, "read", error) from None
+
+
+def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> None:
+    """Replace the keys in a file by what becomes of them, in one step.
+
+    The new file is written beside the old one, under a name that only one change can have at a
+    time; it keeps the owner.
+
+    Raises
+    ------
+    KeyFileError
+        If the file cannot be read or written, or another change is going on.
+    """
+    old = Path(path)
+    new = old.with_name(old.name + ".new")
+    try:
+        _replace(old, new, change)
+    except FileExistsError:
+        raise KeyFileError(
+            f"{path}: is being changed; expected no file {new}, which an interrupted change may"
+            " have left"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _unusable(path, "written", error) from None
+
+
+def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> None:
+    descriptor = _open_new(new)
+    try:
+        with open(descriptor, "wb") as file:
+            _write_durably(file, change(read_key_file(old)))
+            owner = old.stat()
+            if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+        os.replace(new, old)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    _sync_folder(old)
+
+
+def _open_new(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    with open(_open_new(path), "wb") as file:
+        try:
+            _write_durably(file, content)
+            _sync_folder(path)
+        except BaseException:
+            # A file with half a key in it would stand in the way of the next attempt.
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _write_durably(file: IO[bytes], content: bytes) -> None:
+    """Write to the disk itself, for a public key must not outlive its private one."""
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _unusable(path: str | Path, done: str, error: Exception) -> KeyFileError:
+    why = error.strerror if isinstance(error, OSError) else "expected the name of a file"
+    return KeyFileError(f"{path}: cannot be {done}: {why}")

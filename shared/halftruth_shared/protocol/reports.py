@@ -1,0 +1,61 @@
+"""Reports on their way to a collector."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta
+
+from .base import Digest, Invitation, Message, Request
+
+_Id = Annotated[UUID, Meta(description="A random UUID that stays with the report.")]
+
+
+class Report(Request, frozen=True, kw_only=True):
+    """One perturbed record, with an invitation (hexadecimal) where the survey asks for one."""
+
+    id: _Id
+    values: Annotated[
+        list[Annotated[int, Meta(extra_json_schema={"minimum": 0})]],
+        Meta(description="One number for each column of the report, from 0."),
+    ]
+    invitation: (
+        Annotated[
+            Invitation,
+            Meta(description="A single-use invitation, where the survey asks for one."),
+        ]
+        | None
+    ) = None
+
+
+class ReportBatch(Request, frozen=True, kw_only=True):
+    """Reports that are counted together or not at all."""
+
+    digest: Digest
+    reports: list[Report]
+
+
+class SealedReport(Request, frozen=True, kw_only=True):
+    """One perturbed record, with its invitation encrypted to the collector's key (base64)."""
+
+    id: _Id
+    sealed: Annotated[
+        bytes,
+        Meta(
+            description="The encrypted report, base64 with padding.",
+            extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"},
+        ),
+    ]
+
+
+class SealedBatch(Request, frozen=True, kw_only=True):
+    """Sealed reports that are counted together or not at all."""
+
+    digest: Digest
+    reports: Annotated[list[SealedReport], Meta(extra_json_schema={"minItems": 1})]
+
+
+class Receipt(Message, frozen=True, kw_only=True):
+    """How many reports of a batch were counted now, and how many had been before."""
+
+    accepted: Annotated[int, Meta(ge=0, description="Reports counted now.")]
+    duplicates: Annotated[int, Meta(ge=0, description="Reports that had been counted before.")]

@@ -1,0 +1,281 @@
+"""Sealed reports: nobody between a respondent's device and the collector can read one.
+
+A report is encrypted to the collector's key with HPKE (RFC 9180), bound to the survey's digest
+and the report's id. All reports of a survey are of one length, so that it tells nothing.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from ..errors import KeyFileError, ParameterError, ReportError
+from .key_files import change_key_file, create_key_file, read_key_file
+
+#: First bytes of what a report is bound to, so that nothing else opens as a report.
+_PURPOSE = b"halftruth sealed report 1\n"
+
+#: Bytes of the ephemeral public key and of the tag, by which sealed bytes are longer.
+_ENC, _TAG = 32, 16
+
+#: Bytes of an invitation.
+_INVITATION = 16
+
+_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+_PEM_BLOCK = re.compile(rb"-----BEGIN [^-]*-----[^-]*-----END [^-]*-----\n?")
+
+
+class SealingKeys:
+    """The private keys of a collector, newest first.
+
+    Reports are sealed to the newest; the older ones open what is still under way.
+
+    Parameters
+    ----------
+    private : tuple of X25519PrivateKey
+        One or more.
+    """
+
+    def __init__(self, private: tuple[X25519PrivateKey, ...]) -> None:
+        self._private = private
+
+    def __repr__(self) -> str:
+        return f"<SealingKeys {', '.join(self.public)}>"
+
+    @classmethod
+    def create(cls) -> "SealingKeys":
+        """One new key, from the operating system's randomness."""
+        return cls((X25519PrivateKey.generate(),))
+
+    @classmethod
+    def from_pem(cls, pem: bytes) -> "SealingKeys":
+        """The keys of PEM blocks (PKCS #8, not encrypted).
+
+        Raises
+        ------
+        KeyFileError
+            If there is none, or one of another kind.
+        """
+        blocks = _PEM_BLOCK.findall(pem)
+        private = tuple(map(_private_key, blocks))
+        if not private or _PEM_BLOCK.sub(b"", pem).strip():
+            raise _not_keys()
+        return cls(private)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "SealingKeys":
+        """Read the keys of a file.
+
+        Raises
+        ------
+        KeyFileError
+            If the file cannot be read, others may read it, or it holds something else.
+        """
+        return _of_file(path, read_key_file(path))
+
+    def to_pem(self) -> bytes:
+        """The keys as PEM blocks (PKCS #8), newest first."""
+        return b"".join(
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+            for key in self._private
+        )
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The public keys, newest first, each as 64 hexadecimal digits."""
+        return tuple(key.public_key().public_bytes_raw().hex() for key in self._private)
+
+    def with_new(self) -> "SealingKeys":
+        """These keys behind a new one."""
+        return SealingKeys(SealingKeys.create()._private + self._private)
+
+    def without(self, public: str) -> "SealingKeys":
+        """These keys without one of them.
+
+        Raises
+        ------
+        ParameterError
+            If it is none of them, or the only one.
+        """
+        left = tuple(
+            key for key, known in zip(self._private, self.public, strict=True) if known != public
+        )
+        if len(left) == len(self._private):
+            raise ParameterError(
+                "public: expected one of the public keys of this file", field="public"
+            )
+        if not left:
+            raise ParameterError(
+                "public: the only key of this file; expected another one beside it, or the file"
+                " to be deleted",
+                field="public",
+            )
+        return SealingKeys(left)
+
+    def decrypt(self, sealed: bytes, info: bytes) -> bytes | None:
+        """What was sealed to one of these keys; None where none opens it."""
+        for key in self._private:
+            try:
+                return _SUITE.decrypt(sealed, key, info=info)
+            except InvalidTag:
+                continue
+        return None
+
+
+def create_sealing_key(path: str | Path) -> str:
+    """Put a new newest key into a file, which is created where it does not exist.
+
+    Returns
+    -------
+    str
+        Its public key.
+
+    Raises
+    ------
+    KeyFileError
+        If the file cannot be read or written, or holds something else.
+    """
+    if not Path(path).exists():
+        keys = SealingKeys.create()
+        create_key_file(path, keys.to_pem())
+        return keys.public[0]
+    return _change(path, SealingKeys.with_new).public[0]
+
+
+def retire_sealing_key(path: str | Path, public: str) -> None:
+    """Take a key out of a file; what is sealed to it can never be opened again.
+
+    Raises
+    ------
+    ParameterError
+        If the file does not hold that key, or no other.
+    KeyFileError
+        If it cannot be read or written.
+    """
+    _change(path, lambda keys: keys.without(public))
+
+
+def seal(
+    public_key: str, digest: str, report_id: UUID, packed: bytes, invitation: str | None = None
+) -> bytes:
+    """Encrypt a report to a collector.
+
+    Parameters
+    ----------
+    public_key : str
+        The survey's sealing key, 64 hexadecimal digits.
+    digest : str
+        Of the survey.
+    report_id : UUID
+    packed : bytes
+        See :meth:`~halftruth_shared.ReportSpace.pack`.
+    invitation : str, optional
+        32 hexadecimal digits, where the survey asks for one.
+
+    Raises
+    ------
+    ParameterError
+        If the key is none that can be encrypted to.
+    """
+    try:
+        key = X25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        plaintext = packed + bytes.fromhex(invitation or "")
+        return _SUITE.encrypt(plaintext, key, info=_info(digest, report_id))
+    except ValueError:
+        # From here, for what the library says of bytes could quote them.
+        raise ParameterError(
+            "sealing_key: expected an X25519 public key of 64 hexadecimal digits",
+            field="sealing_key",
+        ) from None
+
+
+def open_sealed(
+    keys: SealingKeys,
+    digest: str,
+    report_id: UUID,
+    sealed: bytes,
+    packed_size: int,
+    with_invitation: bool,
+) -> tuple[bytes, str | None]:
+    """Decrypt a report, with whichever key it was sealed to.
+
+    Parameters
+    ----------
+    keys : SealingKeys
+    digest : str
+        Of the survey that it is to be counted for.
+    report_id : UUID
+    sealed : bytes
+    packed_size : int
+        See :attr:`~halftruth_shared.ReportSpace.packed_size`.
+    with_invitation : bool
+        Whether the survey asks for invitations.
+
+    Returns
+    -------
+    packed : bytes
+    invitation : str or None
+
+    Raises
+    ------
+    ReportError
+        If it was sealed to another key, for another survey or id, or has been altered.
+    """
+    expected = _ENC + packed_size + (_INVITATION if with_invitation else 0) + _TAG
+    plaintext = keys.decrypt(sealed, _info(digest, report_id)) if len(sealed) == expected else None
+    if plaintext is None:
+        raise ReportError(
+            "cannot be opened; expected a report sealed to this survey's key with its digest and"
+            " the report's id",
+            field="sealed",
+        )
+    packed, invitation = plaintext[:packed_size], plaintext[packed_size:]
+    return packed, invitation.hex() if with_invitation else None
+
+
+def _info(digest: str, report_id: UUID) -> bytes:
+    """What a sealed report is bound to."""
+    return _PURPOSE + bytes.fromhex(digest) + report_id.bytes
+
+
+def _private_key(pem: bytes) -> X25519PrivateKey:
+    try:
+        private = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError):
+        private = None
+    if not isinstance(private, X25519PrivateKey):
+        raise _not_keys()
+    return private
+
+
+def _not_keys() -> KeyFileError:
+    return KeyFileError("expected X25519 private keys in PEM, not encrypted")
+
+
+def _of_file(path: str | Path, pem: bytes) -> SealingKeys:
+    try:
+        return SealingKeys.from_pem(pem)
+    except KeyFileError as error:
+        raise KeyFileError(f"{path}: {error}") from None
+
+
+def _change(path: str | Path, change: Callable[[SealingKeys], SealingKeys]) -> SealingKeys:
+    """Put other keys into a file, and return them."""
+    changed: list[SealingKeys] = []
+
+    def rewritten(pem: bytes) -> bytes:
+        changed.append(change(_of_file(path, pem)))
+        return changed[0].to_pem()
+
+    change_key_file(path, rewritten)
+    return changed[0]

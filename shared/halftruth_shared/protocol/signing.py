@@ -1,0 +1,186 @@
+"""Operators sign surveys, so that nobody in between can weaken one.
+
+A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms. Whoever is given a
+survey accepts it only with a signature by a key that they have pinned.
+"""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from ..errors import KeyFileError, ParameterError, SignatureError
+from .key_files import create_key_file, read_key_file
+from .terms import Signature, Terms
+
+#: First bytes of what is signed, so that a signature of anything else is none of a survey.
+_PURPOSE = b"halftruth survey 1\n"
+
+_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_HEX_64 = re.compile(r"[0-9a-f]{128}", re.ASCII)
+
+
+class OperatorKey:
+    """The private key of an operator.
+
+    Parameters
+    ----------
+    private : Ed25519PrivateKey
+    """
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+
+    def __repr__(self) -> str:
+        return f"<OperatorKey {self.public}>"
+
+    @classmethod
+    def create(cls) -> "OperatorKey":
+        """A new key, from the operating system's randomness."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def read(cls, path: str | Path) -> "OperatorKey":
+        """Read a key from a PEM file (PKCS #8, not encrypted).
+
+        Raises
+        ------
+        KeyFileError
+            If the file cannot be read, others may read it, or it holds no such key.
+        """
+        pem = read_key_file(path)
+        try:
+            private = load_pem_private_key(pem, password=None)
+        except (ValueError, TypeError):
+            private = None
+        if not isinstance(private, Ed25519PrivateKey):
+            raise KeyFileError(f"{path}: expected an Ed25519 private key in PEM, not encrypted")
+        return cls(private)
+
+    def write(self, path: str | Path) -> None:
+        """Write the key to a new PEM file (PKCS #8) that only its owner can read.
+
+        Raises
+        ------
+        KeyFileError
+            If the file exists or cannot be written.
+        """
+        pem = self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        create_key_file(path, pem)
+
+    @property
+    def public(self) -> str:
+        """The public key, as 64 hexadecimal digits."""
+        return self._private.public_key().public_bytes_raw().hex()
+
+    def sign(self, message: bytes) -> bytes:
+        """Signature of any bytes."""
+        return self._private.sign(message)
+
+
+def statement(digest: str, terms: Terms) -> bytes:
+    """What an operator signs: the purpose, then digest and terms in canonical JSON."""
+    signed = {
+        "digest": digest,
+        "invitations": terms.invitations,
+        "sealing_key": terms.sealing_key,
+    }
+    return _PURPOSE + msgspec.json.encode(signed, order="sorted")
+
+
+def sign(key: OperatorKey, digest: str, terms: Terms) -> Signature:
+    """Sign a survey's digest and terms.
+
+    Raises
+    ------
+    ParameterError
+        If the digest or the sealing key is not 64 lower-case hexadecimal digits.
+    """
+    check_hexadecimal("digest", digest)
+    if terms.sealing_key is not None:
+        check_hexadecimal("sealing_key", terms.sealing_key)
+    return Signature(key=key.public, value=key.sign(statement(digest, terms)).hex())
+
+
+def verify(
+    signature: Signature | None, digest: str, terms: Terms, operator_keys: Collection[str]
+) -> None:
+    """Make sure that one of these operators signed a survey's digest and terms.
+
+    Parameters
+    ----------
+    signature : Signature or None
+        What came with the survey.
+    digest : str
+        Of the survey, computed and not taken from who sent it.
+    terms : Terms
+    operator_keys : collection of str
+        The pinned public keys.
+
+    Raises
+    ------
+    SignatureError
+        If there is no signature, or it is by another key, or of something else.
+    """
+    if signature is None:
+        raise SignatureError(
+            "signature: there is none; expected one by a pinned operator key", field="signature"
+        )
+    if signature.key not in operator_keys:
+        raise SignatureError(
+            "signature: by a key that is not pinned; expected one by a pinned operator key",
+            field="signature",
+        )
+    try:
+        if not _HEX_64.fullmatch(signature.value):
+            raise InvalidSignature
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.key))
+        public.verify(bytes.fromhex(signature.value), statement(digest, terms))
+    except InvalidSignature:
+        raise SignatureError(
+            "signature: does not match; expected one of this very digest and these terms",
+            field="signature",
+        ) from None
+
+
+def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
+    """The public keys that a caller pins.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is none, or they are given as a single text.
+    """
+    pins = frozenset[str]() if isinstance(operator_keys, str) else frozenset(operator_keys)
+    if isinstance(operator_keys, str) or not all(
+        isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins
+    ):
+        raise ParameterError(
+            "operator_keys: expected a list of public keys, each of 64 lower-case hexadecimal"
+            " digits",
+            field="operator_keys",
+        )
+    return pins
+
+
+def check_hexadecimal(field: str, text: str) -> None:
+    """Refuse what is not 32 bytes in lower-case hexadecimal.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not _HEX_32.fullmatch(text):
+        raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)

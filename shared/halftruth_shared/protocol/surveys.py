@@ -1,0 +1,37 @@
+"""Surveys as a collector publishes them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from .base import Digest, Message
+from .terms import Signature, Terms
+
+
+class PublishedSurvey(Message, frozen=True, kw_only=True):
+    """A survey in canonical JSON with its digest, its terms and who signed them."""
+
+    survey: Annotated[
+        msgspec.Raw,
+        Meta(description="The survey in canonical JSON, each parameter of its mechanism resolved."),
+    ]
+    digest: Digest
+    status: Literal["open", "closed"] = "open"
+    terms: Terms = Terms()
+    signature: Signature | None = None
+
+
+class SurveySummary(Message, frozen=True, kw_only=True):
+    """One line of the list of surveys."""
+
+    id: str
+    title: str
+    digest: Digest
+    status: Literal["open", "closed"]
+
+
+class SurveyList(Message, frozen=True, kw_only=True):
+    """The surveys of a collector."""
+
+    surveys: list[SurveySummary]

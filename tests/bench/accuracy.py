@@ -1,0 +1,212 @@
+"""Errors on CENSUS at one amplification, by length of itemsets: ours, the bound, and the peers."""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import combinations
+
+import numpy as np
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.likelihood import independence
+from halftruth_shared import GammaDiagonal, Mechanism, RandomizedResponse, SplitQuestionnaire
+from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
+from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
+from numpy.typing import NDArray
+from pure_ldp.frequency_oracles.hadamard_response import (
+    HadamardResponseClient,
+    HadamardResponseServer,
+)
+from pure_ldp.frequency_oracles.local_hashing import FastLHClient, FastLHServer
+from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+
+GAMMA = 19
+EPSILON = math.log(GAMMA)
+LENGTHS = range(1, len(SCHEMA.shape) + 1)
+TRUTH = census_counts()
+METHODS = ("moment", "projected", "likelihood")
+#: Simulated surveys: of ours, and of peers, which take a minute each.
+SURVEYS, PEERS_SURVEYS = 20, 2
+
+#: Functions of local hashing; with more of them it is slower and hardly more accurate.
+HASHES = 1_000
+
+#: Whose reports are records, so that these can be counted.
+AS_THEY_ARE = census_survey("census", GammaDiagonal(GAMMA))
+
+Array = NDArray[np.float64]
+
+
+def errors_by_length() -> tuple[list[str], list[list[str]]]:
+    """Header and rows: mechanism, estimate, and the error for each length in percentage points."""
+    lengths = dict.fromkeys(LENGTHS, 1.0)
+    rows = [bound()]
+    for mechanism in (
+        SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths),
+        SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {1: 1.0}),
+        GammaDiagonal(GAMMA),
+        RandomizedResponse.for_amplification(SCHEMA, GAMMA),
+    ):
+        rows += _ours(mechanism)
+    rows += [_row(name, "its own", _of_whole_records(peer)) for name, peer in WHOLE_RECORDS.items()]
+    rows += [_row(name, "its own", _of_single_answers(peer)) for name, peer in SINGLE.items()]
+    return ["mechanism", "estimate", *map(str, LENGTHS)], rows
+
+
+def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
+    """The same of people of three kinds, whose answers depend on each other strongly."""
+    kinds = []
+    for number, share in enumerate((0.5, 0.3, 0.2)):
+        of_kind = []
+        for size in SCHEMA.shape:
+            answers = np.full(size, 0.1 / (size - 1))
+            answers[number % size] = 0.9
+            of_kind.append(answers)
+        kinds.append(share * reduce(np.multiply.outer, of_kind))
+    table = np.sum(kinds, axis=0)
+    mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), dict.fromkeys(LENGTHS, 1.0))
+    survey = census_survey("dependent", mechanism)
+    reconstruction = mechanism.reconstruction(SCHEMA)
+    squares: dict[str, list[Array]] = {}
+    for seed in range(SURVEYS):
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(table.size, TRUTH.reports, p=table.ravel() / table.sum())
+        records = np.stack(np.unravel_index(drawn, table.shape), axis=1)
+        truth = Counts.from_reports(AS_THEY_ARE, records)
+        reports = mechanism.perturb_many(SCHEMA, records, rng)
+        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        whole = independence(reconstruction, estimator.counts)
+        for name, support in {
+            "moment": estimator.support,
+            "independence": partial(_margin, whole),
+            "likelihood": partial(estimator.support, estimate="likelihood"),
+        }.items():
+            errors = errors_by_length_of(support, len(SCHEMA.shape), truth)
+            squares.setdefault(name, []).append(np.square(errors))
+    rows = [
+        _row("split-questionnaire", name, np.sqrt(np.mean(found, axis=0)))
+        for name, found in squares.items()
+    ]
+    return ["mechanism", "estimate", *map(str, LENGTHS)], rows
+
+
+def bound() -> list[str]:
+    """A row of the table: what no mechanism can beat for evenly spread answers."""
+    errors = information_bound(SCHEMA, Fraction(GAMMA), TRUTH.reports, (), LENGTHS)
+    return _row("bound for evenly spread answers", "", [errors[length] for length in LENGTHS])
+
+
+def _row(name: str, estimate: str, errors: Sequence[float]) -> list[str]:
+    return [name, estimate, *(f"{100 * error:.2f}" for error in errors)]
+
+
+def _ours(mechanism: Mechanism) -> list[list[str]]:
+    """Rows of one of our mechanisms, as far as its reports tell of lengths."""
+    survey = census_survey("census", mechanism)
+    longest = mechanism.reconstruction(SCHEMA).longest
+    methods = METHODS if longest == len(SCHEMA.shape) else ("moment",)
+    squares: dict[str, list[Array]] = {method: [] for method in methods}
+    for seed in range(SURVEYS):
+        reports = mechanism.perturb_many(SCHEMA, census_codes(), np.random.default_rng(seed))
+        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        for method in methods:
+            errors = errors_by_length_of(partial(estimator.support, estimate=method), longest)
+            squares[method].append(np.square(errors))
+    name = mechanism.kind if longest == len(SCHEMA.shape) else f"{mechanism.kind}, length 1 only"
+    return [_row(name, method, np.sqrt(np.mean(squares[method], axis=0))) for method in methods]
+
+
+def errors_by_length_of(
+    support: Callable[[list[str]], Array], longest: int, truth: Counts = TRUTH
+) -> list[float]:
+    """Root-mean-square error over all itemsets of each length."""
+    found = []
+    for length in range(1, longest + 1):
+        squared = []
+        for positions in combinations(range(len(SCHEMA.names)), length):
+            estimated = support([SCHEMA.names[j] for j in positions])
+            squared.append((estimated - truth.marginal(positions) / truth.reports).ravel() ** 2)
+        found.append(math.sqrt(np.concatenate(squared).mean()))
+    return found
+
+
+def _margin(table: Array, names: list[str]) -> Array:
+    return table.sum(axis=tuple(set(range(table.ndim)) - set(SCHEMA.positions(names))))
+
+
+def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
+    """Errors of a peer that takes a record as one of 2 000 values."""
+    cells = np.ravel_multi_index(tuple(census_codes().T), SCHEMA.shape).tolist()
+    squares = []
+    for _ in range(PEERS_SURVEYS):
+        table = np.reshape(estimated(cells), SCHEMA.shape) / len(cells)
+
+        squares.append(np.square(errors_by_length_of(partial(_margin, table), len(SCHEMA.shape))))
+    return np.sqrt(np.mean(squares, axis=0))
+
+
+def _of_single_answers(estimated: Callable[[], Sequence[Array]]) -> Array:
+    """Errors of a peer that asks several questions and estimates each by itself."""
+    squares = []
+    for _ in range(PEERS_SURVEYS):
+        tables = dict(zip(SCHEMA.names, estimated(), strict=True))
+        squares.append(np.square(errors_by_length_of(lambda names, t=tables: t[names[0]], 1)))
+    return np.sqrt(np.mean(squares, axis=0))
+
+
+def _unary(cells: list[int]) -> Array:
+    client = UEClient(EPSILON, SCHEMA.size, use_oue=True, index_mapper=_same)
+    server = UEServer(EPSILON, SCHEMA.size, use_oue=True, index_mapper=_same)
+    return _through(client, server, cells)
+
+
+def _hashing(cells: list[int]) -> Array:
+    sizes = (EPSILON, SCHEMA.size, HASHES)
+    client = FastLHClient(*sizes, use_olh=True, index_mapper=_same)
+    server = FastLHServer(*sizes, use_olh=True, index_mapper=_same)
+    return _through(client, server, cells)
+
+
+def _hadamard(cells: list[int]) -> Array:
+    server = HadamardResponseServer(EPSILON, SCHEMA.size, index_mapper=_same)
+    functions = server.get_hash_funcs()
+    client = HadamardResponseClient(EPSILON, SCHEMA.size, functions, index_mapper=_same)
+    return _through(client, server, cells)
+
+
+def _through(client: object, server: object, cells: list[int]) -> Array:
+    """Number of people in each cell, as a peer estimates it."""
+    for cell in cells:
+        server.aggregate(client.privatise(cell))
+    return np.array([server.estimate(cell, suppress_warnings=True) for cell in range(SCHEMA.size)])
+
+
+def _same(cell: int) -> int:
+    return cell
+
+
+def _split(client: Callable[..., object], aggregator: Callable[..., Sequence[Array]]) -> object:
+    """A peer of the library for several questions, by its two functions."""
+
+    def estimated() -> Sequence[Array]:
+        sizes, questions = list(SCHEMA.shape), len(SCHEMA.shape)
+        reports = [client(tuple(row), sizes, questions, EPSILON) for row in census_codes().tolist()]
+        return aggregator(reports, sizes, questions, EPSILON)
+
+    return estimated
+
+
+#: Of the library for single values, on the whole record.
+WHOLE_RECORDS = {
+    "unary encoding": _unary,
+    "local hashing": _hashing,
+    "Hadamard response": _hadamard,
+}
+
+#: Of the library for several questions, by the mechanism that is best for each of them.
+SINGLE = {
+    "SPL": _split(SPL_solution.SPL_ADP_Client, SPL_solution.SPL_ADP_Aggregator_MI),
+    "SMP": _split(SMP_solution.SMP_ADP_Client, SMP_solution.SMP_ADP_Aggregator_MI),
+    "RS+FD": _split(RSpFD_solution.RSpFD_ADP_Client, RSpFD_solution.RSpFD_ADP_Aggregator_MI),
+}

@@ -1,0 +1,84 @@
+"""What one hostile request costs a collector, by its size, and what single reports wait beside it.
+
+As a program, it prints these figures alone.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import monotonic, sleep
+from uuid import uuid4
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import msgspec
+from databases import sqlite_database
+from halftruth_collector.cli.output import print_table
+from halftruth_collector.store import Store
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
+from serving import COLLECTOR, serving
+from wire import children
+
+SURVEY = Survey(
+    "health",
+    "Health at work",
+    Schema((Attribute("smoker", ("no", "yes")), Attribute("drinks", ("never", "weekly", "daily")))),
+    GammaDiagonal("19"),
+)
+
+#: Seconds for which each attack goes on beside single reports, and connections that are half sent.
+BESIDE, HALF = 2.0, 200
+
+
+def body() -> bytes:
+    """The bytes of a request with one report, another one each time."""
+    report = {"id": str(uuid4()), "values": [0, 1]}
+    return msgspec.json.encode({"digest": SURVEY.digest, "reports": [report]})
+
+
+def costs() -> tuple[list[str], list[list[str]]]:
+    """Header and rows: milliseconds of processor time by size, and of a single report beside it."""
+    attacks = {**ATTACKS, "reports": reports(SURVEY.digest)}
+    rows = []
+    with sqlite_database() as database:
+        with Store(database) as store:
+            store.surveys.publish(SURVEY)
+        with serving([*COLLECTOR, "--workers", "1"], database) as url:
+            [first] = children(os.getpid())
+            workers = children(first)
+            for name, make in attacks.items():
+                spent = [1e3 * cost(url, workers, make, size) for size in SIZES]
+                beside = _beside(url, partial(ask, url, make(SIZES[-1])))
+                rows.append([name, *(f"{one:.2f}" for one in spent), *beside])
+            for heads in (True, False):
+                with half_sent(url, HALF, heads=heads):
+                    beside = _beside(url, partial(sleep, 0.1))
+                name = f"{HALF} connections with half a {'head' if heads else 'body'}"
+                rows.append([name, *[""] * len(SIZES), *beside])
+            rows.append(["nothing", *[""] * len(SIZES), *_beside(url, partial(sleep, 0.1))])
+    header = ["one request with", *(f"{size // 1024} kB" for size in SIZES)]
+    return [*header, "a report beside, median", "and worst"], rows
+
+
+def _beside(url: str, attack: Callable[[], object]) -> list[str]:
+    end = monotonic() + BESIDE
+    with reports_beside(url, body) as seen:
+        while monotonic() < end:
+            attack()
+    if seen.statuses != {202}:
+        raise RuntimeError(f"single reports were answered {sorted(seen.statuses)}")
+    return [f"{1e3 * median(seen.seconds):.1f}", f"{1e3 * max(seen.seconds):.1f}"]
+
+
+def print_costs() -> None:
+    """Print them all."""
+    print("Milliseconds of processor time that a hostile request costs, and of single reports:")
+    print_table(*costs())
+
+
+if __name__ == "__main__":
+    print_costs()

@@ -1,0 +1,298 @@
+"""The collector's throughput: reports one by one, and in batches of a thousand.
+
+Single reports are sent to the collector and to a Flask endpoint that only parses them, under
+gunicorn's threads as Flask is often served. Batches are held against the database's own bulk path,
+which writes the same rows without HTTP. Everything is durable when it is acknowledged, and counted
+again afterwards. As a program, it prints these
+comparisons alone.
+"""
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from uuid import uuid4
+
+import bulk
+import msgspec
+import numpy as np
+import sending
+import wrk
+from databases import (
+    Database,
+    postgres_database,
+    postgres_missing,
+    sqlite_database,
+    sync_seconds,
+)
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.store import Store
+from halftruth_collector.store.tables import report_ids
+from halftruth_shared import GammaDiagonal
+from halftruth_shared.protocol.reports import Report, ReportBatch
+from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
+from serving import BARE, COLLECTOR, THREADS, WORKERS, serving
+from sqlalchemy import func, select
+
+SURVEY = census_survey("census", GammaDiagonal(19))
+SHAPE = SURVEY.report_space
+CODES = census_codes()
+RNG = np.random.default_rng(1)
+PATH = f"/v1/surveys/{SURVEY.id}/reports"
+BATCH = 1_000
+
+#: Shares of the peer's throughput, and milliseconds for all but one of a hundred requests.
+SINGLE, MANY, COPIED, LATENCY = 0.55, 0.5, 1.0, 250.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure.
+
+    Attributes
+    ----------
+    pairs : int
+        Slices of ours, each with one of the peer's next to it.
+    seconds : int
+        Length of a slice of single reports.
+    batches : int
+        Batches in a slice of them.
+    """
+
+    pairs: int
+    seconds: int
+    batches: int
+
+
+FULL, QUICK = Effort(5, 4, 50), Effort(3, 2, 10)
+
+
+def missing() -> str | None:
+    """What the benchmark needs and cannot find, in words."""
+    return wrk.missing() or (postgres_missing() if "CI" in os.environ else None)
+
+
+def collecting(
+    notes: list[str], figures: list[Figure], effort: Effort = FULL
+) -> Iterator[Comparison]:
+    """Single reports, then batches, on each database; latencies go to the figures."""
+    notes.append(
+        f"Collecting: {WORKERS} processes, the bare peer's of {THREADS} threads each;"
+        f" a write is durable after {sync_seconds() * 1e3:.2f} ms."
+    )
+    absent = postgres_missing()
+    if absent:
+        notes.append(f"Collecting: PostgreSQL was not measured: {absent}.")
+    databases: list[tuple[str, Database]] = [("SQLite", sqlite_database)]
+    if not absent:
+        databases.append(("PostgreSQL", postgres_database))
+    for name, database in databases:
+        yield from _single_reports(name, database, effort, figures)
+    batches = [_batch() for _ in range((1 + effort.pairs) * effort.batches)]
+    yield from _sqlite_batches(batches, effort)
+    if not absent:
+        yield _postgres_batches(batches, effort)
+
+
+def _single_reports(
+    name: str, database: Database, effort: Effort, figures: list[Figure]
+) -> Iterator[Comparison]:
+    with (
+        database() as url,
+        sqlite_database() as other,
+        Store(url) as store,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        store.surveys.publish(SURVEY)
+        reports = Path(folder) / "reports"
+        reports.write_text(_report_lines())
+        with serving(COLLECTOR, url) as collector, serving(BARE, other) as bare:
+            rounds = [
+                [wrk.run(address, PATH, reports, effort.seconds) for address in (bare, collector)]
+                for _ in range(1 + effort.pairs)
+            ]
+        # Counted once the server has ended, for wrk leaves before its last requests are answered.
+        counted, _ = _counted(store)
+    bare_loads, ours = zip(*rounds, strict=True)
+    acknowledged, sent = sum(load.answered for load in ours), sum(load.sent for load in ours)
+    if not acknowledged <= counted <= sent:
+        raise RuntimeError(
+            f"{name}: {counted} reports are counted, {acknowledged} were acknowledged"
+            f" and {sent} were sent"
+        )
+    # The first round warms up.
+    latency = median(load.slowest for load in ours[1:]) * 1e3
+    figures.append(Figure(f"a report on {name}, 99th percentile", latency, LATENCY))
+    yield Comparison(
+        f"single reports, {name} : Flask",
+        [load.seconds / load.answered for load in ours[1:]],
+        [load.seconds / load.answered for load in bare_loads[1:]],
+        lambda seconds: f"{1 / seconds:.0f} reports/s",
+        speed=True,
+        target=SINGLE,
+    )
+
+
+def _report_lines() -> str:
+    """What `report.lua` makes requests of."""
+    body = msgspec.json.encode(ReportBatch(digest=SURVEY.digest, reports=_reports(1))).decode()
+    values = [",".join(map(str, report.values)) for report in _reports(10 * BATCH)]
+    return "\n".join([body[: body.index('"id":"') + len('"id":"')], *values, ""])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One request's reports: ids with packed reports, and the request's JSON."""
+
+    reports: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+def _batch() -> Batch:
+    reports = _reports(BATCH)
+    return Batch(
+        [(report.id.bytes, SHAPE.pack(report.values)) for report in reports],
+        msgspec.json.encode(ReportBatch(digest=SURVEY.digest, reports=reports)),
+    )
+
+
+def _reports(count: int) -> list[Report]:
+    """Reports of people drawn from CENSUS."""
+    perturbed = SURVEY.mechanism.perturb_many(SCHEMA, RNG.choice(CODES, count), RNG).tolist()
+    return [Report(id=uuid4(), values=values) for values in perturbed]
+
+
+def _sqlite_batches(batches: Sequence[Batch], effort: Effort) -> Iterator[Comparison]:
+    with ExitStack() as stack:
+        ours, each, together = (_Destination(stack, sqlite_database, batches) for _ in range(3))
+        rows = [bulk.rows(each.survey, batch.reports) for batch in batches]
+        write_each = stack.enter_context(bulk.sqlite_bulk(each.url)).write
+        write_together = stack.enter_context(bulk.sqlite_bulk(together.url)).write_together
+        send = _sender(stack, ours, batches)
+        times = _by_turns(
+            effort,
+            send,
+            lambda part: seconds_of(partial(write_each, rows[part])),
+            lambda part: seconds_of(partial(write_together, rows[part])),
+        )
+        for store in (ours, each, together):
+            store.check()
+    yield _comparison("SQLite : executemany", times[0], times[1], effort, MANY)
+    name = f"SQLite : executemany, {effort.batches} batches in a transaction"
+    yield _comparison(name, times[0], times[2], effort, None)
+
+
+def _postgres_batches(batches: Sequence[Batch], effort: Effort) -> Comparison:
+    with ExitStack() as stack:
+        ours, copied = (_Destination(stack, postgres_database, batches) for _ in range(2))
+        to = stack.enter_context(bulk.postgres_bulk(copied.url))
+        copies = to.prepare([bulk.rows(copied.survey, batch.reports) for batch in batches])
+        send = _sender(stack, ours, batches)
+        times = _by_turns(effort, send, lambda part: seconds_of(partial(to.write, copies[part])))
+        for store in (ours, copied):
+            store.check()
+    return _comparison("PostgreSQL : COPY", *times, effort, COPIED)
+
+
+class _Destination:
+    """A database for the batches, and whether it has come to hold exactly these."""
+
+    def __init__(self, stack: ExitStack, database: Database, batches: Sequence[Batch]) -> None:
+        self.url = stack.enter_context(database())
+        self._store = stack.enter_context(Store(self.url))
+        self._store.surveys.publish(SURVEY)
+        self.survey = self._store.surveys.get(SURVEY.id).number
+        self._expected = Counter(cell for batch in batches for _, cell in batch.reports)
+
+    def check(self) -> None:
+        """Raise RuntimeError unless every report was counted, in its own cell."""
+        ids, counts = _counted(self._store)
+        if ids != self._expected.total() or counts != self._expected:
+            raise RuntimeError(
+                f"{self.url}: {ids} ids and {counts.total()} reports are counted, or in other"
+                f" cells; expected {self._expected.total()}"
+            )
+
+
+def _counted(store: Store) -> tuple[int, Counter[bytes]]:
+    """How many ids there are, and the counts of packed reports, which add up to as many."""
+    with store.database.reading() as connection:
+        ids = connection.execute(select(func.count()).select_from(report_ids)).scalar_one()
+    _, counts, _ = store.reports.counts(SURVEY.id)
+    cells = zip(map(SHAPE.pack, counts.cells.tolist()), counts.counts.tolist(), strict=True)
+    counted = Counter(dict(cells))
+    if counted.total() != ids:
+        raise RuntimeError(f"{ids} ids are recorded, {counted.total()} reports counted")
+    return ids, counted
+
+
+def _sender(
+    stack: ExitStack, store: _Destination, batches: Sequence[Batch]
+) -> Callable[[slice], float]:
+    """What sends a part of the batches to a collector on a database."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    files = [folder / f"{number}.json" for number in range(len(batches))]
+    for file, batch in zip(files, batches, strict=True):
+        file.write_bytes(batch.body)
+    address = stack.enter_context(serving(COLLECTOR, store.url))
+
+    def send(part: slice) -> float:
+        program = [sys.executable, sending.__file__, address, PATH, *files[part]]
+        return float(subprocess.run(program, check=True, stdout=subprocess.PIPE).stdout)
+
+    return send
+
+
+def _by_turns(effort: Effort, *runs: Callable[[slice], float]) -> list[list[float]]:
+    """Seconds of each run for each part of the batches, without the first, which warms up."""
+    ends = range(0, (2 + effort.pairs) * effort.batches, effort.batches)
+    gc.collect()
+    gc.disable()
+    rounds = [[run(slice(*part)) for run in runs] for part in pairwise(ends)]
+    gc.enable()
+    return [list(times) for times in zip(*rounds[1:], strict=True)]
+
+
+def _comparison(
+    name: str, ours: list[float], peer: list[float], effort: Effort, target: float | None
+) -> Comparison:
+    return Comparison(
+        f"batches of {BATCH}, {name}",
+        ours,
+        peer,
+        lambda seconds: f"{effort.batches * BATCH / seconds / 1e3:.1f} k reports/s",
+        speed=True,
+        target=target,
+    )
+
+
+def main() -> int:
+    """Print the comparisons; 1 if a target is missed, 2 if something needed is not there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="shorter, and less certain")
+    effort = QUICK if parser.parse_args().quick else FULL
+    lacking = missing()
+    if lacking:
+        print(lacking, file=sys.stderr)
+        return 2
+    notes: list[str] = []
+    figures: list[Figure] = []
+    comparisons = list(collecting(notes, figures, effort))
+    print_comparisons(comparisons, notes)
+    print_figures("medians", figures)
+    missed = any(figure.missed for figure in figures)
+    return int(missed or any(comparison.missed for comparison in comparisons))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+"""A record is drawn once: a collector that never acknowledges sees one draw of each person."""
+
+import json
+import threading
+import unicodedata
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from halftruth_client import AnsweredBefore, Client, ClientError
+from halftruth_client import client as client_module
+from halftruth_client.drawing import Unsettled
+from halftruth_shared import (
+    Attribute,
+    HalftruthError,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from halftruth_shared.protocol.terms import Terms
+
+from .conftest import INVITATIONS, NOWHERE, URL, Stub, counted, posted
+
+WIDTH = 30
+SCHEMA = Schema(tuple(Attribute(f"a{j}", tuple("abcdef")) for j in range(WIDTH)))
+RECORD = dict.fromkeys(SCHEMA.names, "c")
+OTHER = dict.fromkeys(SCHEMA.names, "d")
+TRIES = 8
+
+
+@pytest.fixture
+def survey() -> Survey:
+    """Two draws of one record coincide with a probability of 6^−30."""
+    return Survey("wide", "Wide", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "1/5")))
+
+
+@pytest.fixture
+def hostile(stub, answering):
+    """A session with a collector that publishes as it should and answers reports as it likes."""
+
+    def make(answer):
+        def respond(request):
+            return stub(request) if request.method == "GET" else answer(request)
+
+        session, adapter = answering(respond)
+        session.asked = adapter.asked
+        return session
+
+    return make
+
+
+def client_of(session, url=URL, **options) -> Client:
+    return Client(url, max_gamma="1000000", session=session, **options)
+
+
+def seen(session) -> set[tuple]:
+    """Different reports that the collector saw, with their ids."""
+    return {
+        (report["id"], tuple(report["values"]))
+        for batch in posted(session)
+        for report in batch["reports"]
+    }
+
+
+REFUSALS = {
+    "503": (503, b"{}"),
+    "429": (429, b"{}"),
+    "409": (409, b"{}"),
+    "404": (404, b"{}"),
+    "422": (422, b"{}"),
+    "500 with a page": (500, b"<html>"),
+    "a receipt that cannot be read": (202, b"[]"),
+}
+
+
+@pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_collector_that_never_acknowledges_sees_one_draw(hostile, survey, answer, kept, tmp_path):
+    session = hostile(lambda _: answer)
+    client = client_of(session, outbox=tmp_path / "outbox.db" if kept else None)
+    for _ in range(TRIES):
+        # Equal answers, not the same object; what waits is not to be submitted again.
+        with suppress(ClientError):
+            if client.submit(survey, dict(RECORD)).status == "waiting":
+                break
+    for _ in range(3):
+        with suppress(ClientError):
+            client.flush()
+    assert len(seen(session)) == 1
+
+
+def test_a_call_that_is_broken_off_is_continued_with_the_same_report(hostile, survey):
+    def pull_the_plug(_):
+        raise KeyboardInterrupt
+
+    session = hostile(pull_the_plug)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            client_of(session).submit(survey, RECORD)
+    assert len(posted(session)) == 3
+    assert len(seen(session)) == 1
+
+
+def test_another_client_of_the_process_remembers_too_however_the_address_is_spelled(
+    hostile, survey
+):
+    session = hostile(lambda _: (503, b"{}"))
+    session.mount("HTTP://", session.get_adapter("http://"))
+    for url in (URL, URL + "/", "http://COLLECTOR.test", "HTTP://collector.test//"):
+        with pytest.raises(ClientError):
+            client_of(session, url).submit(survey, RECORD)
+    assert len(posted(session)) == 4
+    assert len(seen(session)) == 1
+
+
+def test_two_people_with_equal_answers_each_get_a_draw(stub, hostile, survey):
+    answers = iter([(503, b"{}")] * 4)
+    session = hostile(lambda request: next(answers, None) or stub(request))
+    client = client_of(session)
+    for _ in range(4):
+        with pytest.raises(ClientError):
+            client.submit(survey, RECORD)
+    both = [client.submit(survey, RECORD) for _ in range(2)]
+    assert [one.status for one in both] == ["accepted", "accepted"]
+    assert len(stub.counted) == 2
+    assert len(set(map(tuple, stub.counted.values()))) == 2
+    # What the first of them was counted with is what the collector saw all the time.
+    assert len(seen(session)) == 2
+
+
+def test_people_with_equal_answers_at_the_same_time_have_a_draw_each(hostile, survey):
+    people = 6
+    together = threading.Barrier(people)
+
+    def answer(_):
+        together.wait(10)
+        return 503, b"{}"
+
+    session = hostile(answer)
+    client = client_of(session)
+    client.survey("wide")
+
+    def try_twice():
+        for _ in range(2):
+            with pytest.raises(ClientError):
+                client.submit(survey, RECORD)
+
+    threads = [threading.Thread(target=try_twice) for _ in range(people)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(posted(session)) == 2 * people
+    assert len(seen(session)) == people
+
+
+def test_other_answers_and_other_surveys_have_reports_of_their_own(hostile, stub, survey):
+    session = hostile(lambda _: (503, b"{}"))
+    client = client_of(session)
+    changed = Survey("wide", "Wide, again", SCHEMA, survey.mechanism)
+    for asked, record in ((survey, RECORD), (survey, OTHER), (changed, RECORD)):
+        stub.survey = asked
+        for _ in range(2):
+            with pytest.raises(ClientError):
+                client.submit(asked, record)
+    assert len(seen(session)) == 3
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("answer", [(503, b"{}"), (409, b"{}")], ids=["503", "409"])
+def test_every_respondent_has_one_draw_however_the_name_is_composed(
+    hostile, survey, kept, answer, tmp_path
+):
+    session = hostile(lambda _: answer)
+    outbox = tmp_path / "outbox.db" if kept else None
+    people = ("Zoë Ångström", "bob")
+    for form in ("NFC", "NFD", "NFC"):
+        for respondent in (unicodedata.normalize(form, name) for name in people):
+            with suppress(ClientError):
+                client_of(session, outbox=outbox).submit(survey, RECORD, respondent=respondent)
+    assert len(seen(session)) == 2
+
+
+@pytest.mark.parametrize("respondent", ["", 7, b"ada"])
+def test_what_names_no_respondent_is_refused(hostile, survey, respondent):
+    session = hostile(lambda _: (503, b"{}"))
+    with pytest.raises(ParameterError, match="respondent: expected text"):
+        client_of(session).submit(survey, RECORD, respondent=respondent)
+    assert session.asked == []
+
+
+def test_a_respondent_who_was_refused_is_not_drawn_again_for_another_version(
+    hostile, stub, survey, tmp_path
+):
+    session = hostile(lambda _: (409, b"{}"))
+    client = client_of(session, outbox=tmp_path / "outbox.db")
+    with pytest.raises(ClientError):
+        client.submit(survey, RECORD, respondent="ada")
+    stub.survey = Survey("wide", "Wide, again", SCHEMA, survey.mechanism)
+    with pytest.raises(AnsweredBefore, match="another version"):
+        client.submit(stub.survey, RECORD, respondent="ada")
+    assert len(seen(session)) == 1
+
+
+@pytest.mark.parametrize("answer", [(503, b"{}"), (409, b"{}")], ids=["503", "409"])
+def test_many_records_are_drawn_once_however_often_they_are_submitted(hostile, survey, answer):
+    session = hostile(lambda _: answer)
+    records = [RECORD] * 50 + [OTHER] * 50
+    for _ in range(10):
+        with pytest.raises(ClientError):
+            client_of(session).submit_many(survey, records)
+    assert len(seen(session)) == 100
+
+
+def test_many_records_that_were_sent_in_part_count_once(stub, hostile, survey):
+    answers = iter([None, (503, b"{}"), (503, b"{}")])
+    session = hostile(lambda request: next(answers, None) or stub(request))
+    client, records = client_of(session), [RECORD] * 2_500
+    for accepted in (1_000, 0):
+        with pytest.raises(ClientError) as caught:
+            client.submit_many(survey, records)
+        assert caught.value.accepted == accepted
+    delivery = client.submit_many(survey, records)
+    assert (delivery.accepted, delivery.duplicates) == (1_500, 1_000)
+    assert len(stub.counted) == 2_500
+    assert len(seen(session)) == 2_500
+    # And whoever comes next has a report of their own.
+    assert client.submit(survey, RECORD).status == "accepted"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_whoever_comes_back_with_another_invitation_sends_the_same_report(
+    stub, session, kept, tmp_path
+):
+    stub.terms = Terms(invitations=True)
+    one = client_of(session, outbox=tmp_path / "outbox.db" if kept else None)
+    for _ in range(3):
+        with pytest.raises(ClientError):
+            one.submit(stub.survey, RECORD, invitation="ab" * 16)
+    assert one.submit(stub.survey, RECORD, invitation=INVITATIONS[0]).status == "accepted"
+    [(id, values)] = stub.counted.items()
+    assert seen(session) == {(str(id), tuple(values))}
+
+
+def test_reports_that_a_flush_delivered_are_not_those_of_the_next_person(stub, hostile, survey):
+    answers = iter([(404, b"{}")])
+    session = hostile(lambda request: next(answers, None) or stub(request))
+    client = client_of(session)
+    with pytest.raises(ClientError):
+        client.submit(survey, RECORD)
+    assert client.submit(survey, RECORD).status == "accepted"
+    assert client.submit(survey, RECORD).status == "accepted"
+    assert len(stub.counted) == 2
+
+
+def bare(records: int) -> Survey:
+    """A survey whose reports are the records, so that their order is seen."""
+    schema = Schema((Attribute("number", tuple(map(str, range(records))), sensitive=False),))
+    return Survey("bare", "Bare", schema, RandomizedResponse({"number": "1"}))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_reports_tell_nothing_of_the_order_of_records(answering, kept, tmp_path):
+    stub = Stub(bare(1_000), terms=Terms(invitations=True))
+    session, adapter = answering(stub)
+    outbox = tmp_path / "outbox.db" if kept else None
+    client = Client(URL, max_gamma="2", unprotected=["number"], session=session, outbox=outbox)
+    records = [{"number": str(i)} for i in range(1_000)]
+    client.submit_many(stub.survey, records, invitations=INVITATIONS[:1_000])
+    [batch] = [json.loads(asked.body) for asked in adapter.asked if asked.method == "POST"]
+    order = [report["values"][0] for report in batch["reports"]]
+    assert sorted(order) == list(range(1_000))
+    assert order != sorted(order)
+    # Of a random order, one record in a thousand on average stays where it was.
+    assert sum(place == number for place, number in enumerate(order)) < 20
+    # Each report has the invitation of its record.
+    assert [report["invitation"] for report in batch["reports"]] == [INVITATIONS[i] for i in order]
+
+
+def test_what_failed_calls_leave_in_memory_holds_no_record_and_is_keyed_by_the_process(survey):
+    records = [RECORD, OTHER, RECORD]
+    client = Client(NOWHERE, max_gamma="1000000", retries=0)
+    with pytest.raises(HalftruthError):
+        client.submit_many(survey, records)
+    left = client_module._unsettled()
+    assert sum(map(len, left._reports.values())) == 3
+    codes = [SCHEMA.encode(record) for record in records]
+    for shown in (repr(vars(left)), repr(left._marks)):
+        assert all(repr(list(code))[1:-1] not in shown for code in codes)
+    array = np.array(codes)
+    marks = left.marks(survey.digest, array)
+    assert marks[0] == marks[2] != marks[1]
+    assert set(marks) == set(left._reports)
+    assert not set(Unsettled().marks(survey.digest, array)) & set(marks)
+    assert not set(left.marks("00" * 32, array)) & set(marks)
+
+
+def test_one_respondent_of_a_collector_by_any_name_is_counted_once(live, tmp_path):
+    port = live.url.rpartition(":")[2]
+    ids = set()
+    for host in ("127.0.0.1", "localhost", "LOCALHOST"):
+        outbox = tmp_path / "outbox.db"
+        client = Client(f"http://{host}:{port}", max_gamma="1000000", outbox=outbox)
+        sent = client.submit(client.survey("wide"), RECORD, respondent="ada")
+        ids.add(sent.id)
+    assert len(ids) == 1
+    assert counted(live.store, "wide") == 1

@@ -1,0 +1,136 @@
+"""Reports that wait arrive once, and what a respondent gave is remembered."""
+
+import stat
+import threading
+
+import pytest
+from halftruth_client import Client, CollectorUnavailable, RequestRefused
+from halftruth_shared import GammaDiagonal, Survey
+from halftruth_shared.protocol.terms import Terms
+from wire import free_port
+
+from .conftest import INVITATIONS, NOWHERE, counted, posted, serving, waiting
+
+
+def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, record, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    away = Client(url, max_gamma="19", outbox=outbox, retries=0)
+    assert away.submit(survey, record).status == "waiting"
+    assert away.submit_many(survey, [record] * 1_500).waiting == 1_500
+    with pytest.raises(CollectorUnavailable):
+        away.flush()
+    assert counted(live.store) == 0
+    with serving(live.app, port):
+        # Another process, later.
+        back = Client(url, max_gamma="19", outbox=outbox, retries=0)
+        assert back.flush().accepted == 1_501
+        assert back.flush().accepted == 0
+    assert counted(live.store) == 1_501
+
+
+def test_the_next_report_takes_the_waiting_ones_along(live, survey, record, tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    client = Client(url, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
+    client.submit(survey, record)
+    with serving(live.app, port):
+        assert client.submit(survey, record).status == "accepted"
+    assert counted(live.store) == 2
+
+
+def test_the_outbox_is_for_its_owner_alone(tmp_path):
+    outbox = tmp_path / "outbox.db"
+    Client(NOWHERE, max_gamma="19", outbox=outbox)
+    assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
+
+
+def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    first = Client(live.url, max_gamma="19", outbox=outbox)
+    one = first.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="ada")
+    again = Client(live.url, max_gamma="19", outbox=outbox)
+    for answers in ({"smoker": "yes", "drinks": "daily"}, {"smoker": "no", "drinks": "never"}):
+        other = again.submit(survey, answers, respondent="ada")
+        assert other.id == one.id
+        assert other.status == "duplicate"
+    assert counted(live.store) == 1
+    assert again.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="bob").id != one.id
+    assert counted(live.store) == 2
+
+
+def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, record, tmp_path):
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    ids: list[object] = []
+    threads = [
+        threading.Thread(
+            target=lambda: ids.append(client.submit(survey, record, respondent="ada").id)
+        )
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ids) == 8
+    assert len(set(ids)) == 1
+    assert counted(live.store) == 1
+
+
+def test_a_closed_survey_takes_no_report_and_leaves_none_waiting(live, survey, record, tmp_path):
+    live.store.surveys.close("health")
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    with pytest.raises(RequestRefused, match="'health' is closed") as caught:
+        client.submit(survey, record)
+    assert caught.value.status == 409
+    assert client.flush().waiting == 0
+    assert counted(live.store) == 0
+
+
+def test_a_report_for_a_survey_that_is_not_there_now_keeps_waiting(live, record, tmp_path):
+    # A collector restored from an old back-up may know it again later.
+    unknown = Survey(
+        "unknown", "Unknown", live.store.surveys.get("health").survey().schema, GammaDiagonal("19")
+    )
+    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    with pytest.raises(RequestRefused, match="there is no survey 'unknown'"):
+        client.submit(unknown, record)
+    live.store.surveys.publish(unknown)
+    assert client.flush().accepted == 1
+
+
+def test_a_replaced_survey_is_not_remembered_as_answered(stub, client, record, tmp_path):
+    old = Survey("health", "Health, before", stub.survey.schema, GammaDiagonal("19"))
+    one = client(outbox=tmp_path / "outbox.db")
+    with pytest.raises(RequestRefused, match="another version"):
+        one.submit(old, record, respondent="ada")
+    assert one.submit(one.survey("health"), record, respondent="ada").status == "accepted"
+
+
+def test_waiting_reports_of_a_replaced_survey_are_given_up(stub, client, session, record, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    stub.away = True
+    client(outbox=outbox).submit(stub.survey, record)
+    stub.away = False
+    stub.survey = Survey("health", "Health, again", stub.survey.schema, GammaDiagonal("19"))
+    with pytest.raises(RequestRefused, match="another version"):
+        client(outbox=outbox).flush()
+    assert waiting(outbox) == []
+    assert posted(session) == []
+
+
+def test_the_outbox_keeps_an_invitation_only_while_its_report_waits(stub, client, record, tmp_path):
+    outbox = tmp_path / "outbox.db"
+    stub.terms = Terms(invitations=True)
+    stub.away = True
+    one = client(outbox=outbox)
+    one.submit(stub.survey, record, invitation=INVITATIONS[0])
+    one.submit(stub.survey, record, respondent="ada", invitation=INVITATIONS[1])
+    assert {invitation for _, invitation in waiting(outbox)} == set(INVITATIONS[:2])
+    stub.away = False
+    assert client(outbox=outbox).flush().accepted == 2
+    left = outbox.read_bytes()
+    for invitation in INVITATIONS[:2]:
+        assert invitation.encode() not in left
+    assert stub.unspent == set(INVITATIONS[2:])

@@ -1,0 +1,63 @@
+"""A client refuses whatever protects less than its caller asked for."""
+
+import pytest
+from halftruth_client import Client, SurveyRefused
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+
+OPEN_PLACE = Schema(
+    (Attribute("smoker", ("no", "yes")), Attribute("place", ("north", "south"), sensitive=False))
+)
+
+
+def test_a_survey_is_held_against_the_limit_fetched_or_not(live, survey, record):
+    fetched = Client(live.url, max_gamma="19").survey("health")
+    assert (fetched.digest, fetched.schema) == (survey.digest, survey.schema)
+    client = Client(live.url, max_gamma="18.9")
+    for call in (
+        lambda: client.survey("health"),
+        lambda: client.submit(survey, record),
+        lambda: client.submit_many(survey, [record]),
+    ):
+        with pytest.raises(SurveyRefused, match=r"amplification 19 exceeds max_gamma 18.9"):
+            call()
+    assert live.store.reports.counts("health")[1].reports == 0
+
+
+def test_the_caller_alone_can_accept_an_attribute_sent_as_it_is(live):
+    bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
+    live.store.surveys.publish(bare)
+    for limit, unprotected, why in (
+        ("19", [], "a report can reveal 'place'"),
+        ("8.99", ["place"], "amplification 9 exceeds"),
+    ):
+        with pytest.raises(SurveyRefused, match=why):
+            Client(live.url, max_gamma=limit, unprotected=unprotected).survey("place")
+    client = Client(live.url, max_gamma="9", unprotected=["place"])
+    assert client.survey("place").digest == bare.digest
+
+
+def test_a_report_that_can_rule_an_answer_out_is_refused(live):
+    # No "no" is ever reported as "yes": a "yes" proves itself.
+    schema = Schema((Attribute("smoker", ("no", "yes"), sensitive=False),))
+    telling = DistortionMatrices({"smoker": [["1", "0.5"], ["0", "0.5"]]})
+    live.store.surveys.publish(Survey("telling", "Telling", schema, telling))
+    with pytest.raises(SurveyRefused, match="amplification infinite exceeds"):
+        Client(live.url, max_gamma="1000000").survey("telling")
+
+
+@pytest.mark.parametrize("limit", ["1", "0.5", "", "x", 19.0, None, True])
+def test_a_limit_is_an_exact_number_above_1(limit):
+    with pytest.raises(ParameterError, match="max_gamma"):
+        Client("http://collector.test", max_gamma=limit)
+
+
+def test_unprotected_is_a_list():
+    with pytest.raises(ParameterError, match="unprotected"):
+        Client("http://collector.test", max_gamma="19", unprotected="place")

@@ -1,0 +1,86 @@
+"""One address, one request, one clear error, and nothing that a collector could recognize."""
+
+from email.message import Message
+
+import pytest
+from halftruth_client import Client, CollectorUnavailable, HalftruthError, RequestRefused
+from halftruth_client.transport import Transport
+from halftruth_shared import ParameterError
+
+from .conftest import NOWHERE, URL, Failing, serving
+
+
+@pytest.mark.parametrize("url", ["", "collector.test", "ftp://collector.test", "http://"])
+def test_an_address_is_a_web_address(url):
+    with pytest.raises(ParameterError, match="url: expected"):
+        Client(url, max_gamma="19")
+
+
+def test_an_id_cannot_lead_to_another_address(scripted):
+    session, adapter = scripted(404, {})
+    with pytest.raises(HalftruthError):
+        Client("http://collector.test", max_gamma="19", session=session).survey("../x?y")
+    assert adapter.asked[0].url == "http://collector.test/v1/surveys/..%2Fx%3Fy"
+
+
+def test_a_page_that_is_no_collector_is_named(scripted):
+    session, _ = scripted(200, b"<html>Welcome</html>")
+    with pytest.raises(RequestRefused, match="check the address"):
+        Client("http://collector.test", max_gamma="19", session=session).survey("health")
+
+
+def test_a_redirect_is_not_followed(scripted):
+    session, adapter = scripted(302, b"")
+    with pytest.raises(RequestRefused):
+        Client("http://collector.test", max_gamma="19", session=session).survey("health")
+    assert len(adapter.asked) == 1
+
+
+def test_retries_come_to_an_end(live, record):
+    failing = Failing(live.app, 100, "503 Service Unavailable")
+    with serving(failing) as url:
+        client = Client(url, max_gamma="19", retries=2, backoff=0.001)
+        survey = client.survey("health")
+        with pytest.raises(CollectorUnavailable, match="503"):
+            client.submit(survey, record)
+    assert failing.posts == 3
+
+
+def test_an_unreachable_collector_is_one_clear_line(survey, record):
+    client = Client(NOWHERE, max_gamma="19", retries=0)
+    with pytest.raises(CollectorUnavailable) as caught:
+        client.submit(survey, record)
+    assert str(caught.value) == f"collector {NOWHERE} cannot be reached (ConnectionError)"
+
+
+def test_no_cookie_is_kept_or_sent(answering, survey):
+    def respond(request):
+        return 404, b"{}"
+
+    session, adapter = answering(respond)
+    session.cookies.set("person", "17", domain="collector.test")
+    send = adapter.send
+
+    def setting(request, **options):
+        response = send(request, **options)
+        response.raw = type("Raw", (), {})()
+        response.raw._original_response = type("Answer", (), {})()
+        headers = Message()
+        headers["Set-Cookie"] = "track=1; Path=/"
+        response.raw._original_response.msg = headers
+        return response
+
+    adapter.send = setting
+    for _ in range(2):
+        with pytest.raises(RequestRefused):
+            Client(URL, max_gamma="19", session=session).survey("health")
+    assert [asked.headers.get("Cookie") for asked in adapter.asked] == [None, None]
+    assert "track" not in session.cookies
+
+
+@pytest.mark.parametrize(
+    "spelled", ["HTTP://Collector.TEST", "http://collector.test/", "http://COLLECTOR.test//"]
+)
+def test_an_address_has_one_spelling(spelled):
+    assert Transport(spelled).url == "http://collector.test"
+    assert Transport("http://collector.test/Base/").url == "http://collector.test/Base"

@@ -1,0 +1,240 @@
+"""Tokens and keys, and that everything an operator does is written down."""
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from halftruth_collector.errors import (
+    SignatureRefused,
+    SurveyExists,
+    Unauthorized,
+    UnknownSurvey,
+)
+from halftruth_collector.store import Store
+from halftruth_shared import HalftruthError, Survey
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Signature, Terms
+from sqlalchemy.exc import OperationalError
+
+from ..store.conftest import report, statements
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+INVITED = Terms(invitations=True)
+
+
+@pytest.fixture
+def done(store):
+    """What was written down since the last look: actor, action, subject and detail."""
+    seen = [len(store.audit.all())]
+
+    def look() -> list[tuple[str, str, str, str]]:
+        entries = store.audit.all()[seen[0] :]
+        seen[0] += len(entries)
+        return [(each.actor, each.action, each.subject, each.detail) for each in entries]
+
+    return look
+
+
+@pytest.mark.parametrize("role", ["analyst", "operator", "monitor"])
+def test_a_token_has_its_role_and_only_its_hash_is_stored(store, dump, role):
+    token = store.tokens.create(role)
+    assert re.fullmatch(r"ht_[A-Za-z0-9_-]{43}", token)
+    known = store.tokens.bearer(token)
+    assert (known.role, known.survey, known.revoked_at) == (role, None, None)
+    [row] = dump()["tokens"]
+    assert bytes(row[1]) == hashlib.sha256(token.encode()).digest()
+    assert token not in repr(dump())
+    assert known.id in repr(dump())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda token: token[:-1],
+        lambda token: token + "x",
+        lambda token: token.swapcase(),
+        lambda token: token.removeprefix("ht_"),
+        lambda _: "",
+        lambda _: "é",
+    ],
+)
+def test_another_token_is_not_known(store, change):
+    token = store.tokens.create("operator")
+    with pytest.raises(Unauthorized):
+        store.tokens.bearer(change(token))
+
+
+def test_a_revoked_token_is_not_known_and_stays_listed(store, done):
+    token, other = store.tokens.create("operator"), store.tokens.create("operator")
+    known = store.tokens.bearer(token)
+    done()
+    store.tokens.revoke(known.id)
+    with pytest.raises(Unauthorized):
+        store.tokens.bearer(token)
+    assert store.tokens.bearer(other).role == "operator"
+    revoked = {each.id: each.revoked_at for each in store.tokens.all()}
+    assert revoked[known.id] is not None
+    assert [each for each in revoked.values() if each is None] == [None]
+    # Again changes nothing.
+    store.tokens.revoke(known.id)
+    assert {each.id: each.revoked_at for each in store.tokens.all()} == revoked
+    assert {entry[:3] for entry in done()} == {("command line", "token revoke", known.id)}
+
+
+def test_a_signed_survey_keeps_its_signature(store, survey):
+    key = OperatorKey.create()
+    signature = sign(key, survey.digest, INVITED)
+    store.surveys.publish(survey, INVITED, signature)
+    stored = store.surveys.get("health")
+    assert (stored.terms, stored.signature) == (INVITED, signature)
+    [known] = store.keys.all()
+    assert (known.key, known.surveys, known.revoked_at) == (key.public, ("health",), None)
+
+
+@pytest.mark.parametrize("call", ["publish", "set_terms"])
+@pytest.mark.parametrize("wrong", ["digest", "terms", "value", "key", "nonsense"])
+def test_a_signature_that_does_not_hold_is_refused(store, published, dump, call, wrong):
+    key, other = OperatorKey.create(), OperatorKey.create()
+    good = sign(key, published.digest, INVITED)
+    signature = {
+        "digest": sign(key, "0" * 64, INVITED),
+        "terms": sign(key, published.digest, Terms()),
+        "value": Signature(key=good.key, value="0" * 128),
+        "key": Signature(key=other.public, value=good.value),
+        "nonsense": Signature(key="x", value=""),
+    }[wrong]
+    before = dump()
+    act = {
+        "publish": lambda: store.surveys.publish(published, INVITED, signature),
+        "set_terms": lambda: store.surveys.set_terms("health", INVITED, signature),
+    }[call]
+    with pytest.raises(HalftruthError, match="signature") as refused:
+        act()
+    assert "\n" not in str(refused.value)
+    assert dump() == before
+
+
+def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, survey, published):
+    key, other = OperatorKey.create(), OperatorKey.create()
+    second = Survey("second", "Second", survey.schema, survey.mechanism)
+    store.surveys.publish(second, Terms(), sign(other, second.digest, Terms()))
+    store.surveys.set_terms("health", INVITED, sign(key, survey.digest, INVITED))
+    assert store.keys.revoke(key.public) == ["health"]
+    health = store.surveys.get("health")
+    assert (health.signature, health.terms) == (None, INVITED)
+    assert store.surveys.get("second").signature is not None
+    with pytest.raises(SignatureRefused, match="its key was revoked"):
+        store.surveys.set_terms("health", INVITED, sign(key, survey.digest, INVITED))
+    with pytest.raises(SignatureRefused, match="its key was revoked"):
+        store.surveys.publish(survey, INVITED, sign(key, survey.digest, INVITED))
+    store.surveys.set_terms("health", INVITED, sign(other, survey.digest, INVITED))
+    known = {each.key: (each.surveys, each.revoked_at is None) for each in store.keys.all()}
+    assert known == {key.public: ((), False), other.public: (("health", "second"), True)}
+    assert store.keys.revoke(key.public) == []
+
+
+def test_everything_an_operator_does_is_written_down(store, survey, done, tmp_path):
+    key = OperatorKey.create()
+    store.surveys.publish(survey, actor="token 1234")
+    plain = "without invitations; not sealed; not signed"
+    assert done() == [("token 1234", "survey publish", "health", f"{survey.digest}; {plain}")]
+    store.surveys.set_terms(
+        "health", INVITED, sign(key, survey.digest, INVITED), actor="token 1234"
+    )
+    signed = f"with invitations; not sealed; signed by {key.public}"
+    assert done() == [("token 1234", "survey terms", "health", signed)]
+    sealed = Terms(sealing_key="ab" * 32)
+    store.surveys.publish(survey, sealed)
+    said = f"{survey.digest}; without invitations; sealed to {'ab' * 32}; not signed"
+    assert done() == [("command line", "survey publish", "health", said)]
+    store.invitations.create("health", 3)
+    store.invitations.revoke("health")
+    assert done() == [
+        ("command line", "invite create", "health", "3 invitations"),
+        ("command line", "invite revoke", "health", "3 invitations"),
+    ]
+    store.surveys.set_terms("health", INVITED, sign(key, survey.digest, INVITED))
+    done()
+    store.keys.revoke(key.public)
+    assert done() == [("command line", "key revoke", key.public, "health")]
+    token = store.tokens.create("analyst", "health")
+    id = store.tokens.bearer(token).id
+    assert done() == [("command line", "token create", id, "analyst of health")]
+    store.tokens.create("monitor")
+    assert [entry[3] for entry in done()] == ["monitor"]
+    store.tokens.revoke(id)
+    assert done() == [("command line", "token revoke", id, "")]
+    store.surveys.set_terms("health", Terms())
+    store.reports.add("health", survey.digest, [report(1, 0, 0)])
+    done()
+    store.export_reports("health", tmp_path / "export.db")
+    store.import_reports(tmp_path / "export.db")
+    assert done() == [("command line", "import", "health", "0 reports counted")]
+    store.surveys.close("health", actor="token 1234")
+    assert done() == [("token 1234", "survey close", "health", "")]
+
+
+def test_what_changes_nothing_or_is_refused_is_not_written_down(store, published, done):
+    store.reports.add("health", published.digest, [report(1, 0, 0)])
+    store.surveys.publish(published)
+    other = Survey("health", "Another", published.schema, published.mechanism)
+    with pytest.raises(SurveyExists):
+        store.surveys.publish(other)
+    store.surveys.close("health")
+    done()
+    store.surveys.close("health")
+    for act in (store.surveys.close, store.invitations.revoke):
+        with pytest.raises(UnknownSurvey):
+            act("nothing")
+    assert done() == []
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda store: store.tokens.create("operator"),
+        lambda store: store.surveys.close("health"),
+        lambda store: store.surveys.set_terms("health", INVITED),
+        lambda store: store.invitations.create("health", 2),
+        lambda store: store.invitations.revoke("health"),
+        lambda store: store.keys.revoke("0" * 64),
+    ],
+)
+def test_what_cannot_be_written_down_is_not_done(store, published, dump, act):
+    store.invitations.create("health", 1)
+    before = dump()
+
+    def fail(text: str) -> None:
+        if "INTO audit" in text:
+            raise OperationalError(text, {}, Exception())
+
+    with statements(store.database.engine, fail), pytest.raises(HalftruthError):
+        act(store)
+    assert dump() == before
+    act(store)
+    assert dump() != before
+
+
+def test_entries_come_in_order_with_their_time_and_their_store_s_actor(database, survey):
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    with Store(database, actor="demo") as store:
+        for n in range(5):
+            store.surveys.publish(Survey(f"s{n}", "S", survey.schema, survey.mechanism))
+        entries = store.audit.all()
+    assert [each.subject for each in entries] == [f"s{n}" for n in range(5)]
+    assert {each.actor for each in entries} == {"demo"}
+    times = [each.at if each.at.tzinfo else each.at.replace(tzinfo=UTC) for each in entries]
+    assert times == sorted(times)
+    assert before < times[0] <= times[-1] <= datetime.now(UTC) + timedelta(seconds=1)
+
+
+def test_no_secret_is_written_down(store, published, rows):
+    token = store.tokens.create("operator")
+    invitations = store.invitations.create("health", 3)
+    store.invitations.revoke("health", [bytes.fromhex(each) for each in invitations])
+    written = repr(rows("SELECT * FROM audit"))
+    assert token not in written
+    assert token.removeprefix("ht_") not in written
+    assert not any(each in written for each in invitations)

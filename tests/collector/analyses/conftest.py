@@ -1,0 +1,138 @@
+"""A study whose collector is asked over HTTP, from Python, on the command line and on its pages."""
+
+import threading
+from types import SimpleNamespace
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from halftruth_client import Analyst
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.cli import main
+from halftruth_collector.estimation import Estimator
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.store import Store
+from halftruth_collector.web import create_app
+from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.protocol.reports import Report
+from werkzeug.serving import make_server
+
+SCHEMA = Schema(
+    (
+        Attribute("smoker", ("no", "yes"), ("yes",)),
+        Attribute("coughs", ("no", "yes"), ("yes",)),
+        Attribute("age", ("young", "middle", "old")),
+        # A category may hold what separates others.
+        Attribute("vote", ("left", "right", "none, a=b")),
+    )
+)
+KEEP = {"smoker": "0.85", "coughs": "0.9", "age": "0.8", "vote": "0.8"}
+SURVEYS = (
+    Survey("study", "Study", SCHEMA, RandomizedResponse(KEEP)),
+    Survey("whole", "Whole records", SCHEMA, GammaDiagonal("19")),
+)
+EMPTY = Survey("empty", "Empty", SCHEMA, RandomizedResponse(KEEP))
+
+
+def texts(value):
+    """A parameter as texts, each of which is given once."""
+    if isinstance(value, dict):
+        return [f"{name}={category}" for name, category in value.items()]
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return [",".join(names) for names in value]
+    return [",".join(value)] if isinstance(value, list) else [str(value)]
+
+
+def query_string(asked):
+    return urlencode([(name, text) for name, value in asked.items() for text in texts(value)])
+
+
+def option(path, name):
+    """The option of a parameter, by its other name where it has one."""
+    return ANALYSES[path].options.get(name, name).replace("_", "-")
+
+
+def command(path, survey, asked):
+    words = [path, survey]
+    for name, value in asked.items():
+        if isinstance(value, bool):
+            words += [f"--{option(path, name)}"] if value else []
+            continue
+        for text in texts(value):
+            words += [f"--{option(path, name)}", text]
+    return words
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A collector that answers on loopback, with two surveys that have reports and one without."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"
+    store = Store(database)
+    rng = np.random.default_rng(201)
+    smoker = rng.random(3000) < 0.4
+    coughs = np.where(rng.random(3000) < 0.75, smoker, ~smoker)
+    age = rng.integers(0, 3, 3000)
+    vote = np.where(rng.random(3000) < 0.5, age, rng.integers(0, 3, 3000))
+    records = np.stack([smoker, coughs, age, vote], axis=1).astype(int)
+    for survey in (*SURVEYS, EMPTY):
+        store.surveys.publish(survey)
+        if survey is not EMPTY:
+            reports = survey.mechanism.perturb_many(SCHEMA, records, rng).tolist()
+            store.reports.add(
+                survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports]
+            )
+    app = create_app(Config(database=database))
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    url, token = f"http://127.0.0.1:{server.port}", store.tokens.create("analyst")
+    browser = app.test_client()
+    browser.post("/results/sign-in", data={"token": token})
+    yield SimpleNamespace(
+        database=database,
+        url=url,
+        token=token,
+        http=app.test_client(),
+        browser=browser,
+        analyst=Analyst(url, token, retries=0),
+        counted=Counted(SURVEYS[0], *store.reports.counts("study")[1:]),
+        estimators={
+            survey.id: Estimator(survey, store.reports.counts(survey.id)[1]) for survey in SURVEYS
+        },
+    )
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    app.extensions["halftruth"].store.close()
+    store.close()
+
+
+@pytest.fixture
+def get(study):
+    """Status and document of an answer over HTTP."""
+
+    def ask(path, asked, survey="study"):
+        response = study.http.get(
+            f"/v1/surveys/{survey}/{path}?{query_string(asked)}",
+            headers={"Authorization": f"Bearer {study.token}"},
+        )
+        return response.status_code, response.get_json()
+
+    return ask
+
+
+@pytest.fixture
+def halftruth(study, capsys):
+    """Status, standard output and standard error of a command."""
+
+    def run(*words, elsewhere=False):
+        at = ("--url", study.url, "--token", study.token)
+        try:
+            main([*words, *(at if elsewhere else ("--database", study.database))])
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return (status, *capsys.readouterr())
+
+    return run

@@ -1,0 +1,276 @@
+"""Bad questions: one line that names the field, from every surface alike."""
+
+import html
+import math
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.cli import main
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import HalftruthError, NoReports
+from halftruth_shared.analyses.reading import make
+from halftruth_shared.protocol.reports import Report
+
+from .conftest import EMPTY, SURVEYS, command, query_string
+
+PAIR = ["smoker", "coughs"]
+MINED = {"min_support": 0.1, "min_confidence": 0.1}
+RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
+PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
+
+#: Path, parameters, the field that is named, and what is said over HTTP and in Python.
+BAD = [
+    ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),
+    ("itemsets", {"min_support": 0.1, "attribute": "weight"}, "attribute", "unknown attribute"),
+    ("itemsets", {"min_support": 0.1, "decision": "so"}, "decision", "frequent, infrequent"),
+    *(
+        ("itemsets", {"min_support": bad}, "min_support", "above 0 and at most 1")
+        for bad in (0, 1.01, math.inf, math.nan)
+    ),
+    ("itemsets", {"min_support": 0.1, "select": "best"}, "select", "estimate, lower, upper, bonf"),
+    ("itemsets", {"min_support": 0.1, "estimate": "em"}, "estimate", "moment, projected, likeli"),
+    ("itemsets", {"min_support": 0.1, "confidence": 1}, "confidence", "above 0 and below 1"),
+    *(
+        ("rules", {**MINED, "min_confidence": bad}, "min_confidence", "a number from 0 to 1")
+        for bad in (-0.01, 1.01, math.nan, math.inf)
+    ),
+    *(
+        ("rules", {**MINED, "min_lift": bad}, "min_lift", "a number of at least 0")
+        for bad in (-0.01, math.nan, math.inf, -math.inf)
+    ),
+    ("rules", {**MINED, "limit": 0}, "limit", "an integer of at least 1"),
+    ("rules", {**MINED, "max_length": 0}, "max_length", "an integer of at least 1"),
+    ("rules", {**MINED, "sort": "size"}, "sort", "confidence, support or the name of a measure"),
+    ("rules", {**MINED, "select": "best"}, "select", "estimate, lower, upper, bonferroni, holm"),
+    ("rules", {**MINED, "target": "all"}, "target", "population"),
+    ("rules", {**MINED, "measures": ["phi", "fi"]}, "measures", "unknown measure 'fi'"),
+    ("rules", {**MINED, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("rule", {**RULE, "antecedent": {"weight": "yes"}}, "antecedent", "unknown attribute 'weight'"),
+    ("rule", {**RULE, "consequent": {"coughs": "maybe"}}, "consequent", "no category 'maybe'"),
+    ("rule", {**RULE, "consequent": {"smoker": "yes"}}, "consequent", "in the antecedent too"),
+    ("rule", {**RULE, "antecedent": {}}, "antecedent", "expected"),
+    ("rule", {**RULE, "consequent": {}}, "consequent", "expected"),
+    ("rule", {**RULE, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
+    ("rule", {**RULE, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("table", {"attributes": ["weight"]}, "attributes", "unknown attribute 'weight'"),
+    ("table", {"attributes": []}, "attributes", "one or more"),
+    ("table", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
+    ("table", {"attributes": ["age"], "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("table", {"attributes": ["age"], "estimate": "em"}, "estimate", "moment, projected, likeli"),
+    ("measures", {"attributes": ["age"]}, "attributes", "two or more"),
+    ("measures", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
+    ("measures", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
+    (
+        "measures",
+        {"attributes": ["smoker", "age"], "measures": ["phi"]},
+        "measures",
+        "phi needs binary attributes; expected the category of 'age' that counts as presence",
+    ),
+    (
+        "measures",
+        {"attributes": [*PAIR, "age"], "measures": ["phi"]},
+        "measures",
+        "phi needs two attributes, not 3",
+    ),
+    ("measures", {"attributes": PAIR, "present": {"smoker": "x"}}, "present", "no category 'x'"),
+    ("measures", {"attributes": PAIR, "present": {"age": "old"}}, "present", "smoker, coughs"),
+    ("measures", {"attributes": PAIR, "confidence": 0}, "confidence", "above 0 and below 1"),
+    ("independence", {"attributes": ["age"]}, "attributes", "two"),
+    ("independence", {"attributes": [*PAIR, "age"]}, "attributes", "two"),
+    ("independence", {"attributes": ["age", "age"]}, "attributes", "twice"),
+    ("independence", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
+    ("associations", {"attributes": ["age"]}, "attributes", "two or more"),
+    ("associations", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
+    ("associations", {"attributes": ["age", "age"]}, "attributes", "twice"),
+    ("associations", {"confidence": 1}, "confidence", "above 0 and below 1"),
+    ("randomized", {"attributes": ["age"]}, "attributes", "two or more"),
+    ("randomized", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
+    ("randomized", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
+    (
+        "randomized",
+        {"attributes": ["smoker", "vote"], "measures": ["kappa"]},
+        "measures",
+        "kappa needs binary attributes; expected the category of 'vote' that counts as presence",
+    ),
+    ("randomized", {"attributes": PAIR, "present": {"coughs": "x"}}, "present", "no category 'x'"),
+    ("randomized", {"attributes": PAIR, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("partial-correlation", {**PARTIAL, "given": []}, "given", "expected one"),
+    ("partial-correlation", {**PARTIAL, "attributes": [*PAIR, "vote"]}, "attributes", "two"),
+    ("partial-correlation", {**PARTIAL, "attributes": ["vote"]}, "attributes", "two"),
+    ("partial-correlation", {**PARTIAL, "given": ["smoker"]}, "attributes", "twice"),
+    ("partial-correlation", {**PARTIAL, "given": ["weight"]}, "given", "attribute 'weight'"),
+    ("partial-correlation", {**PARTIAL, "present": {}}, "present", "the category of 'age' that"),
+    ("partial-correlation", {**PARTIAL, "present": {"age": "x"}}, "present", "no category 'x'"),
+    ("partial-correlation", {**PARTIAL, "confidence": 0}, "confidence", "above 0 and below 1"),
+    ("loglinear", {"terms": [["smoker"], ["weight"]]}, "terms", "attribute 'weight'"),
+    ("loglinear", {"terms": [["smoker"], []]}, "terms", "attributes in every term"),
+    ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice in one term"),
+    ("classifier", {"predict": "weight"}, "predict", "unknown attribute 'weight'"),
+    ("classifier", {"predict": "age", "features": ["weight"]}, "features", "attribute 'weight'"),
+    ("classifier", {"predict": "age", "features": ["age", "vote"]}, "features", "other attributes"),
+    ("classifier", {"predict": "age", "features": []}, "features", "expected one"),
+    ("classifier", {"predict": "age", "features": PAIR * 2}, "features", "twice"),
+    ("classifier", {"predict": "age", "kind": "forest"}, "kind", "naive-bayes"),
+    ("classifier", {"predict": "age", "estimate": "em"}, "estimate", "moment, projected, likeli"),
+    ("classifier", {"predict": "age", "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("classifier", {"predict": "age", "max_depth": 0}, "max_depth", "of at least 1"),
+    *(
+        ("classifier", {"predict": "age", "min_support": bad}, "min_support", "above 0 and below 1")
+        for bad in (0, 1, 7, math.nan)
+    ),
+]
+
+
+def method(analyst, path):
+    return getattr(analyst, path.replace("-", "_"))
+
+
+@pytest.mark.parametrize(("path", "asked", "field", "said"), BAD)
+def test_a_bad_question_is_one_line_that_names_the_field(
+    study, get, halftruth, path, asked, field, said
+):
+    status, answer = get(path, asked)
+    assert (status, answer["field"]) == (422, field)
+    lines = [answer["detail"]]
+
+    for ask in (
+        lambda: method(study.analyst, path)("study", **asked),
+        lambda: ANALYSES[path].compute(study.counted, make(ANALYSES[path].query, asked)),
+    ):
+        with pytest.raises(HalftruthError) as caught:
+            ask()
+        assert caught.value.field == field
+        lines.append(str(caught.value))
+
+    for elsewhere in (False, True):
+        words = command(path, "study", asked)
+        status, printed, complaint = halftruth(*words, elsewhere=elsewhere)
+        assert (status, printed) == (2, "")
+        assert complaint.startswith("halftruth: ")
+        lines.append(complaint.rstrip("\n"))
+
+    for line in lines:
+        assert said in line
+        assert "\n" not in line
+
+
+@pytest.mark.parametrize(("path", "asked", "field", "said"), BAD)
+def test_the_estimator_refuses_the_same(study, path, asked, field, said):
+    if path == "itemsets" and field in ("length", "attribute", "decision"):
+        return  # What is asked of the answer.
+    estimator = study.estimators["study"]
+    ask = {
+        "table": lambda attributes, estimate="moment", confidence=0.95: (
+            estimator.support(attributes, estimate),
+            estimator.table(attributes).interval(confidence),
+        )
+    }.get(path) or getattr(estimator, path.replace("-", "_"))
+    with pytest.raises(HalftruthError) as caught:
+        ask(**asked)
+    assert caught.value.field == field
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("path", "asked", "field", "said"), BAD)
+def test_a_bad_question_leaves_the_form_as_it_was_filled(study, path, asked, field, said):
+    if {} in asked.values() or f"{query_string(asked)}&".count("=&"):
+        return  # What a form does not say is left out.
+    response = study.browser.get(f"/results/study/{path}?{query_string(asked)}")
+    page = html.unescape(response.text)
+    assert response.status_code == 422
+    assert said in page
+    assert f'name="{field}"' in page
+    assert ">Show</button>" in page
+    for name, value in asked.items():
+        if isinstance(value, (int, float)):
+            assert f'name="{name}" value="{value}"' in page
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("itemsets", "", "min_support"),
+        ("itemsets", "min_support=much", "min_support"),
+        ("itemsets", "min_support=0.1&min_support=0.2", "min_support"),
+        ("itemsets", "min_support=0.1&max_length=1.5", "max_length"),
+        ("itemsets", "min_support=0.1&minsupport=0.1", "minsupport"),
+        ("itemsets", "min_support=0.1&format=xml", "format"),
+        ("itemsets", "min_support=0.1&format=csv&format=json", "format"),
+        ("rules", "min_support=0.1", "min_confidence"),
+        ("table", "", "attributes"),
+        ("table", "attributes=", "attributes"),
+        ("table", "attributes=smoker&covariance=maybe", "covariance"),
+        ("measures", "attributes=smoker,coughs&present=daily", "present"),
+        ("rule", "antecedent=smoker%3Dyes&antecedent=smoker%3Dno", "antecedent"),
+        ("counts", "x=1", "x"),
+    ],
+)
+def test_an_address_that_cannot_be_read_names_the_parameter(study, path, query, field):
+    headers = {"Authorization": f"Bearer {study.token}"}
+    response = study.http.get(f"/v1/surveys/study/{path}?{query}", headers=headers)
+    assert (response.status_code, response.get_json()["field"]) == (422, field)
+    assert response.get_json()["detail"].startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize("path", [name for name in ANALYSES if name != "counts"])
+def test_without_reports_nothing_is_concluded(study, get, halftruth, path):
+    asked = {
+        name: value
+        for name, field in ANALYSES[path].fields.items()
+        if (value := getattr(ANALYSES[path].start(EMPTY), name)) != field.default
+    }
+    line = "survey 'empty': no report has been counted yet"
+    status, answer = get(path, asked, "empty")
+    assert (status, answer["detail"]) == (409, line)
+    for elsewhere in (False, True):
+        words = command(path, "empty", asked)
+        assert halftruth(*words, elsewhere=elsewhere) == (2, "", f"halftruth: {line}\n")
+    with pytest.raises(HalftruthError, match=line):
+        method(study.analyst, path)("empty", **asked)
+    page = study.browser.get(f"/results/empty/{path}")
+    assert page.status_code == 409
+    assert line in html.unescape(page.text)
+
+
+def test_without_reports_there_is_no_estimator(study):
+    counts = Counts.from_cells(EMPTY, np.zeros((0, 4), dtype=int), [])
+    with pytest.raises(NoReports, match="survey 'empty': no report has been counted yet"):
+        Estimator(EMPTY, counts)
+
+
+def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys):
+    # One report says that somebody is young, so that the estimate of the old is below 0.
+    survey = SURVEYS[0]
+    store.surveys.publish(survey)
+    store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=[0, 0, 0, 0])])
+    asked = {"antecedent": {"age": "old"}, "consequent": {"coughs": "yes"}}
+    line = "antecedent: its estimated share is not above 0, so the rule has no confidence"
+    response = app.test_client().get(
+        f"/v1/surveys/study/rule?{query_string(asked)}",
+        headers={"Authorization": f"Bearer {store.tokens.create('analyst')}"},
+    )
+    problem = response.get_json()
+    assert (response.status_code, problem["field"], problem["detail"]) == (409, "antecedent", line)
+    with pytest.raises(SystemExit) as end:
+        main([*command("rule", "study", asked), "--database", database])
+    assert end.value.code == 2
+    assert capsys.readouterr() == ("", f"halftruth: {line}\n")
+
+
+def test_another_media_type_is_not_acceptable(study):
+    headers = {"Authorization": f"Bearer {study.token}", "Accept": "text/html"}
+    response = study.http.get("/v1/surveys/study/counts", headers=headers)
+    assert (response.status_code, response.get_json()["field"]) == (406, "Accept")
+
+
+def test_without_pyarrow_parquet_is_one_line(study, halftruth, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    headers = {"Authorization": f"Bearer {study.token}"}
+    response = study.http.get("/v1/surveys/study/counts?format=parquet", headers=headers)
+    assert (response.status_code, response.get_json()["field"]) == (406, "format")
+    status, printed, complaint = halftruth("counts", "study", "--parquet", "counts.parquet")
+    assert (status, printed) == (2, "")
+    assert complaint.startswith("halftruth: parquet: expected PyArrow")

@@ -1,0 +1,277 @@
+"""Charts of results: they show what the messages say, in words as well."""
+
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+import pytest
+from halftruth_collector.analyses.itemsets import MAX_ITEMSETS
+from halftruth_collector.analyses.itemsets import chart as itemsets_chart
+from halftruth_collector.analyses.measures import chart as measures_chart
+from halftruth_collector.analyses.table import MAX_CELLS
+from halftruth_collector.analyses.table import chart as table_chart
+from halftruth_collector.charts import BarChart
+from halftruth_collector.charts.rendering import to_svg
+from halftruth_collector.estimation.delta_method import undefined
+from halftruth_collector.estimation.measures import MEASURES
+from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.itemsets import (
+    ItemsetEstimate,
+    ItemsetsQuery,
+    ItemsetsResult,
+    Precision,
+)
+from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
+from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
+from msgspec.structs import replace
+
+SVG = "{http://www.w3.org/2000/svg}"
+ORIGIN = {
+    "survey": "health",
+    "digest": "0" * 64,
+    "reports": 5000,
+    "as_of": datetime(2026, 5, 9, 7, 35, tzinfo=UTC),
+}
+
+
+def itemset(items, support, error, decision="frequent"):
+    interval = None if error is None else (support - 2 * error, support + 2 * error)
+    return ItemsetEstimate(
+        items=items,
+        support=support,
+        standard_error=error,
+        interval=interval,
+        decision=decision,
+        usability="usable",
+    )
+
+
+def itemsets(*found, precision=(), **query):
+    return ItemsetsResult(
+        **ORIGIN,
+        query=ItemsetsQuery(**{"min_support": 0.02, **query}),
+        candidates=1000,
+        precision=list(precision),
+        itemsets=list(found),
+    )
+
+
+def table(cells, *attributes, **query):
+    return TableResult(
+        **ORIGIN,
+        query=TableQuery(attributes=list(attributes), **query),
+        usability="usable",
+        verdict="usable: shares are known to ±2 %",
+        condition_number=3.0,
+        cells=[
+            TableCell(
+                values=dict(zip(attributes, categories, strict=True)),
+                support=support,
+                standard_error=0.01,
+                interval=(support - 0.02, support + 0.02),
+                usability="usable",
+            )
+            for *categories, support in cells
+        ],
+    )
+
+
+def measures(*estimates, **query):
+    return MeasuresResult(
+        **ORIGIN,
+        query=MeasuresQuery(attributes=["smoker", "drinks"], **query),
+        present={"smoker": "yes", "drinks": "daily"},
+        measures=list(estimates),
+    )
+
+
+def measure(name, value, error):
+    return MeasureEstimate(
+        name=name,
+        usability="usable",
+        verdict="usable",
+        value=value,
+        standard_error=error,
+        interval=(value - 2 * error, value + 2 * error),
+        chebyshev_interval=(value - 4 * error, value + 4 * error),
+    )
+
+
+SMOKERS = itemsets(
+    itemset({"smoker": "yes"}, 0.31, 0.01),
+    itemset({"drinks": "daily"}, 0.03, 0.02, "undecided"),
+    itemset({"smoker": "yes", "drinks": "daily"}, 0.45, 0.02),
+)
+TABLE = table(
+    [("no", "never", 0.5), ("no", "daily", 0.2), ("yes", "never", 0.34), ("yes", "daily", -0.04)],
+    "smoker",
+    "drinks",
+)
+MEASURED = measures(
+    measure("phi", 0.2, 0.05),
+    measure("odds_ratio", 8.0, 6.0),
+    measure("interest", 1.5, 0.1),
+    measure("chi_squared", 300.0, 40.0),
+    undefined("g_squared", "a cell has a negative estimate"),
+)
+CHARTS = {
+    "itemsets": itemsets_chart(SMOKERS),
+    "table": table_chart(TABLE),
+    "measures": measures_chart(MEASURED),
+}
+
+
+def rows(chart):
+    if isinstance(chart, BarChart):
+        return [bar for group in chart.groups for bar in group.bars]
+    return [row for panel in chart.panels for row in panel.rows]
+
+
+def texts(svg):
+    """All text that a picture shows."""
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def plain(text):
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def test_itemsets_keep_their_numbers_largest_first():
+    assert [(r.label, r.value, r.lower, r.upper, r.category) for r in rows(CHARTS["itemsets"])] == [
+        (
+            ", ".join(f"{name}={value}" for name, value in entry.items.items()),
+            entry.support,
+            *entry.interval,
+            entry.decision,
+        )
+        for entry in sorted(SMOKERS.itemsets, key=lambda entry: -entry.support)
+    ]
+
+
+def test_itemsets_stand_against_the_threshold():
+    [panel] = CHARTS["itemsets"].panels
+    assert panel.reference.value == 0.02
+    assert plain(panel.reference.label) == "min. support 2 %"
+    assert "min. support 2 %" in map(plain, texts(to_svg(CHARTS["itemsets"])))
+
+
+def test_of_many_itemsets_the_clearest_are_shown_and_the_chart_says_so():
+    noise = [itemset({"smoker": "yes", "x": str(i)}, 3.0 + i, 1.5) for i in range(20)]
+    clear = [itemset({"x": str(i)}, 0.1 + i / 1000, 0.001) for i in range(MAX_ITEMSETS)]
+    chart = itemsets_chart(itemsets(*noise, *clear))
+    assert {row.label for row in rows(chart)} == {f"x={i}" for i in range(MAX_ITEMSETS)}
+    assert "Shown are the 40 of 60 itemsets that are the most standard errors" in chart.description
+
+
+def test_itemsets_that_are_not_usable_are_drawn_only_where_no_other_is():
+    noise = replace(itemset({"smoker": "yes", "x": "1"}, 3.4, 0.8), usability="not usable")
+    clear = itemset({"x": "2"}, 0.1, 0.04)
+    assert [row.label for row in rows(itemsets_chart(itemsets(noise, clear)))] == ["x=2"]
+    assert [row.value for row in rows(itemsets_chart(itemsets(noise)))] == [3.4]
+
+
+def test_a_length_that_is_not_usable_is_named():
+    verdicts = [
+        Precision(
+            length=1, examined=9, half_width=0.001, usability="usable", verdict="usable: fine"
+        ),
+        Precision(
+            length=2, examined=9, half_width=0.5, usability="not usable", verdict="not usable: ±50%"
+        ),
+        Precision(
+            length=3, examined=9, half_width=0.9, usability="not usable", verdict="not usable: ±90%"
+        ),
+    ]
+    notes = itemsets_chart(itemsets(*SMOKERS.itemsets, precision=verdicts)).notes
+    assert [note for note in notes if note.startswith("Itemsets of length")] == [
+        "Itemsets of length 2: not usable: ±50%."
+    ]
+
+
+def test_an_itemset_without_interval_is_a_dot_and_the_chart_says_so():
+    chart = itemsets_chart(itemsets(itemset({"smoker": "yes"}, 0.3, None, "undecided")))
+    [row] = rows(chart)
+    assert (row.value, row.lower, row.upper) == (0.3, None, None)
+    assert "Without interval, as the error is undefined: 1 of 1." in chart.description
+    assert "30.0 %, no interval" in map(plain, texts(to_svg(chart)))
+
+
+def test_no_itemset_is_a_chart_that_says_so():
+    assert "No itemset was found" in to_svg(itemsets_chart(itemsets()))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"target": "respondents"}, "for exactly these respondents"),
+        ({"confidence": 0.999}, "99.9 % intervals, each by itself"),
+        ({"select": "bonferroni"}, "95 % intervals, which hold all together"),
+        ({"select": "holm"}, "The decisions hold all together (Holm)"),
+        ({"estimate": "projected"}, "Supports are projected estimates"),
+    ],
+)
+def test_the_notes_say_what_the_intervals_hold_for(query, said):
+    assert said in plain(itemsets_chart(itemsets(*SMOKERS.itemsets, **query)).description)
+
+
+def test_a_table_is_grouped_by_its_first_attribute():
+    chart = CHARTS["table"]
+    assert [(group.heading, [bar.label for bar in group.bars]) for group in chart.groups] == [
+        ("smoker=no", ["never", "daily"]),
+        ("smoker=yes", ["never", "daily"]),
+    ]
+    assert [(b.value, b.lower, b.upper) for b in rows(chart)] == [
+        (cell.support, *cell.interval) for cell in TABLE.cells
+    ]
+    three = table_chart(table([("a", "b", "c", 0.3), ("d", "b", "c", 0.7)], "x", "y", "z"))
+    assert [bar.label for bar in rows(three)] == ["b, c", "b, c"]
+    [single] = table_chart(table([("no", 0.4), ("yes", 0.6)], "smoker")).groups
+    assert (single.heading, [bar.label for bar in single.bars]) == ("", ["no", "yes"])
+
+
+def test_a_negative_estimate_stays_negative():
+    chart = CHARTS["table"]
+    assert rows(chart)[-1].value == -0.04
+    assert "A negative support" in chart.description
+    drawn = list(map(plain, texts(to_svg(chart))))
+    assert "−4.0 % (−6.0 to −2.0)" in drawn
+
+
+def test_of_many_cells_those_furthest_from_zero_are_shown():
+    cells = [("no", str(i), 0.001) for i in range(MAX_CELLS)]
+    chart = table_chart(table([*cells, ("yes", "x", -0.5)], "smoker", "drinks"))
+    assert len(rows(chart)) == MAX_CELLS
+    assert rows(chart)[-1].value == -0.5
+    assert "Shown are the 100 of 101 cells furthest from zero" in chart.description
+
+
+def test_every_measure_has_a_scale_and_keeps_its_numbers():
+    result = measures(*(measure(m.name, 0.5 + i, 0.1) for i, m in enumerate(MEASURES)))
+    chart = measures_chart(result)
+    assert "Other" not in [panel.heading for panel in chart.panels]
+    assert sorted((r.value, r.lower, r.upper) for r in rows(chart)) == [
+        (m.value, *m.interval) for m in result.measures
+    ]
+
+
+def test_a_measure_of_a_newer_collector_has_its_own_panel():
+    chart = measures_chart(measures(measure("new_one", 5.0, 1.0), measure("phi", 0.2, 0.1)))
+    assert [[row.label for row in panel.rows] for panel in chart.panels] == [["φ"], ["new one"]]
+
+
+def test_measures_share_an_axis_only_where_they_can_be_compared():
+    panels = CHARTS["measures"].panels
+    assert [[row.label for row in panel.rows] for panel in panels] == [
+        ["φ"],
+        ["odds ratio", "interest"],
+        ["χ²", "G²"],
+    ]
+    assert [panel.reference and panel.reference.value for panel in panels] == [0, 1, None]
+    assert [panel.axis.scale for panel in panels] == ["linear", "log", "linear"]
+
+
+def test_what_is_undefined_is_a_word_with_its_reason():
+    chart = CHARTS["measures"]
+    [row] = [row for row in rows(chart) if row.label == "G²"]
+    assert row.value is None
+    assert "undefined: a cell has a negative estimate" in texts(to_svg(chart))
+    assert "G² undefined: a cell has a negative estimate" in chart.description

@@ -1,0 +1,67 @@
+"""The overview against Warner's estimator, worked by hand from the counts."""
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.overview import OverviewQuery
+
+SCHEMA = Schema(
+    (
+        Attribute("smoker", ("no", "yes"), label="Do you smoke?"),
+        Attribute("drinks", ("never", "weekly", "daily")),
+    )
+)
+SURVEY = Survey("health", "Health", SCHEMA, RandomizedResponse({"smoker": "3/4", "drinks": "4/5"}))
+CELLS = {(0, 0): 500, (0, 1): 300, (0, 2): 200, (1, 0): 250, (1, 1): 400, (1, 2): 350}
+KEEP = {"smoker": 0.75, "drinks": 0.8}
+
+
+def overview(**query):
+    counts = Counts.from_cells(SURVEY, [list(cell) for cell in CELLS], list(CELLS.values()))
+    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC))
+    return ANALYSES["overview"].compute(counted, OverviewQuery(**query))
+
+
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_every_share_and_its_error_are_those_of_warner(target):
+    result = overview(target=target)
+    total = sum(CELLS.values())
+    for position, question in enumerate(result.questions):
+        attribute = SCHEMA.attributes[position]
+        keep, categories = KEEP[attribute.name], len(attribute.categories)
+        other = (1 - keep) / (categories - 1)
+        for code, found in enumerate(question.answers):
+            reported = sum(n for cell, n in CELLS.items() if cell[position] == code) / total
+            share = (reported - other) / (keep - other)
+            assert found.answer == attribute.categories[code]
+            assert found.share == pytest.approx(share, abs=1e-12)
+            # Of a share of reports, less what sampling alone gives where these people are meant.
+            variance = reported * (1 - reported) / (keep - other) ** 2
+            if target == "respondents":
+                variance -= share * (1 - share)
+            error = math.sqrt(variance / (total - 1))
+            assert found.standard_error == pytest.approx(error, rel=1e-3)
+            assert found.interval == pytest.approx(
+                (share - 1.96 * error, share + 1.96 * error), rel=1e-2
+            )
+
+
+def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
+    assert [q.label for q in overview().questions] == ["Do you smoke?", "drinks"]
+    assert [q.attribute for q in overview(attributes=["drinks"]).questions] == ["drinks"]
+    grid = ANALYSES["overview"].grid(overview())
+    assert [row[0] for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
+    chart = ANALYSES["overview"].chart(overview())
+    assert [group.heading for group in chart.groups] == ["Do you smoke?", "drinks"]
+    assert "2\u202f000 reports" in chart.description
+
+
+def test_a_question_that_is_not_known_precisely_is_named():
+    few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
+    result = ANALYSES["overview"].compute(Counted(SURVEY, few, datetime.now(UTC)), OverviewQuery())
+    said = ANALYSES["overview"].notices(result)
+    assert [line.split(": ")[0] for line in said] == ["“Do you smoke?”", "“drinks”"]

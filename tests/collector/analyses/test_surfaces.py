@@ -1,0 +1,611 @@
+"""Every analysis over HTTP, from Python, on the command line and on its page: one answer.
+
+One dictionary of parameters is asked of all of them; how each of them writes it stands here again.
+"""
+
+import csv
+import dataclasses
+import io
+import json
+import math
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+from halftruth_client import Analyst, RequestRefused
+from halftruth_collector.analyses import ANALYSES as REGISTRY
+from halftruth_collector.cli import main
+from halftruth_collector.estimation.usability import judge_table
+from halftruth_collector.web.openapi import document
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses import QUERIES
+from halftruth_shared.protocol.reports import Report
+
+from .conftest import SCHEMA, SURVEYS, command, query_string
+
+
+def plain(message):
+    """A message as JSON has it."""
+    return json.loads(msgspec.json.encode(message))
+
+
+def computed(path, asked, estimator):
+    """What an answer has to hold, by the estimator itself."""
+    if path == "table":
+        return {"cells": cells_of_table(estimator, **asked)}
+    if path == "independence":
+        return dataclasses.asdict(estimator.independence(**asked))
+    found = getattr(estimator, path.replace("-", "_"))(**asked)
+    if path == "itemsets":
+        return {
+            "itemsets": list(found),
+            "precision": list(found.precision),
+            "candidates": found.candidates,
+        }
+    if path == "partial-correlation":
+        asked = {name: value for name, value in asked.items() if name != "target"}
+        others = estimator.randomized_partial_correlation(**asked)
+        return {"reconstructed": found, "randomized": others}
+    if path == "loglinear":
+        fit, preserved, statement = found
+        return {
+            "chi_squared": fit.chi_squared,
+            "g_squared": fit.g_squared,
+            "degrees_of_freedom": fit.degrees_of_freedom,
+            "chi_squared_p": fit.p_value(fit.chi_squared),
+            "g_squared_p": fit.p_value(fit.g_squared),
+            "preserved": preserved,
+            "statement": statement,
+        }
+    fields = {
+        "rules": "rules",
+        "rule": "rule",
+        "classifier": "model",
+        "associations": "associations",
+    }
+    return {fields.get(path, "measures"): list(found) if path == "rules" else found}
+
+
+def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, target="population"):
+    table = estimator.table(attributes)
+    lower, upper = table.interval(confidence, target)
+    support, error = estimator.support(attributes, estimate), np.sqrt(table.variance(target))
+    verdicts = iter(judge_table((upper - lower) / 2, estimator.counts.reports)[0])
+    chosen = [SCHEMA.attributes[SCHEMA.position(name)] for name in attributes]
+    return [
+        {
+            "values": {a.name: a.categories[code] for a, code in zip(chosen, cell, strict=True)},
+            "support": support[cell].item(),
+            "standard_error": error[cell].item(),
+            "interval": [lower[cell].item(), upper[cell].item()],
+            "usability": next(verdicts),
+        }
+        for cell in np.ndindex(support.shape)
+    ]
+
+
+MEASURE_COLUMNS = [
+    "measure",
+    "usability",
+    "value",
+    "standard_error",
+    "lower",
+    "upper",
+    "chebyshev_lower",
+    "chebyshev_upper",
+    "undefined",
+]
+RULE_COLUMNS = [
+    "antecedent",
+    "consequent",
+    "usability",
+    "support",
+    "support_standard_error",
+    "support_lower",
+    "support_upper",
+    "confidence",
+    "confidence_set",
+    "confidence_lower",
+    "confidence_upper",
+    "confidence_mean",
+    "confidence_standard_error",
+    "chebyshev_lower",
+    "chebyshev_upper",
+]
+CELL_COLUMNS = ["support", "standard_error", "lower", "upper", "usability"]
+ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usability"]
+PAIR = ["smoker", "coughs"]
+
+
+def with_measures(*names):
+    parts = ("", "_standard_error", "_lower", "_upper")
+    return RULE_COLUMNS + [f"{name}{part}" for name in names for part in parts]
+
+
+#: By name: path, parameters, columns, number of rows, and what the text for people says.
+ANALYSES = {
+    "itemsets-bonferroni": (
+        "itemsets",
+        {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9},
+        ITEMSET_COLUMNS,
+        lambda answer: len(answer["itemsets"]),
+        [
+            "smoker=yes, coughs=yes",
+            "90\u202f% interval",
+            "Length 2: ",
+            "is at most 0.1, among 63 that",
+        ],
+    ),
+    "itemsets-holm-likelihood": (
+        "itemsets",
+        {"min_support": 0.15, "max_length": 2, "select": "holm", "estimate": "likelihood"},
+        ITEMSET_COLUMNS,
+        lambda answer: len(answer["itemsets"]),
+        ["vote=none, a=b", "frequent", "is at most 0.05, among 30 that"],
+    ),
+    "rules": (
+        "rules",
+        {
+            "min_support": 0.02,
+            "min_confidence": 0.3,
+            "min_lift": 1.1,
+            "measures": ["lift", "conviction", "leverage"],
+            "sort": "chi_squared",
+            "limit": 7,
+            "select": "upper",
+            "target": "respondents",
+        },
+        with_measures("lift", "conviction", "leverage"),
+        lambda answer: 7,
+        ["antecedent", "(Fieller)", "conviction", "leverage", "smoker=yes"],
+    ),
+    "rules-without-any": (
+        "rules",
+        {"min_support": 1.0, "min_confidence": 1.0, "measures": ["phi"]},
+        with_measures("phi"),
+        lambda answer: 0,
+        ["antecedent", "phi"],
+    ),
+    "rule": (
+        "rule",
+        {
+            "antecedent": {"smoker": "yes", "vote": "none, a=b"},
+            "consequent": {"coughs": "yes"},
+            "measures": ["phi", "lift"],
+            "confidence": 0.99,
+        },
+        with_measures("phi", "lift"),
+        lambda answer: 1,
+        ["smoker=yes, vote=none, a=b", "coughs=yes", "Chebyshev interval", "phi", "lift"],
+    ),
+    "table-likelihood": (
+        "table",
+        {"attributes": ["vote", "smoker"], "estimate": "likelihood", "target": "respondents"},
+        ["vote", "smoker", *CELL_COLUMNS],
+        lambda answer: 6,
+        ["none, a=b", "95\u202f% interval"],
+    ),
+    "table-projected": (
+        "table",
+        {"attributes": ["age", "vote", "coughs"], "estimate": "projected", "confidence": 0.5},
+        ["age", "vote", "coughs", *CELL_COLUMNS],
+        lambda answer: 18,
+        ["middle", "50\u202f% interval"],
+    ),
+    "measures": (
+        "measures",
+        {
+            "attributes": ["smoker", "vote"],
+            "present": {"vote": "none, a=b"},
+            "measures": ["kappa", "chi_squared"],
+            "target": "respondents",
+        },
+        MEASURE_COLUMNS,
+        lambda answer: 2,
+        ["kappa", "chi_squared", "Chebyshev interval"],
+    ),
+    "independence": (
+        "independence",
+        {"attributes": ["vote", "age"]},
+        ["row", "column", "statistic", "degrees_of_freedom", "p_value", "undefined"],
+        lambda answer: 1,
+        ["vote", "p-value", "ndependen"],
+    ),
+    "associations": (
+        "associations",
+        {"attributes": ["smoker", "vote", "age"], "confidence": 0.9, "target": "respondents"},
+        ["row", "column", *MEASURE_COLUMNS],
+        lambda answer: 6,
+        ["vote", "90\u202f% interval"],
+    ),
+    "associations-of-all": (
+        "associations",
+        {},
+        ["row", "column", *MEASURE_COLUMNS],
+        lambda answer: 12,
+        ["coughs"],
+    ),
+    "randomized": (
+        "randomized",
+        {"attributes": PAIR, "confidence": 0.9},
+        [*MEASURE_COLUMNS, "never_grows", "order_preserved", "statement"],
+        lambda answer: 21,
+        ["odds_ratio", "its distance from 1 is at least as large for the answers", "nothing"],
+    ),
+    "partial-correlation": (
+        "partial-correlation",
+        {
+            "attributes": PAIR,
+            "given": ["age", "vote"],
+            "present": {"age": "old", "vote": "left"},
+            "target": "respondents",
+        },
+        ["of", *MEASURE_COLUMNS],
+        lambda answer: 2,
+        ["answers", "reports", "What the reports alone say of the answers: nothing"],
+    ),
+    "loglinear": (
+        "loglinear",
+        {"terms": [["smoker", "coughs"], ["vote"]]},
+        ["smoker", "coughs", "vote", "count", "fitted", "residual"],
+        lambda answer: 12,
+        ["Chi-squared ", "6 df, p-value ", "G-squared ", "If the model holds for the answers"],
+    ),
+    "loglinear-not-preserved": (
+        "loglinear",
+        {"terms": [["smoker", "coughs"], ["coughs", "age"]]},
+        ["smoker", "coughs", "age", "count", "fitted", "residual"],
+        lambda answer: 12,
+        ["p-value ", "Nothing can be concluded: a distorted attribute stands in more than one"],
+    ),
+    "loglinear-saturated": (
+        "loglinear",
+        {"terms": [["age"]]},
+        ["age", "count", "fitted", "residual"],
+        lambda answer: 3,
+        ["0 df, p-value undefined"],
+    ),
+    "naive-bayes": (
+        "classifier",
+        {"predict": "coughs", "features": ["smoker", "vote"], "estimate": "moment"},
+        ["where", "share", "class", "probability"],
+        lambda answer: 2 * (1 + 2 + 3),
+        ["everybody", "smoker=yes", "vote=none, a=b", "probability"],
+    ),
+    "decision-tree": (
+        "classifier",
+        {"predict": "vote", "kind": "decision-tree", "max_depth": 2, "min_support": 0.01},
+        ["where", "share", "class", "probability"],
+        lambda answer: 3 * leaves(answer["model"]["root"]),
+        ["age=old", "none, a=b", "Warning: "],
+    ),
+}
+
+
+def leaves(node):
+    return sum(map(leaves, node["children"].values())) if node["children"] else 1
+
+
+every_analysis = pytest.mark.parametrize(
+    ("path", "asked", "columns", "rows", "said"),
+    [pytest.param(*analysis, id=name) for name, analysis in ANALYSES.items()],
+)
+
+
+def without_time(answer):
+    return {name: value for name, value in answer.items() if name != "as_of"}
+
+
+@pytest.mark.parametrize("survey", SURVEYS, ids=lambda survey: survey.id)
+@every_analysis
+def test_http_answers_what_the_estimator_computes(
+    study, get, survey, path, asked, columns, rows, said
+):
+    status, answer = get(path, asked, survey.id)
+    assert status == 200
+    assert (answer["survey"], answer["digest"]) == (survey.id, survey.digest)
+    assert answer["reports"] == 3000
+    for field, value in computed(path, asked, study.estimators[survey.id]).items():
+        assert answer[field] == plain(value), field
+    for name, value in asked.items():
+        assert answer["query"][name] == value
+
+
+@every_analysis
+def test_command_line_and_analyst_give_the_answer_of_http(
+    study, get, halftruth, path, asked, columns, rows, said
+):
+    expected = without_time(get(path, asked)[1])
+    for elsewhere in (False, True):
+        words = command(path, "study", asked)
+        status, printed, complaint = halftruth(*words, "--json", elsewhere=elsewhere)
+        assert (status, complaint) == (0, "")
+        assert without_time(json.loads(printed)) == expected
+    found = getattr(study.analyst, path.replace("-", "_"))("study", **asked)
+    assert without_time(plain(found)) == expected
+    assert found.as_of.tzinfo is not None
+
+
+@every_analysis
+def test_csv_and_data_frames_have_the_same_columns_and_rows(
+    study, get, halftruth, path, asked, columns, rows, said
+):
+    answer = get(path, asked)[1]
+    status, printed, complaint = halftruth(*command(path, "study", asked), "--csv")
+    assert (status, complaint) == (0, "")
+    header, *lines = csv.reader(io.StringIO(printed))
+    assert header == columns
+    assert len(lines) == rows(answer)
+    frame = getattr(study.analyst, path.replace("-", "_"))("study", **asked).to_pandas()
+    # The index of a frame is what its rows are called by.
+    if frame.index.names != [None]:
+        frame = frame.reset_index()
+    assert list(frame.columns) == columns
+    assert len(frame) == len(lines)
+    for expected in (frame.itertuples(index=False, name=None), rows_of(path, answer)):
+        for line, row in zip(lines, expected, strict=True):
+            assert all(map(same, line, row)), (line, row)
+            assert len(line) == len(row)
+
+
+def items(found):
+    return ", ".join(f"{name}={category}" for name, category in found.items())
+
+
+def of_measure(measure):
+    ends = [
+        *(measure["interval"] or (None, None)),
+        *(measure["chebyshev_interval"] or (None, None)),
+    ]
+    return [
+        measure["name"],
+        measure["usability"],
+        measure["value"],
+        measure["standard_error"],
+        *ends,
+    ]
+
+
+def of_rule(rule):
+    fieller = rule["confidence_set"]
+    row = [
+        items(rule["antecedent"]),
+        items(rule["consequent"]),
+        rule["usability"],
+        rule["support"],
+        rule["support_standard_error"],
+        *(rule["support_interval"] or (None, None)),
+        rule["confidence"],
+        *((fieller["kind"], fieller["lower"], fieller["upper"]) if fieller else [None] * 3),
+        rule["confidence_mean"],
+        rule["confidence_standard_error"],
+        *(rule["confidence_chebyshev"] or (None, None)),
+    ]
+    for measure in rule["measures"]:
+        row += of_measure(measure)[2:6]
+    return row
+
+
+def of_tree(node, classes, path):
+    if not node["children"]:
+        for name, probability in zip(classes, node["probabilities"], strict=True):
+            yield [items(path), node["share"], name, probability]
+    for category, child in node["children"].items():
+        yield from of_tree(child, classes, {**path, node["attribute"]: category})
+
+
+def of_classifier(model):
+    if model["type"] == "decision-tree":
+        yield from of_tree(model["root"], model["classes"], {})
+        return
+    for name, prior in zip(model["classes"], model["prior"], strict=True):
+        yield ["", None, name, prior]
+    for feature in model["features"]:
+        for code, category in enumerate(feature["categories"]):
+            for name, shares in zip(model["classes"], feature["shares"], strict=True):
+                yield [items({feature["name"]: category}), None, name, shares[code]]
+
+
+def rows_of(path, answer):
+    """The rows of a table of an answer, from its JSON."""
+    if path == "itemsets":
+        for found in answer["itemsets"]:
+            numbers = [found["support"], found["standard_error"], *found["interval"]]
+            yield [
+                items(found["items"]),
+                len(found["items"]),
+                *numbers,
+                found["decision"],
+                found["usability"],
+            ]
+    elif path in ("rules", "rule"):
+        yield from map(of_rule, answer["rules"] if path == "rules" else [answer["rule"]])
+    elif path == "table":
+        for cell in answer["cells"]:
+            numbers = [cell["support"], cell["standard_error"], *cell["interval"]]
+            yield [*cell["values"].values(), *numbers, cell["usability"]]
+    elif path == "measures":
+        for measure in answer["measures"]:
+            yield [*of_measure(measure), measure["undefined"]]
+    elif path == "independence":
+        numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
+        yield [*answer["query"]["attributes"], *numbers]
+    elif path == "associations":
+        for pair in answer["associations"]:
+            measure = pair["estimate"]
+            yield [pair["row"], pair["column"], *of_measure(measure), measure["undefined"]]
+    elif path == "randomized":
+        for measure in answer["measures"]:
+            said = [measure["never_grows"], measure["order_preserved"], measure["statement"]]
+            yield [*of_measure(measure["estimate"]), measure["estimate"]["undefined"], *said]
+    elif path == "partial-correlation":
+        found = {"answers": answer["reconstructed"], "reports": answer["randomized"]["estimate"]}
+        for of, measure in found.items():
+            yield [of, *of_measure(measure), measure["undefined"]]
+    elif path == "loglinear":
+        for cell in answer["cells"]:
+            yield [*cell["values"].values(), cell["count"], cell["fitted"], cell["residual"]]
+    else:
+        yield from of_classifier(answer["model"])
+
+
+def same(text, value):
+    """Whether a cell of a CSV file and one of a data frame are the same."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return text == ""
+    if isinstance(value, float):
+        return float(text) == value
+    return text == str(value)
+
+
+@every_analysis
+def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said):
+    status, printed, complaint = halftruth(*command(path, "study", asked))
+    assert (status, complaint) == (0, "")
+    assert printed.startswith("3\u202f000 reports, ")
+    for words in said:
+        assert words in printed
+
+
+def test_text_shows_the_test_of_a_loglinear_model(study, halftruth):
+    fit, _, _ = study.estimators["study"].loglinear([["smoker"], ["coughs"]])
+    printed = halftruth("loglinear", "study", "--term", "smoker", "--term", "coughs")[1]
+    # Independence of two answers that hang together is refuted also after distortion.
+    assert fit.chi_squared > 50
+    assert f"Chi-squared {fit.chi_squared:.2f}, 1 df, p-value below 0.0001" in printed
+
+
+def test_warnings_of_a_classifier_are_printed_one_a_line(get, halftruth):
+    asked = {"predict": "vote", "kind": "decision-tree", "max_depth": 4, "min_support": 0.001}
+    warnings = get("classifier", asked)[1]["model"]["warnings"]
+    printed = halftruth(*command("classifier", "study", asked))[1]
+    assert len(warnings) > 3
+    assert [line for line in printed.splitlines() if line.startswith("Warning: ")] == [
+        f"Warning: {warning}." for warning in warnings
+    ]
+
+
+def test_statements_of_whole_record_mechanisms_are_printed(halftruth):
+    reason = "nothing can be concluded: the mechanism changes whole records at once"
+    printed = halftruth("randomized", "whole", "--attributes", "smoker,coughs")[1]
+    assert printed.count(reason) == 21
+    words = ("partial-correlation", "whole", "--attributes", "smoker,coughs", "--given", "age")
+    assert f"of the answers: {reason}" in halftruth(*words, "--present", "age=old")[1]
+    printed = halftruth("loglinear", "whole", "--term", "smoker", "--term", "coughs")[1]
+    assert "Nothing can be concluded: the mechanism changes whole records at once" in printed
+
+
+@pytest.mark.parametrize("path", ["measures", "randomized"])
+def test_a_measure_has_the_name_under_which_it_was_asked_for(study, path):
+    frame = getattr(study.analyst, path)("study", PAIR, measures=["lift", "leverage"]).to_pandas()
+    assert list(frame.index) == ["lift", "leverage"]
+
+
+def test_an_attribute_may_be_called_like_a_column(store, live):
+    schema = Schema((Attribute("support", ("no", "yes")), Attribute("lower", ("no", "yes"))))
+    survey = Survey("measures", "Names", schema, GammaDiagonal("19"))
+    store.surveys.publish(survey)
+    store.reports.add("measures", survey.digest, [Report(id=uuid4(), values=[0, 1])])
+    analyst = Analyst(live.url, store.tokens.create("analyst"), retries=0)
+    frame = analyst.table("measures", ["support", "lower"]).to_pandas()
+    assert frame.index.names == ["support", "lower"]
+    assert len(frame) == 4
+
+
+def test_every_question_has_an_analysis_and_every_analysis_a_question():
+    assert set(REGISTRY) == set(QUERIES)
+    for name, analysis in REGISTRY.items():
+        assert analysis.query is QUERIES[name]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
+    analysis = REGISTRY[name]
+    query = analysis.start(SURVEYS[0])
+    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    expected = without_time(plain(analysis.compute(study.counted, query)))
+    path, headers = f"/v1/surveys/study/{name}", {"Authorization": f"Bearer {study.token}"}
+
+    answer = study.http.get(f"{path}?{query_string(asked)}", headers=headers)
+    assert without_time(answer.get_json()) == expected
+    assert without_time(plain(study.analyst.ask("study", query))) == expected
+    method = getattr(Analyst, name.replace("-", "_"))
+    assert without_time(plain(method(study.analyst, "study", **asked))) == expected
+    assert analysis.summary in method.__doc__
+    assert set(method.__signature__.parameters) == {"self", "survey", *analysis.fields}
+
+    file = tmp_path / "result.parquet"
+    words = command(name, "study", asked)
+    status, printed, complaint = halftruth(*words, "--json", "--parquet", str(file))
+    assert (status, complaint) == (0, "")
+    assert without_time(json.loads(printed)) == expected
+    assert halftruth(*words)[0] == 0
+    if analysis.chart:
+        picture = tmp_path / "chart.svg"
+        status, printed, complaint = halftruth(*words, "--plot", str(picture))
+        assert (status, complaint) == (0, f"drawn: {picture}\n")
+        assert "3\u202f000 reports" in printed
+        assert picture.read_bytes().startswith(b"<svg")
+
+    forms = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+    for form, media_type in forms.items():
+        named = study.http.get(f"{path}?{query_string({**asked, 'format': form})}", headers=headers)
+        wanted = study.http.get(
+            f"{path}?{query_string(asked)}", headers={**headers, "Accept": media_type}
+        )
+        shown = study.browser.get(f"/results/study/{name}?{query_string(asked)}&format={form}")
+        assert named.mimetype == wanted.mimetype == shown.mimetype == media_type
+        assert named.data == wanted.data == shown.data
+    assert file.read_bytes() == named.data
+    frame = analysis.compute(study.counted, query).to_pandas()
+    stored = pd.read_parquet(file)
+    assert len(stored) == len(frame)
+    columns = study.analyst.ask("study", query).columns
+    assert list(stored.columns) == [column for column, _ in columns]
+
+    page = study.browser.get(f"/results/study/{name}")
+    assert page.status_code == 200
+    assert f"<h2>{analysis.title}</h2>" in page.text
+    assert ("<svg" in page.text) == (analysis.chart is not None)
+    for field in analysis.fields:
+        assert f'name="{field}"' in page.text
+
+    described = document()["paths"]["/v1/surveys/{survey_id}/" + name]["get"]
+    assert [p["name"] for p in described["parameters"]] == [*analysis.fields, "format"]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_analysis_needs_a_token(study, capsys, name):
+    query = REGISTRY[name].start(SURVEYS[0])
+    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    for headers in ({}, {"Authorization": "Bearer ht_wrong"}, {"Authorization": "Bearer "}):
+        response = study.http.get(f"/v1/surveys/study/{name}", headers=headers)
+        assert (response.status_code, response.get_json()["field"]) == (401, "token")
+    with pytest.raises(RequestRefused, match="token"):
+        Analyst(study.url, "ht_wrong", retries=0).ask("study", query)
+    for token in ([], ["--token", "ht_wrong"]):
+        with pytest.raises(SystemExit) as end:
+            main([*command(name, "study", asked), "--url", study.url, *token])
+        printed, complaint = capsys.readouterr()
+        assert (end.value.code, printed) == (2, "")
+        assert complaint.count("\n") == 1
+        assert "token" in complaint
+
+
+def test_cells_that_a_spreadsheet_would_compute_are_only_text_in_csv(store, live):
+    names = ("=1+1", "+49", "-1", "@x", "plain")
+    survey = Survey("cells", "Cells", Schema([Attribute("a", names)]), GammaDiagonal("19"))
+    store.surveys.publish(survey)
+    reports = [Report(id=uuid4(), values=[n % 5]) for n in range(60)]
+    store.reports.add("cells", survey.digest, reports)
+    headers = {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+    path = "/v1/surveys/cells/table?attributes=a&format="
+    text = live.app.test_client().get(f"{path}csv", headers=headers).text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["a"] for row in rows] == ["'=1+1", "'+49", "'-1", "'@x", "plain"]
+    # Numbers stay numbers.
+    assert all(float(row["lower"]) < float(row["support"]) for row in rows)
+    content = live.app.test_client().get(f"{path}parquet", headers=headers).data
+    assert list(pd.read_parquet(io.BytesIO(content))["a"]) == list(names)

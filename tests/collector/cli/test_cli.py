@@ -1,0 +1,167 @@
+"""The command line: what it prints, and one line with status 2 for bad input."""
+
+import csv
+import io
+import subprocess
+import sys
+from uuid import uuid4
+
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_shared import Protection, Survey
+from halftruth_shared.protocol.reports import Report
+
+TOML = """
+id = "health"
+title = "Health at work"
+
+[mechanism]
+kind = "gamma-diagonal"
+breach = ["0.05", "0.5"]
+
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+items = ["yes"]
+
+[[attributes]]
+name = "drinks"
+categories = ["never", "weekly", "daily"]
+"""
+
+
+@pytest.fixture
+def survey_file(tmp_path):
+    path = tmp_path / "health.toml"
+    path.write_text(TOML, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def filled(halftruth, survey_file, store):
+    halftruth("survey", "publish", survey_file)
+    digest = store.surveys.get("health").digest
+    values = [[0, 0]] * 60 + [[1, 2]] * 30 + [[1, 0]] * 10
+    store.reports.add("health", digest, [Report(id=uuid4(), values=value) for value in values])
+
+
+def test_a_survey_is_published_listed_and_closed(halftruth, survey_file):
+    status, said, _ = halftruth("survey", "publish", survey_file)
+    assert status == 0
+    assert f"digest {Survey.from_toml(TOML).digest}" in said
+    for sentence in Protection.of(Survey.from_toml(TOML)).sentences():
+        assert sentence in said
+    assert "open" in halftruth("survey", "list")[1]
+    assert halftruth("survey", "close", "health")[1] == "closed health\n"
+    assert "closed" in halftruth("survey", "list")[1]
+
+
+def test_a_token_is_listed_by_id_and_revoked(halftruth, store):
+    token = halftruth("token", "create", "--role", "operator")[1].strip()
+    [known] = store.tokens.all()
+    listed = halftruth("token", "list")[1]
+    assert known.id in listed
+    assert token not in listed
+    assert halftruth("token", "revoke", known.id)[0] == 0
+    assert "no" not in halftruth("token", "list")[1].splitlines()[-1].split()[-1]
+
+
+def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
+    records = tmp_path / "records.csv"
+    records.write_text("drinks,smoker\n" + "daily,yes\n" * 500, encoding="utf-8")
+    target = tmp_path / "perturbed.csv"
+    assert halftruth("perturb", survey_file, str(records), "-o", str(target))[0] == 0
+    rows = list(csv.DictReader(io.StringIO(target.read_text(encoding="utf-8"))))
+    assert len(rows) == 500
+    assert list(rows[0]) == ["smoker", "drinks"]
+    kept = sum(row == {"smoker": "yes", "drinks": "daily"} for row in rows)
+    # Kept with 19/24, by the operating system's randomness: false alarm below 1e-9.
+    assert 330 < kept < 455
+    assert halftruth("perturb", survey_file, str(records))[1].count("\n") == 501
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("smoker,drinks\nyes,daily\nhush-hush,daily\n", "line 3: attribute 'smoker'"),
+        ("smoker,drinks\nyes\n", "line 2: attribute 'drinks'"),
+        ("smoker\nyes\n", "line 2: attribute 'drinks' is missing"),
+        (
+            "smoker,drinks,name\nyes,daily,hush-hush\n",
+            "line 2: record: 1 unknown attribute; the survey has",
+        ),
+        ("smoker,drinks\nyes,daily,hush-hush\n", "line 2: record: 1 unknown attribute"),
+        ("smoker,drinks\nyes,d\udcffily\n", "expected CSV in UTF-8"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
+    halftruth, survey_file, tmp_path, content, said
+):
+    records = tmp_path / "records.csv"
+    records.write_bytes(content.encode("utf-8", "surrogateescape"))
+    target = tmp_path / "perturbed.csv"
+    status, printed, complaint = halftruth("perturb", survey_file, str(records), "-o", str(target))
+    assert (status, printed) == (2, "")
+    assert said in complaint
+    assert "hush-hush" not in complaint
+    assert complaint.count("\n") == 1
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("itemsets", "nothing", "--min-support", "0.1"), "there is no survey 'nothing'"),
+        (("itemsets", "health", "--min-support", "x"), "min_support: expected"),
+        (("itemsets", "health"), "min_support: expected"),
+        (("itemsets", "health", "--min-support", "0.1", "--json", "--csv"), "one of them"),
+        (("table", "health", "--attributes", ","), "attributes: expected"),
+        (("measures", "health", "--attributes", "smoker,drinks", "--present", "x"), "present: "),
+        (("itemsets", "health", "--min-support", "0.1", "--url", "http://x"), "--token"),
+        (("itemsets", "x", "--min-support", "0.1", "--url", "x", "--token", "y"), "url: expected"),
+        (("survey", "close", "nothing"), "there is no survey 'nothing'"),
+        (("survey", "publish", "nothing.toml"), "nothing.toml: cannot be read"),
+        (("survey", "publish", __file__), "not valid TOML"),
+        (("token", "create", "--role", "king"), "'king' is not one of"),
+        (("token", "revoke", "nothing"), "there is none with the id 'nothing'"),
+        *(
+            (("table", "health", "--attributes", "smoker", "--plot", file), "plot: expected a file")
+            for file in ("picture.gif", "picture", "missing/picture.svg")
+        ),
+        (("serve", "--port", "70000"), "70000"),
+        (("nonsense",), "No such command 'nonsense'"),
+    ],
+)
+def test_bad_input_gets_one_line_and_status_2(halftruth, filled, words, said):
+    status, printed, complaint = halftruth(*words)
+    assert (status, printed) == (2, "")
+    assert said in complaint
+    assert complaint.count("\n") == 1
+    assert complaint.startswith("halftruth: ")
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "mysql://root@127.0.0.1/x", "sqlite:////nowhere/at/all.db", ""]
+)
+def test_a_database_that_cannot_be_used_is_one_line(halftruth, url):
+    status, _, complaint = halftruth("survey", "list", "--database", url)
+    assert status == 2
+    assert "database" in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_the_program_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "halftruth_collector", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("halftruth, version ")
+
+
+def test_help_names_every_command(halftruth):
+    said = halftruth("--help")[1]
+    for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "classify", "plan"):
+        assert f"  {command} " in said
+        assert halftruth(command, "--help")[0] == 0

@@ -1,0 +1,301 @@
+"""What operators do on the command line: terms, signatures, invitations, tokens and keys."""
+
+import json
+import re
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from halftruth_shared import Survey
+from halftruth_shared.protocol.terms import Signature, Terms
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+TOML = """
+id = "health"
+title = "Health at work"
+
+[mechanism]
+kind = "gamma-diagonal"
+gamma = "19"
+
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+"""
+DIGEST = Survey.from_toml(TOML).digest
+INVITATION = re.compile(r"[0-9a-f]{32}")
+KEY = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
+
+
+@pytest.fixture
+def halftruth(halftruth, monkeypatch, tmp_path):
+    """Run a command where a survey file is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
+    return halftruth
+
+
+@pytest.fixture
+def done(halftruth):
+    """Run a command that works, and give its standard output."""
+
+    def run(*words):
+        status, said, complaint = halftruth(*words)
+        assert (status, complaint) == (0, "")
+        return said
+
+    return run
+
+
+@pytest.fixture
+def published(done):
+    done("survey", "publish", "health.toml")
+
+
+@pytest.fixture
+def stored(store):
+    """Terms and signature of the survey."""
+
+    def read():
+        found = store.surveys.get("health")
+        return found.terms, found.signature
+
+    return read
+
+
+@pytest.fixture
+def operator_key(done):
+    return done("key", "create", "operator.pem").strip()
+
+
+@pytest.fixture
+def signed(done, operator_key, tmp_path):
+    """Sign the survey with some options into a file."""
+
+    def sign(*options, file="terms.json"):
+        said = done("survey", "sign", "health.toml", "--key", "operator.pem", *options)
+        (tmp_path / file).write_text(said, encoding="utf-8")
+        return json.loads(said)
+
+    return sign
+
+
+@pytest.mark.parametrize(
+    ("options", "terms"),
+    [
+        ((), Terms()),
+        (("--invitations",), Terms(invitations=True)),
+        (("--sealed-to", KEY), Terms(sealing_key=KEY)),
+        (("--sealed-to", KEY, "--invitations"), Terms(invitations=True, sealing_key=KEY)),
+    ],
+)
+def test_options_say_how_reports_are_taken(done, stored, options, terms):
+    said = done("survey", "publish", "health.toml", *options)
+    assert f"published health, digest {DIGEST}" in said
+    assert stored() == (terms, None)
+    done("survey", "terms", "health")
+    assert stored() == (Terms(), None)
+    done("survey", "terms", "health", *options)
+    assert stored() == (terms, None)
+
+
+def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operator_key):
+    made = signed("--invitations", "--sealed-to", KEY)
+    assert made["terms"] == {"invitations": True, "sealing_key": KEY}
+    assert made["signature"]["key"] == operator_key
+    message = (
+        f'halftruth survey 1\n{{"digest":"{DIGEST}","invitations":true,"sealing_key":"{KEY}"}}'
+    )
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(operator_key))
+    public.verify(bytes.fromhex(made["signature"]["value"]), message.encode())
+    done("survey", "publish", "health.toml", "--terms", "terms.json")
+    signature = Signature(**made["signature"])
+    assert stored() == (Terms(invitations=True, sealing_key=KEY), signature)
+    assert "with invitations, sealed, signed" in done("survey", "list")
+
+
+def test_sign_needs_no_database(halftruth, operator_key, monkeypatch):
+    monkeypatch.setenv("HALFTRUTH_DATABASE", "sqlite:////nowhere/at/all.db")
+    status, _, _ = halftruth("survey", "sign", "health.toml", "--key", "operator.pem")
+    assert status == 0
+
+
+def test_terms_are_changed_to_what_was_signed(done, stored, signed, published):
+    made = signed("--invitations")
+    assert (
+        done("survey", "terms", "health", "terms.json")
+        == "health: with invitations, not sealed, signed\n"
+    )
+    assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
+    # Publishing again without a word of terms changes nothing of them.
+    done("survey", "publish", "health.toml")
+    assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
+    assert done("survey", "terms", "health") == "health: from anyone, not sealed, not signed\n"
+    assert stored() == (Terms(), None)
+
+
+def test_a_signature_of_something_else_changes_nothing(halftruth, stored, signed, tmp_path, done):
+    done("survey", "publish", "health.toml", "--invitations")
+    before = stored()
+    made = signed()
+    made["terms"]["sealing_key"] = KEY
+    (tmp_path / "terms.json").write_text(json.dumps(made), encoding="utf-8")
+    for words in (
+        ("survey", "terms", "health", "terms.json"),
+        ("survey", "publish", "health.toml", "--terms", "terms.json"),
+    ):
+        status, said, complaint = halftruth(*words)
+        assert (status, said) == (2, "")
+        assert "signature" in complaint
+        assert complaint.count("\n") == 1
+        assert stored() == before
+
+
+def test_invitations_are_issued_counted_and_withdrawn(done, store):
+    done("survey", "publish", "health.toml", "--invitations")
+    made = done("invite", "create", "health", "5").splitlines()
+    assert len(set(made)) == 5
+    assert all(INVITATION.fullmatch(invitation) for invitation in made)
+    listed = done("invite", "list", "health")
+    assert listed.splitlines()[-1].split() == ["health", "5", "0", "0", "5"]
+    assert not any(invitation in listed for invitation in made)
+    assert done("invite", "revoke", "health", made[0], made[1]) == "withdrawn 2\n"
+    assert done("invite", "revoke", "health", made[0]) == "withdrawn 0\n"
+    assert done("invite", "revoke", "health", "--all") == "withdrawn 3\n"
+    assert store.invitations.count("health").unused == 0
+    assert done("invite", "list", "health").splitlines()[-1].split()[1:] == ["5", "0", "5", "0"]
+    assert not any(invitation in done("audit") for invitation in made)
+
+
+def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(halftruth, published):
+    status, said, complaint = halftruth("invite", "create", "health", "1")
+    assert status == 0
+    assert INVITATION.fullmatch(said.strip())
+    assert complaint.count("\n") == 1
+    assert "takes reports without invitations, too" in complaint
+
+
+def test_a_token_is_for_one_survey_or_all(done, store, published):
+    one = done("token", "create", "--role", "analyst", "--survey", "health").strip()
+    every = done("token", "create", "--role", "analyst").strip()
+    monitor = done("token", "create", "--role", "monitor").strip()
+    known = [store.tokens.bearer(token) for token in (one, every, monitor)]
+    assert [(token.role, token.survey) for token in known] == [
+        ("analyst", "health"),
+        ("analyst", None),
+        ("monitor", None),
+    ]
+    listed = done("token", "list")
+    lines = {line.split()[0]: line.split()[1:3] for line in listed.splitlines()[2:]}
+    assert lines[known[0].id] == ["analyst", "health"]
+    assert lines[known[1].id] == ["analyst", "all"]
+    assert lines[known[2].id][0] == "monitor"
+    assert not any(token in listed for token in (one, every, monitor))
+
+
+def test_a_key_is_listed_with_its_surveys_and_revoked(done, stored, signed, operator_key):
+    signed()
+    done("survey", "publish", "health.toml", "--terms", "terms.json")
+    assert done("key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
+    said = done("key", "revoke", operator_key)
+    assert said == f"revoked {operator_key}\nhealth is not signed any more\n"
+    assert stored() == (Terms(), None)
+    listed = done("key", "list").splitlines()[-1].split()
+    assert listed[0] == operator_key
+    assert listed[-1] != "no"
+    # Again is no harm.
+    assert done("key", "revoke", operator_key) == f"revoked {operator_key}\n"
+
+
+def test_what_operators_did_is_written_down(done, signed, operator_key):
+    signed()
+    done("survey", "publish", "health.toml", "--terms", "terms.json")
+    token = done("token", "create", "--role", "analyst", "--survey", "health").strip()
+    done("survey", "terms", "health", "--invitations")
+    made = done("invite", "create", "health", "2").split()
+    done("key", "revoke", operator_key)
+    done("survey", "close", "health")
+    actions = [json.loads(line)["action"] for line in done("audit", "--json").splitlines()]
+    assert actions == [
+        *("survey publish", "token create", "survey terms"),
+        *("invite create", "key revoke", "survey close"),
+    ]
+    listed = done("audit")
+    assert all(action in listed for action in actions)
+    assert operator_key in listed
+    assert not any(secret in listed for secret in (token, *made))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("survey", "publish", "health.toml", "--sealed-to", "x"), "sealed-to: expected 64"),
+        (("survey", "publish", "health.toml", "--sealed-to", KEY.upper()), "sealed-to: expected"),
+        (("survey", "publish", "health.toml", "--sealed-to", ""), "sealed-to: expected"),
+        (("survey", "publish", "health.toml", "--terms", "no.json"), "no.json: cannot be read"),
+        (("survey", "publish", "health.toml", "--terms", "."), ".: cannot be read"),
+        (("survey", "publish", "health.toml", "--terms", "health.toml"), "'halftruth survey sign'"),
+        (("survey", "publish", "health.toml", "--terms", "x", "--invitations"), "either a file or"),
+        (("survey", "publish", "health.toml", "--terms", "x", "--sealed-to", KEY), "either a file"),
+        (("survey", "sign", "health.toml"), "--key"),
+        (("survey", "sign", "health.toml", "--key", "no.pem"), "no.pem: "),
+        (("survey", "sign", "no.toml", "--key", "operator.pem"), "no.toml: cannot be read"),
+        (("survey", "sign", "health.toml", "--key", "operator.pem", "--sealed-to", "x"), "sealed"),
+        (("survey", "terms", "nothing"), "there is no survey 'nothing'"),
+        (("survey", "terms", "health", "no.json"), "no.json: cannot be read"),
+        (("survey", "terms", "health", "no.json", "--invitations"), "either a file or"),
+        (("invite", "create", "nothing", "1"), "there is no survey 'nothing'"),
+        (("invite", "create", "health", "0"), "count: expected 1 to 1000000"),
+        (("invite", "create", "health", "1000001"), "count: expected 1 to 1000000"),
+        (("invite", "create", "health", "many"), "'many' is not a valid integer"),
+        (("invite", "create", "health"), "Missing argument 'COUNT'"),
+        (("invite", "list", "nothing"), "there is no survey 'nothing'"),
+        (("invite", "revoke", "health"), "expected some of them, or --all"),
+        (("invite", "revoke", "health", "0" * 32, "--all"), "expected some of them, or --all"),
+        (("invite", "revoke", "health", "x"), "expected 32 hexadecimal digits"),
+        (("invite", "revoke", "health", "0" * 32 + "\n"), "expected 32 hexadecimal digits"),
+        (("invite", "revoke", "nothing", "--all"), "there is no survey 'nothing'"),
+        (("token", "create", "--role", "analyst", "--survey", "nothing"), "no survey 'nothing'"),
+        (("token", "create", "--role", "operator", "--survey", "health"), "survey: expected none"),
+        (("token", "create", "--role", "monitor", "--survey", "health"), "survey: expected none"),
+        (("token", "create"), "--role"),
+        (("key", "revoke", "x"), "key: expected a public key of 64 hexadecimal digits"),
+        (("key", "revoke", KEY.upper()), "key: expected a public key of 64 hexadecimal digits"),
+        (("key", "revoke", KEY + "\n"), "key: expected a public key of 64 hexadecimal digits"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
+)
+def test_bad_input_is_one_line_and_changes_nothing(
+    halftruth, published, operator_key, store, words, said
+):
+    before = [store.surveys.all(), store.tokens.all(), store.keys.all(), store.audit.all()]
+    status, printed, complaint = halftruth(*words)
+    assert (status, printed) == (2, "")
+    assert said in complaint
+    assert complaint.startswith("halftruth: ")
+    assert complaint.count("\n") == 1
+    after = [store.surveys.all(), store.tokens.all(), store.keys.all(), store.audit.all()]
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b"[]", b"\xff", b'{"terms": []}', b'{"terms": {}, "more": 1}', b"[" * 100_000),
+        *(b'{"terms": {"sealing_key": "x"}}', b'{"terms": {"invitatons": true}}'),
+        b'{"terms": {"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+    ],
+    ids=range(10),
+)
+def test_a_file_of_terms_that_is_none_is_one_line(halftruth, stored, published, tmp_path, content):
+    (tmp_path / "terms.json").write_bytes(content)
+    for words in (
+        ("survey", "terms", "health", "terms.json"),
+        ("survey", "publish", "health.toml", "--terms", "terms.json"),
+    ):
+        status, printed, complaint = halftruth(*words)
+        assert (status, printed) == (2, "")
+        expected = "halftruth: terms.json: expected what 'halftruth survey sign' prints\n"
+        assert complaint == expected
+    assert stored() == (Terms(), None)

@@ -1,0 +1,50 @@
+"""Pictures on request: of results on the command line, and of plans."""
+
+import math
+
+import numpy as np
+import pytest
+from halftruth_collector.charts import plan_chart
+from halftruth_collector.estimation.planner import plan
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.plan import PlanQuery
+
+SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+PLANNED = Survey("health", "Health", SCHEMA, GammaDiagonal(19))
+
+
+def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planned_for():
+    query = PlanQuery(respondents=5000, lengths=[1, 2])
+    result = plan(PLANNED, query)
+    chart = plan_chart(result)
+    assert chart.x_marker.value == 5000
+    by_name = {curve.name: curve for curve in chart.curves}
+    for mechanism in result.mechanisms:
+        for length in mechanism.lengths:
+            curve = by_name.get(f"{mechanism.kind}, length {length.length}")
+            if mechanism.kind in ("randomized-gamma-diagonal", "split-questionnaire"):
+                # Both give what gamma-diagonal gives: four cells are one view.
+                assert curve is None
+                continue
+            logs = np.log([curve.x, curve.y])
+            at_planned = np.interp(math.log(5000), *logs)
+            assert math.exp(at_planned) == pytest.approx(length.half_width, rel=1e-9)
+
+
+def test_a_curve_falls_with_the_root_of_the_respondents():
+    chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
+    for curve in chart.curves:
+        x, y = np.array(curve.x), np.array(curve.y)
+        np.testing.assert_allclose(y * np.sqrt(x), y[0] * np.sqrt(x[0]))
+        assert x[0] < 400 < x[-1]
+
+
+def test_a_mechanism_that_gives_the_same_is_named_in_a_note():
+    chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
+    assert "What gamma-diagonal gives, randomized-gamma-diagonal gives too." in chart.notes
+
+
+def test_the_wanted_half_width_is_a_line_only_if_it_was_asked_for():
+    asked = plan_chart(plan(PLANNED, PlanQuery(respondents=400, half_width=0.02)))
+    assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "wanted ±2\u202f%")
+    assert plan_chart(plan(PLANNED, PlanQuery(respondents=400))).y_marker is None

@@ -1,0 +1,71 @@
+"""Surveys of every mechanism, and what dense linear algebra says of their reports."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from halftruth_shared import RandomizedResponse, Survey
+
+from .definitions import KINDS, Oracle, mechanism_of, schema_of
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    return Oracle()
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def make_schema():
+    return schema_of
+
+
+@pytest.fixture(scope="session")
+def make_survey():
+    """A survey of a kind, with attributes a, b, … of a shape; `items` by position."""
+
+    def make(kind, shape, items=None):
+        schema = schema_of(shape, items)
+        return Survey("test", "Test", schema, mechanism_of(kind, schema))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def public_survey():
+    """A survey that sends every answer as it is."""
+
+    def make(shape, items=None):
+        schema = schema_of(shape, items, public=range(len(shape)))
+        mechanism = RandomizedResponse(dict.fromkeys(schema.names, 1))
+        return Survey("public", "Public", schema, mechanism)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_reports():
+    """Perturbed reports of records drawn from an uneven population, from a seed."""
+
+    def make(survey, count, seed, concentration=1.0):
+        rng = np.random.default_rng(seed)
+        shape = survey.schema.shape
+        cells = int(np.prod(shape))
+        shares = rng.dirichlet(np.full(cells, concentration))
+        records = np.stack(np.unravel_index(rng.choice(cells, count, p=shares), shape), axis=1)
+        return survey.mechanism.perturb_many(survey.schema, records, rng)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def reference_data():
+    """The folder of reference data beside the repository."""
+    folder = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the reference data is not beside this repository (../shared/data)")
+    return folder

@@ -1,0 +1,257 @@
+"""What estimates are held against: dense linear algebra, definitions of measures, tables."""
+
+import math
+from fractions import Fraction
+from functools import reduce
+from itertools import combinations, product
+
+import numpy as np
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from scipy.special import xlogy
+from symbols import Symbol
+
+#: Half-widths of normal and of Chebyshev intervals of confidence 0.95, in standard errors.
+Z, CHEBYSHEV = 1.959963984540054, 4.47213595499958
+PAIR = [[0, 0], [0, 1], [1, 0], [1, 1]]
+#: A randomized gamma-diagonal mechanism reconstructs as a gamma-diagonal one. Reports of the last
+#: kind are no records.
+KINDS = ("gamma-diagonal", "randomized-response", "distortion-matrices", "test-symbol")
+GAMMA = 19
+KEEP = ("4/5", "3/4", "9/10", "7/10")
+
+
+def schema_of(shape, items=None, public=()):
+    """Attributes a, b, …; `items` gives the codes that are items, by position."""
+    items = items or {}
+    return Schema(
+        [
+            Attribute(
+                chr(ord("a") + j) if j < 26 else f"a{j}",
+                [f"c{code}" for code in range(size)],
+                items=[f"c{code}" for code in items[j]] if j in items else None,
+                sensitive=j not in public,
+            )
+            for j, size in enumerate(shape)
+        ]
+    )
+
+
+def survey_of(mechanism, shape, public=""):
+    """A survey of attributes a, b, …, of which those named are sent with no secret."""
+    schema = schema_of(shape, public=["abcdefgh".index(name) for name in public])
+    return Survey("s", "S", schema, mechanism)
+
+
+def uneven_matrix(size):
+    """A column-stochastic matrix without any symmetry, row v reported, column u true."""
+    columns = []
+    for u in range(size):
+        stay = Fraction(7 + u % 2, 10)
+        weights = [0 if v == u else 1 + (u + 2 * v) % 3 for v in range(size)]
+        column = [(1 - stay) * weight / sum(weights) for weight in weights]
+        column[u] = stay
+        columns.append(column)
+    return [[columns[u][v] for u in range(size)] for v in range(size)]
+
+
+def mechanism_of(kind, schema, matrix=uneven_matrix):
+    """A mechanism that sends as they are only answers that are not sensitive."""
+    if kind == "gamma-diagonal":
+        return GammaDiagonal(GAMMA)
+    if kind == "randomized-gamma-diagonal":
+        return RandomizedGammaDiagonal(GAMMA, "1/20")
+    if kind == "test-symbol":
+        return Symbol(GAMMA, 2 * schema.size + 1)
+    if kind == "randomized-response":
+        return RandomizedResponse(
+            {a.name: KEEP[j % 4] if a.sensitive else 1 for j, a in enumerate(schema.attributes)}
+        )
+    return DistortionMatrices({a.name: matrix(len(a.categories)) for a in schema.attributes})
+
+
+class Oracle:
+    """Reconstruction by dense inverses written out from the formulas, one weight per report."""
+
+    def matrix(self, survey, names):
+        """A of some attributes, from the definition of the mechanism."""
+        schema, mechanism = survey.schema, survey.mechanism
+        sizes = {a.name: len(a.categories) for a in schema.attributes}
+        if isinstance(mechanism, GammaDiagonal):
+            gamma = float(mechanism.gamma)
+            whole = np.prod(list(sizes.values()), dtype=float)
+            cells = int(np.prod([sizes[name] for name in names]))
+            keep = (gamma - 1) / (gamma + whole - 1)
+            return keep * np.eye(cells) + (1 - keep) / cells
+        if isinstance(mechanism, Symbol):
+            assert tuple(names) == schema.names
+            return np.array(mechanism.matrix(schema), dtype=float)
+        factors = []
+        for name in names:
+            size = sizes[name]
+            if isinstance(mechanism, RandomizedResponse):
+                p = float(mechanism.keep[name])
+                q = (1 - p) / (size - 1)
+                factors.append(np.full((size, size), q) + (p - q) * np.eye(size))
+            else:
+                factors.append(np.array(mechanism.matrices[name], dtype=float))
+        return reduce(np.kron, factors)
+
+    def contributions(self, survey, names):
+        """What each different report contributes to each cell, shape (cells, reports)."""
+        if not isinstance(survey.mechanism, Symbol):
+            return np.linalg.inv(self.matrix(survey, names))
+        # Generalized least squares at the uniform table, which is unbiased everywhere.
+        schema = survey.schema
+        matrix = self.matrix(survey, schema.names)
+        scaled = matrix.T / matrix.sum(axis=1)
+        whole = np.linalg.solve(scaled @ matrix, scaled)
+        table = np.zeros((math.prod(schema.shape[j] for j in schema.positions(names)), len(matrix)))
+        records = np.stack(np.unravel_index(np.arange(schema.size), schema.shape), axis=1)
+        np.add.at(table, self.cells(survey, records, names), whole)
+        return table
+
+    def cells(self, survey, records, names):
+        """Row-major cell of each record in the table of some attributes."""
+        positions = [survey.schema.names.index(name) for name in names]
+        shape = [survey.schema.shape[j] for j in positions]
+        return np.ravel_multi_index(tuple(records[:, positions].T), shape)
+
+    def known(self, survey, reports, names):
+        """Contributions to each cell, and the share of the reports that make each of them."""
+        contributions = self.contributions(survey, list(names))
+        one_symbol = isinstance(survey.mechanism, Symbol)
+        which = reports[:, 0] if one_symbol else self.cells(survey, reports, names)
+        return contributions, np.bincount(which, minlength=contributions.shape[1]) / len(reports)
+
+    def support(self, survey, reports, names):
+        contributions, observed = self.known(survey, reports, names)
+        return contributions @ observed
+
+    def covariance(self, survey, reports, names, target):
+        """Guo Result 1: of the mean contribution, or of the randomization alone."""
+        contributions, observed = self.known(survey, reports, names)
+        support = contributions @ observed
+        second = (contributions * observed) @ contributions.T
+        taken = np.outer(support, support) if target == "population" else np.diag(support)
+        return (second - taken) / (len(reports) - 1)
+
+    def variance(self, survey, reports, names, target):
+        """The same without a covariance; NaN where the documentation calls it undefined."""
+        contributions, observed = self.known(survey, reports, names)
+        if len(reports) < 2:
+            return np.full(len(contributions), np.nan)
+        second, support = contributions**2 @ observed, contributions @ observed
+        result = second - (support**2 if target == "population" else support)
+        defined = result > (1e-11 if target == "population" else -1e-11) * second
+        return np.where(defined, np.maximum(result, 0), np.nan) / (len(reports) - 1)
+
+    def itemsets(self, survey, reports, target):
+        """Support and variance of every itemset, as {((position, code), …): (…, …)}."""
+        schema = survey.schema
+        found = {}
+        for length in range(1, len(schema.shape) + 1):
+            for positions in combinations(range(len(schema.shape)), length):
+                names = [schema.names[j] for j in positions]
+                supports = self.support(survey, reports, names)
+                variances = self.variance(survey, reports, names, target)
+                every = product(*(range(schema.shape[j]) for j in positions))
+                for cell, codes in enumerate(every):
+                    allowed = all(
+                        schema.attributes[j].items is None
+                        or schema.attributes[j].categories[code] in schema.attributes[j].items
+                        for j, code in zip(positions, codes, strict=True)
+                    )
+                    if allowed:
+                        itemset = tuple(zip(positions, codes, strict=True))
+                        found[itemset] = (supports[cell], variances[cell])
+        return found
+
+
+def category_measures(t, n):
+    """Measures of tables (…, rows, columns) of any two attributes of n reports, also complex."""
+    rows, columns = t.sum(-1, keepdims=True), t.sum(-2, keepdims=True)
+    information = xlogy(t, t / (rows * columns)).sum((-1, -2))
+    squares = (columns**2).sum((-1, -2))
+    return {
+        "chi_squared": n * ((t - rows * columns) ** 2 / (rows * columns)).sum((-1, -2)),
+        "g_squared": 2 * n * information,
+        "mutual_information": information / -xlogy(rows, rows).sum((-1, -2)),
+        "uncertainty_coefficient": information / -xlogy(columns, columns).sum((-1, -2)),
+        "concentration": ((t**2 / rows).sum((-1, -2)) - squares) / (1 - squares),
+    }
+
+
+def pair_measures(t, n):
+    """Measures of tables (…, 2, 2) of absence and presence, also complex; 1 is presence."""
+    p00, p01, p10, p11 = t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]
+    r0, r1, c0, c1 = p00 + p01, p10 + p11, p00 + p10, p01 + p11
+    agree, chance = p11 + p00, r1 * c1 + r0 * c0
+    return {
+        "phi": (p11 * p00 - p01 * p10) / np.sqrt(r1 * c1 * r0 * c0),
+        "odds_ratio": p11 * p00 / (p10 * p01),
+        "jaccard": p11 / (p11 + p10 + p01),
+        "cosine": p11 / np.sqrt(r1 * c1),
+        "interest": p11 / (r1 * c1),
+        "piatetsky_shapiro": p11 - r1 * c1,
+        "conviction": r1 * c0 / p10,
+        "j_measure": xlogy(p11, p11 / (r1 * c1)) + xlogy(p10, p10 / (r1 * c0)),
+        "certainty": (p11 / r1 - c1) / c0,
+        "standardized_residual": np.sqrt(n) * (p11 - r1 * c1) / np.sqrt(r1 * c1),
+        "added_value": p11 / r1 - c1,
+        # Along the rule; the source's D is that of the transposed table.
+        "risk_difference": p11 / r1 - p01 / r0,
+        "column_risk_difference": p00 / c0 - p01 / c1,
+        "laplace": (n * p11 + 1) / (n * r1 + 2),
+        "kappa": (agree - chance) / (1 - chance),
+        "collective_strength": agree / chance * (1 - chance) / (p10 + p01),
+        **category_measures(t, n),
+    }
+
+
+def slopes(formulas, table):
+    """Gradient of each formula at one table by complex steps, which lose nothing to differences."""
+    moved = table + 1e-30j * np.eye(table.size).reshape(table.size, *table.shape)
+    return {name: value.imag / 1e-30 for name, value in formulas(moved).items()}
+
+
+def one_against_the_rest(t, codes):
+    """Tables (draws, …) of absence and presence of one category of each attribute."""
+    for axis, code in enumerate(codes, start=1):
+        one = np.take(t, [code], axis=axis)
+        t = np.concatenate([t.sum(axis, keepdims=True) - one, one], axis=axis)
+    return t
+
+
+def random_shares(rng, draws, shape):
+    """Sparse and even shares; none so small that rounding decides."""
+    cells = math.prod(shape)
+    weights = rng.gamma(rng.choice([0.2, 1, 5], (draws, 1)), size=(draws, cells)) + 1e-12
+    shares = weights / weights.sum(1, keepdims=True)
+    return ((shares + 1e-5) / (1 + cells * 1e-5)).reshape(draws, *shape)
+
+
+def random_tables(rng, draws, shape):
+    """Two-way tables, a quarter of them nearly independent."""
+    t = random_shares(rng, draws, shape)
+    near = t[: draws // 4]
+    chance = near.sum(2, keepdims=True) * near.sum(1, keepdims=True)
+    near += (1 - 10 ** rng.uniform(-4, 0, (len(near), 1, 1))) * (chance - near)
+    return t
+
+
+def hierarchical_models(attributes):
+    """Every model that has all the attributes, by its highest-order terms."""
+    larger = [s for size in range(2, attributes + 1) for s in combinations(range(attributes), size)]
+    for chosen in product((False, True), repeat=len(larger)):
+        model = [s for s, use in zip(larger, chosen, strict=True) if use]
+        if not any(set(a) < set(b) for a in model for b in model):
+            alone = set(range(attributes)).difference(*model)
+            yield model + [(j,) for j in sorted(alone)]

@@ -1,0 +1,125 @@
+"""The best guess: against expectation maximization with dense matrices, and against the truth."""
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.likelihood import best_guess
+from halftruth_shared import RandomizedResponse, Survey
+
+SHAPE = (2, 3, 2)
+
+
+def guessed(survey, reports):
+    counts = Counts.from_reports(survey, reports)
+    return best_guess(survey.mechanism.reconstruction(survey.schema), counts)
+
+
+def simplex(values):
+    """The nearest point of the simplex, by bisection."""
+    low, high = values.min() - 1, values.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(values - middle, 0).sum() > 1 else (low, middle)
+    return np.maximum(values - low, 0)
+
+
+def independence(survey, reports, oracle):
+    singles = []
+    for name in survey.schema.names:
+        shares = np.maximum(simplex(oracle.support(survey, reports, name)), 1 / len(reports))
+        singles.append(shares / shares.sum())
+    return reduce(np.kron, singles)
+
+
+def steps_of_em(matrix, observed, table, steps):
+    """Every table on the way, and its mean log-likelihood."""
+    seen = observed > 0
+    tables, path = [table], []
+    for _ in range(steps):
+        ratio = np.divide(observed, matrix @ table, out=np.zeros_like(observed), where=seen)
+        table = table * (matrix.T @ ratio)
+        tables.append(table)
+    for each in tables:
+        path.append(observed[seen] @ np.log((matrix @ each)[seen]))
+    return tables, path
+
+
+@pytest.mark.parametrize("count", [40, 3_000, 100_000])
+def test_it_is_so_many_steps_of_em_from_independence(
+    make_survey, make_reports, oracle, kind, count
+):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, count, seed=120, concentration=0.3)
+    found = guessed(survey, reports)
+    _, observed = oracle.known(survey, reports, "abc")
+    matrix = oracle.matrix(survey, "abc")
+    tables, path = steps_of_em(matrix, observed, independence(survey, reports, oracle), found.steps)
+    np.testing.assert_allclose(found.table.ravel(), tables[-1], atol=1e-9)
+    np.testing.assert_allclose(found.path, path, atol=1e-9)
+    assert found.table.shape == SHAPE
+    assert found.table.sum() == pytest.approx(1)
+    # EM never lowers the likelihood.
+    assert np.diff(found.path).min(initial=0) >= -1e-12
+
+
+def test_the_same_reports_lead_to_the_same_estimate_whatever_their_order(
+    make_survey, make_reports, kind
+):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 500, seed=121)
+    first, second = guessed(survey, reports), guessed(survey, reports[::-1])
+    assert first.steps == second.steps
+    np.testing.assert_array_equal(first.table, second.table)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_few_reports_are_served(make_survey, make_reports, kind, count):
+    survey = make_survey(kind, SHAPE)
+    found = guessed(survey, make_reports(survey, count, seed=122))
+    assert found.table.min() >= 0
+    assert found.table.sum() == pytest.approx(1)
+
+
+def population(dependent, rng):
+    """Shares of five yes/no answers, alike or independent."""
+    single = [np.array([1 - share, share]) for share in rng.uniform(0.2, 0.5, 5)]
+    table = reduce(np.multiply.outer, single)
+    if not dependent:
+        return table
+    alike = np.zeros_like(table)
+    alike[0, 0, 0, 0, 0], alike[1, 1, 1, 1, 1] = 0.6, 0.4
+    return 0.2 * table + 0.8 * alike
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_how_far_it_goes_is_what_the_answers_are_worth(make_schema, oracle, dependent):
+    """It is near to the better of independence and the most likely table, and mostly better."""
+    schema = make_schema((2,) * 5)
+    mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.7"))
+    survey = Survey("test", "Test", schema, mechanism)
+    matrix = oracle.matrix(survey, schema.names)
+    squares = {"guess": [], "independence": [], "most likely": []}
+    steps = []
+    for seed in range(20):
+        rng = np.random.default_rng([123, seed])
+        truth = population(dependent, rng)
+        cells = rng.choice(truth.size, 3_000, p=truth.ravel())
+        records = np.stack(np.unravel_index(cells, truth.shape), axis=1)
+        reports = mechanism.perturb_many(schema, records, rng)
+        found = guessed(survey, reports)
+        steps.append(found.steps)
+        _, observed = oracle.known(survey, reports, schema.names)
+        tables, _ = steps_of_em(matrix, observed, independence(survey, reports, oracle), 2_000)
+        for name, table in [
+            ("guess", found.table.ravel()),
+            ("independence", tables[0]),
+            ("most likely", tables[-1]),
+        ]:
+            squares[name].append(((table - truth.ravel()) ** 2).sum())
+    errors = {name: np.sqrt(np.mean(values)) for name, values in squares.items()}
+    better = min(errors["independence"], errors["most likely"])
+    assert errors["guess"] < 1.1 * better, (errors, steps)
+    if dependent:
+        assert errors["guess"] < 0.2 * errors["independence"], (errors, steps)

@@ -1,0 +1,309 @@
+"""Estimates inside the simplex: the projection, and what both have in common."""
+
+from functools import cache, reduce
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.constrained import project_to_simplex
+from halftruth_shared import (
+    DomainTooLarge,
+    GammaDiagonal,
+    RandomizedResponse,
+)
+
+INSIDE = ("projected", "likelihood")
+
+
+# --- The projection.
+
+
+def by_all_faces(values):
+    """The nearest of the nearest points of the hyperplanes of all faces that lie in these."""
+    best, least = None, np.inf
+    for face in product((False, True), repeat=values.size):
+        inside = np.array(face)
+        if inside.any():
+            point = np.zeros(values.size)
+            point[inside] = values[inside] - (values[inside].sum() - 1) / inside.sum()
+            distance = ((point - values) ** 2).sum()
+            if point.min() >= 0 and distance < least:
+                best, least = point, distance
+    return best
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("scale", [0.01, 0.3, 50])
+def test_the_projection_is_the_nearest_point(size, scale):
+    # Moment estimates add up to 1, which the projection does not count on.
+    rng = np.random.default_rng(89)
+    for _ in range(5):
+        values = rng.normal(1 / size, scale, size)
+        before = values.copy()
+        np.testing.assert_allclose(project_to_simplex(values), by_all_faces(values), atol=1e-12)
+        np.testing.assert_array_equal(values, before)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (2, 3), (5, 4, 5), (40, 50)])
+@pytest.mark.parametrize("scale", [1e-4, 0.1, 100])
+def test_the_projection_takes_the_same_from_all_that_it_leaves_above_zero(shape, scale):
+    values = np.random.default_rng(90).normal(1 / np.prod(shape), scale, shape)
+    found = project_to_simplex(values)
+    assert found.shape == shape
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1, abs=1e-9)
+    above = found > 0
+    shifts = values[above] - found[above]
+    np.testing.assert_allclose(shifts, shifts[0], atol=1e-12 * max(scale, 1))
+    assert (values[~above] <= shifts[0] + 1e-12 * max(scale, 1)).all()
+
+
+def test_the_projection_of_a_point_of_the_simplex_is_the_point():
+    rng = np.random.default_rng(91)
+    for concentration in (0.05, 1, 100):
+        inside = rng.dirichlet(np.full(30, concentration)).reshape(5, 6)
+        np.testing.assert_allclose(project_to_simplex(inside), inside, atol=1e-15)
+    for corner in np.eye(4):
+        np.testing.assert_array_equal(project_to_simplex(corner), corner)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.5, 0.7], [0.4, 0.6]),
+        ([1.5, -0.5], [1, 0]),
+        ([3, 3, -5], [0.5, 0.5, 0]),
+        ([-2, -2, -2, -2], [0.25] * 4),
+        ([0.6, 0.6, 0.1, -0.3], [0.5, 0.5, 0, 0]),
+        ([7], [1]),
+    ],
+)
+def test_projections_worked_out_by_hand(values, expected):
+    found = project_to_simplex(np.array(values, dtype=float))
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+# --- Through the estimator.
+
+
+SHAPE = (2, 3, 4)
+
+
+@pytest.fixture(params=[1, 3, 40, 3000])
+def estimator(request, make_survey, make_reports, kind):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, request.param, seed=104, concentration=0.3)
+    return Estimator(survey, Counts.from_reports(survey, reports))
+
+
+@pytest.fixture
+def survey_of_thousands(make_survey, make_reports, kind):
+    survey = make_survey(kind, SHAPE)
+    return survey, make_reports(survey, 3000, seed=105, concentration=0.3)
+
+
+def test_estimates_of_the_whole_table_are_those_of_dense_algebra(survey_of_thousands, oracle):
+    survey, reports = survey_of_thousands
+    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    moment, projected = (
+        estimator.support(["a", "b", "c"], estimate).ravel() for estimate in ("moment", "projected")
+    )
+    np.testing.assert_allclose(moment, oracle.support(survey, reports, "abc"), atol=1e-12)
+    assert moment.min() < 0
+    np.testing.assert_allclose(projected, project_to_simplex(moment), atol=1e-12)
+
+
+def mined(estimator, estimate):
+    """All but what is certainly no share above 0 by the moment estimate: most of 59 itemsets."""
+    found = estimator.itemsets(1e-9, select="upper", estimate=estimate)
+    assert len(found) > 30
+    return found
+
+
+@pytest.mark.parametrize("at_once", [2**17, 0])
+@pytest.mark.parametrize("estimate", INSIDE)
+def test_supports_of_itemsets_are_margins_of_tables(estimator, estimate, at_once, monkeypatch):
+    monkeypatch.setattr("halftruth_collector.estimation.reconstructed._AT_ONCE", at_once)
+    found = mined(estimator, estimate)
+    supports = dict(zip(map(tuple, found.codes.tolist()), found.support, strict=True))
+    whole = estimator.support(["a", "b", "c"], estimate)
+    # So that supports are shares, and never grow with an itemset.
+    assert whole.min() >= 0
+    assert whole.sum() == pytest.approx(1)
+    for length in (1, 2, 3):
+        for positions in combinations(range(3), length):
+            names = ["abc"[j] for j in positions]
+            table = estimator.support(names, estimate)
+            turned = estimator.support(names[::-1], estimate)
+            np.testing.assert_allclose(turned, table.transpose(), atol=1e-14)
+            others = tuple({0, 1, 2} - set(positions))
+            np.testing.assert_allclose(table, whole.sum(axis=others), atol=1e-14)
+    for codes, support in supports.items():
+        index = tuple(slice(None) if code < 0 else code for code in codes)
+        assert support == pytest.approx(whole[index].sum(), abs=1e-14)
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_errors_and_decisions_stay_those_of_the_moment_estimate(estimator, estimate, target):
+    asked = {"target": target, "confidence": 0.9}
+    rows = {}
+    for method in ("moment", estimate):
+        found = estimator.itemsets(0.2, select="upper", estimate=method, **asked)
+        order = np.lexsort(found.codes.T)
+        rows[method] = [
+            getattr(found, name)[order]
+            for name in ("codes", "standard_error", "lower", "upper", "decision")
+        ]
+        assert found.precision == estimator.itemsets(0.2, **asked).precision
+    for moment, other in zip(*rows.values(), strict=True):
+        np.testing.assert_array_equal(moment, other)
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+@pytest.mark.parametrize("select", ["lower", "bonferroni", "holm"])
+def test_selecting_by_a_decision_does_not_depend_on_the_estimate(
+    survey_of_thousands, estimate, select
+):
+    survey, reports = survey_of_thousands
+    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    plain, other = (
+        {tuple(codes) for codes in estimator.itemsets(0.1, select=select, estimate=method).codes}
+        for method in ("moment", estimate)
+    )
+    assert plain == other != set()
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands, estimate):
+    survey, reports = survey_of_thousands
+    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    every = mined(estimator, estimate)
+    found = estimator.itemsets(0.05, estimate=estimate)
+    assert found.support.min() >= 0.05
+    chosen = {tuple(codes) for codes in found.codes.tolist()}
+    reached = {tuple(c) for c in every.codes[every.support >= 0.05].tolist()}
+    assert chosen == reached != set()
+    keys = list(zip(found.lengths, -found.support, strict=True))
+    assert keys == sorted(keys)
+    listed = list(found)
+    assert [itemset.support for itemset in listed] == found.support.tolist()
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+def test_public_answers_are_their_own_estimate(public_survey, estimate):
+    survey = public_survey((2, 3))
+    counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
+    table = Estimator(survey, counts).support(["a", "b"], estimate)
+    np.testing.assert_allclose(table, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-9)
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey, estimate):
+    survey = make_survey("randomized-response", (2,) * 21)
+    counts = Counts.from_cells(survey, np.eye(21, dtype=int), [100] * 21)
+    estimator = Estimator(survey, counts)
+    message = r"^estimate: a whole table of 2097152 cells; expected at most \d+, or .* = moment$"
+    for ask in (
+        lambda: estimator.support(["a"], estimate),
+        lambda: estimator.itemsets(0.9, 1, estimate=estimate),
+    ):
+        with pytest.raises(DomainTooLarge, match=message) as caught:
+            ask()
+        assert caught.value.field == "estimate"
+    assert estimator.support(["a"]).shape == (2,)
+    assert len(estimator.itemsets(0.5, 1)) > 0
+
+
+@pytest.mark.parametrize("estimate", INSIDE)
+def test_the_limit_is_a_number_of_cells(make_survey, make_reports, monkeypatch, estimate):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    counts = Counts.from_reports(survey, make_reports(survey, 100, seed=106))
+    limit = "halftruth_collector.estimation.reconstructed.CONSTRAINED_CELLS"
+    monkeypatch.setattr(limit, 24)
+    assert Estimator(survey, counts).support(["b"], estimate).sum() == pytest.approx(1)
+    monkeypatch.setattr(limit, 23)
+    with pytest.raises(DomainTooLarge):
+        Estimator(survey, counts).support(["b"], estimate)
+
+
+def test_methods_do_not_share_their_tables(make_survey, make_reports):
+    survey = make_survey("randomized-response", SHAPE)
+    reports = make_reports(survey, 50, seed=107, concentration=0.1)
+    counts = Counts.from_reports(survey, reports)
+    together = Estimator(survey, counts)
+    for estimate in (*INSIDE, "moment", *INSIDE):
+        np.testing.assert_array_equal(
+            together.support(["c", "a"], estimate),
+            Estimator(survey, counts).support(["c", "a"], estimate),
+        )
+    first, second = (together.support(["a", "b", "c"], estimate) for estimate in INSIDE)
+    assert np.abs(first - second).max() > 1e-3
+
+
+# --- CENSUS at γ = 19.
+
+
+@pytest.fixture(scope="module")
+def census_errors():
+    """Root-mean-square error over all itemsets of a length, 1 to 6, averaged over three surveys."""
+    counts = census_counts()
+    truth = np.zeros(SCHEMA.shape)
+    truth[tuple(counts.cells.T)] = counts.counts / counts.reports
+    codes = census_codes()
+    mechanisms = {
+        "gamma-diagonal": GammaDiagonal(19),
+        "randomized-response": RandomizedResponse.for_amplification(SCHEMA, 19),
+    }
+
+    def error(table, length):
+        squares = []
+        for positions in combinations(range(6), length):
+            others = tuple(set(range(6)) - set(positions))
+            squares.append(((table - truth).sum(axis=others) ** 2).ravel())
+        return np.sqrt(np.concatenate(squares).mean())
+
+    @cache
+    def errors(kind):
+        mechanism = mechanisms[kind]
+        found = {estimate: [] for estimate in ("moment", *INSIDE, "independence")}
+        for seed in (110, 111, 112):
+            reports = mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(seed))
+            survey = census_survey("census", mechanism)
+            estimator = Estimator(survey, Counts.from_reports(survey, reports))
+            singles = [project_to_simplex(estimator.support([name])) for name in SCHEMA.names]
+            tables = {"independence": reduce(np.multiply.outer, singles)}
+            for estimate, values in found.items():
+                if estimate != "independence":
+                    tables[estimate] = estimator.support(SCHEMA.names, estimate)
+                values.append([error(tables[estimate], length) for length in range(1, 7)])
+        return {estimate: np.mean(values, axis=0) for estimate, values in found.items()}
+
+    return errors
+
+
+def test_the_best_guess_is_nearer_to_the_census_than_moment_estimate_and_independence(
+    census_errors,
+):
+    for kind in ("gamma-diagonal", "randomized-response"):
+        errors = census_errors(kind)
+        assert (errors["likelihood"] < errors["moment"]).all(), (kind, errors)
+        assert (errors["likelihood"] < 1.01 * errors["independence"]).all(), (kind, errors)
+
+
+def test_the_projection_is_worse_than_the_moment_estimate_for_short_itemsets(census_errors):
+    # Noise of the whole table is spread unevenly by randomized response, and a Euclidean distance
+    # knows nothing of that: what is known well of single answers is lost.
+    errors = census_errors("randomized-response")
+    assert errors["projected"][0] > 10 * errors["moment"][0]
+    assert errors["projected"][1] > 2 * errors["moment"][1]
+    assert (errors["projected"][3:] < 0.3 * errors["moment"][3:]).all()
+    assert (errors["projected"] > 3 * errors["likelihood"]).all()
+
+
+def test_for_the_gamma_diagonal_both_are_nearer_than_the_moment_estimate(census_errors):
+    errors = census_errors("gamma-diagonal")
+    assert (errors["projected"] < errors["moment"]).all()
+    assert (errors["projected"][2:] < 0.7 * errors["moment"][2:]).all()

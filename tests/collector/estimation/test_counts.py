@@ -1,0 +1,237 @@
+"""Counts of reports against a naive loop, in every layout that a table can have."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import DomainTooLarge, ReportError
+
+LAYOUTS = {
+    "small, margins remembered": (2, 3, 4, 2),
+    "dense, margins summed anew": (20, 30, 40),
+    "dense to count, sparse to sum": (100, 100, 100),
+    "binary, margins remembered": (2,) * 12,
+    "beyond 2**24 cells": (2,) * 30,
+    "just beyond 2**24 cells": (2**12 + 1, 2**12),
+    "beyond 2**63 cells": (2,) * 70,
+    "beyond 2**63 cells, wide": (50_000, 2, 50_000, 3, 50_000, 50_000, 5),
+}
+
+
+def some_reports(shape, count, seed):
+    """Reports crowded towards small values, so that many are equal."""
+    rng = np.random.default_rng(seed)
+    columns = [np.minimum(rng.geometric(0.5, count) - 1, size - 1) for size in shape]
+    reports = np.stack(columns, axis=1)
+    reports[:5] = np.array(shape) - 1
+    return reports
+
+
+@pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS, scope="module")
+def shape(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def survey(make_survey, shape):
+    return make_survey("randomized-response", shape)
+
+
+def test_every_different_report_is_counted_once(survey, shape):
+    reports = some_reports(shape, 400, seed=1)
+    counts = Counts.from_reports(survey, reports)
+    expected = Counter(map(tuple, reports.tolist()))
+    found = dict(zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True))
+    assert found == expected
+    assert len(counts.cells) == len(expected)
+    assert counts.reports == 400
+    assert (counts.names, counts.shape) == (survey.schema.names, shape)
+
+
+def test_equal_cells_are_added_up(survey, shape):
+    reports = some_reports(shape, 300, seed=2)
+    weights = np.random.default_rng(3).integers(0, 5, 300)
+    counts = Counts.from_cells(survey, reports, weights)
+    expected = Counter()
+    for report, weight in zip(reports.tolist(), weights.tolist(), strict=True):
+        expected[tuple(report)] += weight
+    found = dict(zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True))
+    assert found == {report: count for report, count in expected.items() if count > 0}
+    assert counts.reports == weights.sum()
+
+
+def test_margins_agree_with_a_naive_loop(survey, shape):
+    reports = some_reports(shape, 500, seed=4)
+    counts = Counts.from_reports(survey, reports)
+    last = len(shape) - 1
+    for columns in [(0,), (last,), (last, 0), (0, 1), (1, 0)]:
+        sizes = tuple(shape[column] for column in columns)
+        if np.prod(sizes, dtype=float) > 2**24:
+            continue
+        expected = np.zeros(sizes, dtype=int)
+        for report in reports:
+            expected[tuple(report[list(columns)])] += 1
+        margin = counts.marginal(columns)
+        assert margin.dtype.kind == "i"
+        np.testing.assert_array_equal(margin, expected)
+        np.testing.assert_array_equal(counts.marginal(columns), expected)
+
+
+@pytest.mark.parametrize(
+    "padding", [(), (500,), (2,) * 10, (2,) * 25, (2**16,) * 5], ids=lambda extra: f"+{len(extra)}"
+)
+def test_margins_do_not_depend_on_the_columns_beside_them(make_survey, padding):
+    base = (3, 2, 5, 4)
+    reports = some_reports(base, 600, seed=5)
+    plain = Counts.from_reports(make_survey("randomized-response", base), reports)
+    beside = some_reports(padding, 600, seed=6) if padding else np.zeros((600, 0), dtype=int)
+    survey = make_survey("randomized-response", base + padding)
+    padded = Counts.from_reports(survey, np.hstack([reports, beside]))
+    for columns in [(0,), (3, 1), (0, 1, 2, 3), (2, 0, 3), (3, 2, 1, 0)]:
+        np.testing.assert_array_equal(padded.marginal(columns), plain.marginal(columns))
+
+
+@pytest.mark.parametrize("padding", [(), (2,) * 25, (2**16,) * 5], ids=["dense", "2**24", "2**63"])
+def test_estimates_do_not_depend_on_how_counts_are_held(make_survey, oracle, padding):
+    survey = make_survey("randomized-response", (3, 2, 5, *padding))
+    reports = some_reports(survey.schema.shape, 600, seed=7)
+    table = Estimator(survey, Counts.from_reports(survey, reports)).table(["c", "a"])
+    np.testing.assert_allclose(
+        table.support.ravel(), oracle.support(survey, reports, "ca"), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        table.variance().ravel(), oracle.variance(survey, reports, "ca", "population"), rtol=1e-9
+    )
+
+
+def test_the_order_of_reports_does_not_matter(survey, shape):
+    reports = some_reports(shape, 200, seed=8)
+    forward = Counts.from_reports(survey, reports)
+    backward = Counts.from_reports(survey, reports[::-1])
+    np.testing.assert_array_equal(forward.cells, backward.cells)
+    np.testing.assert_array_equal(forward.counts, backward.counts)
+
+
+def test_counts_of_billions_of_reports_are_exact(make_survey):
+    for padding in ((), (2,) * 30):
+        survey = make_survey("randomized-response", (2, 3, *padding))
+        cells = np.zeros((3, 2 + len(padding)), dtype=int)
+        cells[:, :2] = [[0, 0], [0, 2], [1, 2]]
+        many = [2**40 + 1, 2**41 + 3, 5]
+        counts = Counts.from_cells(survey, cells, many)
+        assert counts.reports == sum(many)
+        np.testing.assert_array_equal(counts.marginal([0]), [2**40 + 2**41 + 4, 5])
+        np.testing.assert_array_equal(counts.marginal([1]), [2**40 + 1, 0, 2**41 + 8])
+
+
+def test_no_reports_are_a_count_of_zero(survey, shape):
+    for empty in ([], np.zeros((0, len(shape)), dtype=int)):
+        counts = Counts.from_reports(survey, empty)
+        assert counts.reports == 0
+        assert counts.cells.shape == (0, len(shape))
+        np.testing.assert_array_equal(counts.marginal([1]), np.zeros(shape[1]))
+
+
+def test_cells_that_never_arrived_are_left_out(survey, shape):
+    reports = np.stack([np.zeros(len(shape), dtype=int), np.array(shape) - 1])
+    counts = Counts.from_cells(survey, reports, [0, 3])
+    np.testing.assert_array_equal(counts.cells, reports[1:])
+    assert counts.counts.tolist() == [3]
+
+
+def test_a_margin_too_large_to_hold_is_refused(make_survey):
+    survey = make_survey("randomized-response", (2**12, 2**12, 2))
+    counts = Counts.from_reports(survey, [[0, 1, 1], [5, 6, 0]])
+    assert counts.marginal([0]).shape == (2**12,)
+    with pytest.raises(DomainTooLarge, match=str(2**25)) as error:
+        counts.marginal([0, 1, 2])
+    assert error.value.field == "attributes"
+
+
+@pytest.fixture
+def pair(make_survey):
+    return make_survey("randomized-response", (2, 3))
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [0, 1],
+        [[0, 1, 0]],
+        [[0]],
+        [[0.0, 1.0]],
+        [["0", "1"]],
+        [[True, False]],
+        [[[0, 1]]],
+        [[None, 1]],
+        [[0, 2**70]],
+    ],
+)
+def test_reports_of_another_form_are_refused(pair, reports):
+    with pytest.raises(ReportError, match=r"integers of shape \(N, 2\)") as error:
+        Counts.from_reports(pair, reports)
+    assert error.value.field == "reports"
+
+
+@pytest.mark.parametrize("reports", [5, None, [[0, 1], [0]]], ids=["number", "none", "ragged"])
+def test_what_is_no_table_at_all_is_refused_as_a_report(pair, reports):
+    with pytest.raises(ReportError):
+        Counts.from_reports(pair, reports)
+
+
+@pytest.mark.parametrize(("bad", "row", "column"), [(2, 1, 0), (-1, 2, 1), (3, 0, 1), (9, 2, 0)])
+def test_a_value_outside_its_column_is_named(pair, bad, row, column):
+    reports = np.zeros((3, 2), dtype=int)
+    reports[row, column] = bad
+    name, size = "ab"[column], (2, 3)[column]
+    with pytest.raises(ReportError, match=f"report {row}: '{name}'.* 0 to {size - 1}") as error:
+        Counts.from_reports(pair, reports)
+    assert (error.value.field, error.value.index) == (name, row)
+
+
+def test_the_first_of_several_bad_values_is_named(pair):
+    with pytest.raises(ReportError, match="report 1: 'b'") as error:
+        Counts.from_cells(pair, [[0, 0], [1, 7], [9, 9]], [1, 1, 1])
+    assert error.value.index == 1
+
+
+def test_a_huge_unsigned_value_does_not_wrap_around(pair):
+    with pytest.raises(ReportError, match="report 0: 'a'"):
+        Counts.from_reports(pair, np.array([[2**64 - 1, 0]], dtype=np.uint64))
+
+
+@pytest.mark.parametrize(
+    "weights", [3, [1], [1, 2, 3], [1.0, 2.0], ["1", "2"], [[1, 2]], [True, False], None]
+)
+def test_counts_that_are_not_one_integer_each_are_refused(pair, weights):
+    with pytest.raises(ReportError, match="one integer for each report") as error:
+        Counts.from_cells(pair, [[0, 0], [1, 1]], weights)
+    assert error.value.field == "counts"
+
+
+def test_negative_counts_are_refused(pair):
+    with pytest.raises(ReportError, match="at least 0") as error:
+        Counts.from_cells(pair, [[0, 0], [1, 1]], [4, -1])
+    assert error.value.field == "counts"
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [np.array([2**63 + 5, 1], dtype=np.uint64), np.array([2**62, 2**62])],
+    ids=["unsigned", "sum"],
+)
+def test_counts_beyond_63_bits_are_refused(pair, weights):
+    with pytest.raises(ReportError):
+        Counts.from_cells(pair, [[0, 0], [0, 0]], weights)
+
+
+def test_writing_into_a_margin_does_not_change_the_counts(pair):
+    counts = Counts.from_reports(pair, [[0, 0], [1, 1], [1, 2]])
+    for columns in ([0], [0, 1]):
+        try:
+            counts.marginal(columns)[0] += 100
+        except ValueError:  # Read-only is as good.
+            continue
+    np.testing.assert_array_equal(counts.marginal([0]), [1, 2])
+    np.testing.assert_array_equal(counts.marginal([0, 1]), [[1, 0, 0], [0, 1, 1]])

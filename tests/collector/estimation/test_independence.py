@@ -1,0 +1,184 @@
+"""The test of independence: its formula, its size and its power by simulation."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.independence import independence_test
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from scipy.stats import chi2_contingency
+from symbols import Symbol
+
+SURVEYS = 1_500
+ASYMMETRIC = [["9/10", "3/10"], ["1/10", "7/10"]]
+
+
+def survey_of(mechanism, *sizes, public=False):
+    schema = Schema(
+        [
+            Attribute(f"a{j}", [f"c{code}" for code in range(size)], sensitive=not public)
+            for j, size in enumerate(sizes)
+        ]
+    )
+    return Survey("s", "S", schema, mechanism)
+
+
+def response(keep, *sizes):
+    names = [f"a{j}" for j in range(len(sizes))]
+    return survey_of(RandomizedResponse(dict.fromkeys(names, keep)), *sizes, public=keep == "1")
+
+
+def outcomes(*survey, **asked):
+    """Outcomes of the test of the first two attributes in simulated surveys."""
+    return map(independence_test, tables(*survey, **asked))
+
+
+def tables(survey, shares, respondents, surveys=SURVEYS, seed=1):
+    """Reconstructed tables of the first two attributes in simulated surveys."""
+    schema, rng = survey.schema, np.random.default_rng(seed)
+    cells = np.stack(np.unravel_index(np.arange(shares.size), shares.shape), axis=1)
+    for _ in range(surveys):
+        people = cells[rng.choice(shares.size, respondents, p=shares.ravel())]
+        reports = survey.mechanism.perturb_many(schema, people, rng)
+        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        yield estimator.table(schema.names[:2])
+
+
+def rates(survey, shares, respondents, **asked):
+    """How often a test was possible, and how often at 5 % it then rejected."""
+    p_values = [test.p_value for test in outcomes(survey, shares, respondents, **asked)]
+    tested = [p for p in p_values if p is not None]
+    rejected = np.mean([p < 0.05 for p in tested]) if tested else None
+    return SimpleNamespace(tested=len(tested) / len(p_values), rejected=rejected)
+
+
+def independent(*margins):
+    product = np.ones(())
+    for margin in margins:
+        product = np.multiply.outer(product, margin)
+    return product
+
+
+HALVES = [0.5, 0.5]
+
+#: 1 500 surveys: 5 % is known to 0.56 %, so that 3 to 7 % is 3.5 standard deviations each way, and
+#: all of these together raise a false alarm in less than one run of 150 if each has its size.
+UNDER_INDEPENDENCE = {
+    "randomized response, 50": (response("9/10", 2, 2), ([0.6, 0.4], [0.7, 0.3]), 50),
+    "randomized response, 500": (response("7/10", 2, 2), ([0.6, 0.4], [0.7, 0.3]), 500),
+    "randomized response, 5 000": (response("6/10", 3, 4), ([0.5, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1]),
+                                   5_000),
+    "asymmetric matrices, 200": (survey_of(DistortionMatrices({"a0": ASYMMETRIC, "a1": ASYMMETRIC}),
+                                           2, 2), (HALVES, [0.8, 0.2]), 200),
+    "gamma-diagonal, 100": (survey_of(GammaDiagonal("19"), 2, 3), ([0.6, 0.4], [0.5, 0.3, 0.2]),
+                            100),
+    "gamma-diagonal, 1 000": (survey_of(GammaDiagonal("19"), 2, 3), ([0.6, 0.4], [0.5, 0.3, 0.2]),
+                              1_000),
+    # Every third attribute makes the reports of two independent ones dependent.
+    "gamma-diagonal with others, 5 000": (survey_of(GammaDiagonal("19"), 2, 2, 3, 2),
+                                          ([0.6, 0.4], [0.7, 0.3], [0.5, 0.3, 0.2], HALVES), 5_000),
+    "rare categories, 1 000": (response("99/100", 5, 2),
+                               ([0.5, 0.3, 0.15, 0.03, 0.02], [0.9, 0.1]), 1_000),
+    "a report that is one symbol, 1 000": (survey_of(Symbol("19", 12), 2, 3),
+                                           ([0.6, 0.4], [0.5, 0.3, 0.2]), 1_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNDER_INDEPENDENCE)
+def test_true_independence_is_rejected_in_one_of_twenty_surveys(name):
+    survey, margins, respondents = UNDER_INDEPENDENCE[name]
+    found = rates(survey, independent(*margins), respondents)
+    assert found.tested > 0.8
+    assert 0.03 <= found.rejected <= 0.07
+
+
+def test_reconstructed_chi_squared_is_no_test():
+    """Over independent answers it exceeds 3.84 in far more than one of twenty surveys."""
+    survey = survey_of(GammaDiagonal("19"), 2, 2, 5)
+    shares = independent([0.6, 0.4], [0.7, 0.3], [0.2] * 5)
+    large = []
+    for table in tables(survey, shares, 1_000, surveys=200):
+        rows, columns = table.support.sum(axis=1), table.support.sum(axis=0)
+        expected = np.outer(rows, columns)
+        large.append(1_000 * ((table.support - expected) ** 2 / expected).sum() > 3.84)
+    assert np.mean(large) > 0.3
+
+
+@pytest.mark.parametrize("respondents", [20, 100, 500])
+def test_few_reports_are_not_tested_rather_than_wrongly(respondents):
+    """CENSUS-like: 2 000 cells, so that a category is known to no better than ±100 points."""
+    survey = survey_of(GammaDiagonal("19"), 2, 2, 20, 25)
+    shares = independent(HALVES, HALVES, [1 / 20] * 20, [1 / 25] * 25)
+    found = rates(survey, shares, respondents, surveys=300)
+    assert found.tested < 0.02
+    few = next(outcomes(response("9/10", 2, 2), independent(HALVES, [0.99, 0.01]), 40))
+    assert (few.statistic, few.p_value) == (None, None)
+    assert "cannot be told from one that nobody gives" in few.undefined
+
+
+def test_altogether_no_more_than_one_in_twenty_surveys_rejects_where_few_can_be_tested():
+    survey = survey_of(GammaDiagonal("19"), 2, 2, 2)
+    found = rates(survey, independent([0.95, 0.05], [0.9, 0.1], HALVES), 300)
+    assert 0.05 < found.tested < 0.5
+    assert found.tested * found.rejected <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("survey", "respondents"),
+    [(response("8/10", 2, 2), 1_000), (survey_of(GammaDiagonal("19"), 2, 2), 500)],
+)
+def test_dependent_answers_are_found_out(survey, respondents):
+    shares = np.array([[0.4, 0.1], [0.15, 0.35]])
+    found = rates(survey, shares, respondents, surveys=300)
+    assert found.tested > 0.99
+    assert found.rejected > 0.95
+
+
+def test_more_reports_find_out_more():
+    shares = np.array([[0.3, 0.2], [0.2, 0.3]])
+    powers = [
+        rates(response("8/10", 2, 2), shares, n, surveys=400).rejected for n in (100, 400, 1600)
+    ]
+    assert powers == sorted(powers)
+    assert powers[0] < 0.5 < powers[-1]
+
+
+def test_where_nothing_is_perturbed_it_is_pearsons_test():
+    survey = response("1", 3, 4)
+    counts = np.random.default_rng(4).integers(5, 40, (3, 4))
+    cells = np.stack(np.indices((3, 4)), axis=-1).reshape(-1, 2)
+    estimator = Estimator(survey, Counts.from_cells(survey, cells, counts.ravel()))
+    found = independence_test(estimator.table(["a0", "a1"]))
+    pearson = chi2_contingency(counts, correction=False)
+    n = counts.sum()
+    assert found.degrees_of_freedom == pearson.dof == 6
+    # Variances are divided by N − 1 here.
+    assert found.statistic == pytest.approx(pearson.statistic * (n - 1) / n, rel=1e-9)
+
+
+def test_the_order_of_attributes_and_categories_does_not_matter():
+    survey = survey_of(GammaDiagonal("19"), 2, 3)
+    reports = np.random.default_rng(5).integers(0, (2, 3), (800, 2))
+    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    turned = Estimator(survey, Counts.from_reports(survey, np.array([1, 2]) - reports))
+    found = independence_test(estimator.table(["a0", "a1"]))
+    for other in (estimator.table(["a1", "a0"]), turned.table(["a0", "a1"])):
+        assert independence_test(other).statistic == pytest.approx(found.statistic, rel=1e-8)
+
+
+def test_it_is_of_two_attributes():
+    survey = response("9/10", 2, 2, 2)
+    estimator = Estimator(survey, Counts.from_reports(survey, [[0, 0, 0]]))
+    with pytest.raises(ParameterError, match="expected two attributes"):
+        independence_test(estimator.table(["a0"]))
+    single = independence_test(estimator.table(["a0", "a1"]))
+    assert single.undefined == "one report shows no error"

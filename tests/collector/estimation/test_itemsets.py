@@ -1,0 +1,343 @@
+"""Mining against brute force: every itemset enumerated, bounded and selected one by one."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.wording import half_width, percent
+from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
+from halftruth_shared import RandomizedResponse as Response
+from scipy.stats import norm
+
+SHAPE = (2, 3, 2, 4)
+TARGETS = ("population", "respondents")
+SELECTIONS = ("estimate", "lower", "upper")
+
+
+def brute_force(bounds, min_support, max_length, confidence, select):
+    """What mining should give, and which itemsets it should examine.
+
+    `bounds` has the support and variance of every itemset. An itemset is examined if no proper
+    subset of it has an upper bound below the threshold that holds for all subsets of the longest
+    itemset at once: the error is shared by as many.
+    """
+    longest = max(len(itemset) for itemset in bounds)
+    longest = min(longest, max_length or longest)
+    z = norm.isf((1 - confidence) / 2)
+    wider = norm.isf((1 - confidence) / 2 / 2**longest)
+    ends, ruled_out = {}, set()
+    for itemset, (support, variance) in bounds.items():
+        half = z * np.sqrt(variance)
+        ends[itemset] = (support - half, support, support + half)
+        if support + wider * np.sqrt(variance) < min_support:
+            ruled_out.add(itemset)
+    selected, examined = {}, {}
+    for itemset, (lower, support, upper) in ends.items():
+        if max_length is not None and len(itemset) > max_length:
+            continue
+        subsets = [s for k in range(1, len(itemset)) for s in combinations(itemset, k)]
+        if not ruled_out.isdisjoint(subsets):
+            continue
+        examined.setdefault(len(itemset), []).append((upper - lower) / 2)
+        reached = {
+            "estimate": support >= min_support,
+            "lower": lower >= min_support,
+            "upper": not upper < min_support,
+        }[select]
+        if reached:
+            decision = "undecided"
+            if upper < min_support:
+                decision = "infrequent"
+            elif lower >= min_support:
+                decision = "frequent"
+            selected[itemset] = (support, lower, upper, decision)
+    return selected, examined
+
+
+def as_itemsets(schema, itemsets):
+    """Mined itemsets by their items, from what iterating gives."""
+    found = {}
+    for itemset in itemsets:
+        key = tuple(
+            (schema.position(name), schema.attributes[schema.position(name)].categories.index(item))
+            for name, item in itemset.items.items()
+        )
+        assert key not in found
+        found[key] = itemset
+    return found
+
+
+AT_ONCE = "halftruth_collector.estimation.reconstructed._AT_ONCE"
+
+
+@pytest.fixture
+def check(oracle, monkeypatch):
+    """Compare mining with brute force, as small domains are mined and as large ones are."""
+    known = {}
+
+    def against_brute_force(survey, reports, **asked):
+        target = asked.get("target", "population")
+        key = survey.digest, reports.tobytes(), target
+        if key not in known:
+            known[key] = oracle.itemsets(survey, reports, target)
+        confidence = asked.get("confidence", 0.95)
+        expected = brute_force(
+            known[key],
+            asked["min_support"],
+            asked.get("max_length"),
+            confidence,
+            asked.get("select", "estimate"),
+        )
+        for cells in (2**17, 0):
+            monkeypatch.setattr(AT_ONCE, cells)
+            mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(**asked)
+            assert_mined(survey, mined, *expected, norm.isf((1 - confidence) / 2))
+        return mined
+
+    return against_brute_force
+
+
+def assert_mined(survey, mined, expected, examined, z):
+    found = as_itemsets(survey.schema, mined)
+    assert found.keys() == expected.keys()
+    for itemset, (support, lower, upper, decision) in expected.items():
+        estimate = found[itemset]
+        assert estimate.support == pytest.approx(support, abs=1e-10)
+        assert estimate.decision == decision
+        if np.isnan(lower):
+            assert (estimate.standard_error, estimate.interval) == (None, None)
+        else:
+            assert estimate.interval == pytest.approx((lower, upper), abs=1e-9)
+            assert estimate.standard_error == pytest.approx((upper - lower) / 2 / z, abs=1e-9)
+    precision = {entry.length: entry for entry in mined.precision}
+    assert {length: entry.examined for length, entry in precision.items()} == {
+        length: len(halves) for length, halves in examined.items()
+    }
+    for length, halves in examined.items():
+        known = [half for half in halves if not np.isnan(half)]
+        if 2 * len(known) > len(halves):
+            assert precision[length].half_width == pytest.approx(np.median(known))
+        else:
+            assert precision[length].half_width is None
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_mining_equals_brute_force(make_survey, make_reports, check, kind, target):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 3000, seed=21, concentration=0.2)
+    for select in SELECTIONS:
+        assert len(check(survey, reports, min_support=0.15, select=select, target=target)) > 0
+
+
+def test_max_length_ends_mining(make_survey, make_reports, check, kind):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 3000, seed=22, concentration=0.2)
+    for max_length in (None, 1, 3, 9):
+        mined = check(survey, reports, min_support=0.05, max_length=max_length)
+        assert mined.lengths.max() == min(max_length or 4, 4)
+
+
+@pytest.mark.parametrize(
+    "items", [{1: [2]}, {0: [1], 2: [1]}, {0: [0], 1: [0, 2], 2: [1], 3: [3, 1]}, {3: []}]
+)
+def test_only_items_count(make_survey, make_reports, check, kind, items):
+    survey = make_survey(kind, SHAPE, items)
+    reports = make_reports(survey, 3000, seed=23, concentration=0.3)
+    for select in ("estimate", "upper"):
+        mined = check(survey, reports, min_support=0.1, select=select)
+        for position, codes in items.items():
+            assert set(mined.codes[:, position].tolist()) <= {-1, *codes}
+
+
+def test_every_threshold_is_served(make_survey, make_reports, check):
+    survey = make_survey("distortion-matrices", SHAPE)
+    reports = make_reports(survey, 2000, seed=24, concentration=0.2)
+    for min_support, select in product((0.001, 0.02, 0.3, 0.9, 1), SELECTIONS):
+        check(survey, reports, min_support=min_support, select=select)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_confidence_is_served(make_survey, make_reports, check, kind, target):
+    survey = make_survey(kind, (2, 3, 2))
+    reports = make_reports(survey, 1000, seed=25)
+    for confidence in (0.01, 0.9999):
+        check(survey, reports, min_support=0.2, confidence=confidence, target=target)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_handful_of_reports_is_mined_with_what_they_determine(
+    make_survey, make_reports, check, kind, count, target
+):
+    survey = make_survey(kind, (2, 3, 2))
+    reports = make_reports(survey, count, seed=26)
+    for select in ("estimate", "upper"):
+        check(survey, reports, min_support=0.3, target=target, select=select)
+
+
+@pytest.fixture
+def basket():
+    """Shoppers of eight products, most of whom who buy bread also buy butter and jam."""
+    products = ("bread", "butter", "jam", "milk", "tea", "soap", "pens", "figs")
+    schema = Schema([Attribute(name, ["no", "yes"], items=["yes"]) for name in products])
+    survey = Survey("basket", "Basket", schema, Response(dict.fromkeys(products, "0.95")))
+    rng = np.random.default_rng(27)
+    records = (rng.random((4000, 8)) < [0.5, 0.2, 0.1, 0.4, 0.3, 0.1, 0.05, 0.02]).astype(int)
+    bread = records[:, 0] == 1
+    records[bread, 1] |= rng.random(bread.sum()) < 0.8
+    records[bread, 2] |= rng.random(bread.sum()) < 0.7
+    return survey, survey.mechanism.perturb_many(schema, records, rng)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_market_basket_is_mined_for_what_was_bought(basket, check, target):
+    for select in ("lower", "upper"):
+        mined = check(*basket, min_support=0.05, select=select, target=target)
+        assert all(set(itemset.items.values()) == {"yes"} for itemset in mined)
+        # True support 0.31, standard error below 0.01.
+        [together] = [i for i in mined if tuple(i.items) == ("bread", "butter", "jam")]
+        assert together.support == pytest.approx(0.5 * 0.84 * 0.73, abs=0.045)
+        assert together.decision == "frequent"
+
+
+@pytest.mark.parametrize("cells", [2**17, 0])
+def test_itemsets_come_shortest_first_then_most_frequent_first(
+    make_survey, make_reports, kind, cells, monkeypatch
+):
+    monkeypatch.setattr(AT_ONCE, cells)
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 3000, seed=28)
+    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.01)
+    keys = [(len(itemset.items), -itemset.support) for itemset in mined]
+    assert keys == sorted(keys)
+    assert len(mined) == len(keys) > 20
+    # Columns and iteration tell the same, items in the order of the survey.
+    for row, itemset in enumerate(mined):
+        codes = zip(survey.schema.names, mined.codes[row].tolist(), strict=True)
+        expected = [(name, f"c{code}") for name, code in codes if code >= 0]
+        assert list(itemset.items.items()) == expected
+        assert mined.lengths[row] == len(expected)
+        assert itemset.support == mined.support[row]
+        assert itemset.standard_error == mined.standard_error[row]
+        assert itemset.interval == (mined.lower[row], mined.upper[row])
+
+
+def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
+    survey = make_survey("randomized-response", (2, 3, 2))
+    rng = np.random.default_rng(39)
+    for count in range(3, 60):
+        reports = rng.integers(0, (2, 3, 2), (count, 3))
+        check(survey, reports, min_support=1, target="respondents", select="upper")
+
+
+def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
+    survey = public_survey((2, 2))
+    counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
+    mined = Estimator(survey, counts).itemsets(0.25, max_length=1, target="respondents")
+    assert sorted(mined.support.tolist()) == [0.25, 0.25, 0.75, 0.75]
+    assert {itemset.decision for itemset in mined} == {"frequent"}
+
+
+@pytest.mark.parametrize("cells", [2**17, 0])
+def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, monkeypatch):
+    monkeypatch.setattr(AT_ONCE, cells)
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 5000, seed=33)
+    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(1)
+    assert len(mined) == 0
+    assert list(mined) == []
+    assert mined.codes.shape == (0, 4)
+    assert mined.lower.shape == mined.upper.shape == mined.lengths.shape == (0,)
+    assert [entry.length for entry in mined.precision] == [1]
+
+
+def test_a_high_confidence_is_served_for_many_attributes(make_survey):
+    survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
+    reports = np.eye(32, dtype=int)
+    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(
+        0.9, confidence=0.9999999, select="upper"
+    )
+    assert len(mined) == 0
+
+
+@pytest.fixture
+def estimator(make_survey, make_reports):
+    survey = make_survey("randomized-response", SHAPE)
+    return Estimator(survey, Counts.from_reports(survey, make_reports(survey, 300, seed=34)))
+
+
+def test_too_many_itemsets_are_refused(estimator, monkeypatch):
+    # Lengths 1 and 2 of shape (2, 3, 2, 4) have 11 and 44 itemsets; near 0 none is ruled out.
+    monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_ITEMSETS", 54)
+    monkeypatch.setattr(AT_ONCE, 0)
+    with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
+        estimator.itemsets(1e-6)
+    assert caught.value.field == "max_length"
+    assert len(estimator.itemsets(1e-6, max_length=1, select="upper")) == 11
+
+
+@pytest.mark.parametrize(("limit", "length"), [(3, 1), (4, 2), (9, 2), (10, 3), (13, 3), (14, 4)])
+def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, length):
+    # Four attributes have 4, 6, 4 and 1 subsets; a threshold near 0 rules none out.
+    monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_SUBSETS", limit)
+    monkeypatch.setattr(AT_ONCE, 0)
+    with pytest.raises(DomainTooLarge, match=f"more than {limit} .* length {length}") as error:
+        estimator.itemsets(1e-6)
+    assert error.value.field == "max_length"
+    assert estimator.itemsets(1e-6, max_length=length - 1) if length > 1 else True
+
+
+def test_as_many_attribute_subsets_as_the_limit_are_examined(estimator, monkeypatch):
+    monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_SUBSETS", 15)
+    assert estimator.itemsets(1e-6).lengths.max() == 4
+
+
+#: Shape, reports, threshold, range of the half-widths, and how the verdict begins.
+VERDICTS = {
+    "usable": ((2, 3, 2), 50_000, 0.05, (0, 0.05), "usable"),
+    "barely": ((2, 3, 2), 7_000, 0.03, (0.015, 0.03), "barely usable"),
+    "not": ((2, 3, 2), 300, 0.02, (0.02, 0.5), "not usable: only supports above "),
+    # 20 reports, five cells.
+    "hardly known": ((5, 5, 5), 20, 0.02, (0.5, 99), "not usable: supports are known only to "),
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_precision_is_held_against_the_threshold(make_survey, make_reports, case):
+    shape, count, threshold, (least, most), words = VERDICTS[case]
+    survey = make_survey("gamma-diagonal", shape)
+    reports = make_reports(survey, count, seed=36)
+    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(threshold)
+    first = mined.precision[0]
+    assert least < first.half_width <= most
+    assert first.usable == (case == "usable")
+    assert first.verdict.startswith(words)
+    said = percent(first.half_width, 1) if case == "not" else half_width(first.half_width)
+    assert said in first.verdict
+    if case == "hardly known":
+        assert "with about 4.0 reports for each cell" in first.verdict
+
+
+@pytest.mark.parametrize("cells", [2**17, 0])
+def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
+    monkeypatch.setattr(AT_ONCE, cells)
+    survey = make_survey("randomized-response", (2, 3, 2))
+    counts = Counts.from_reports(survey, [[0, 0, 0]])
+    for entry in Estimator(survey, counts).itemsets(0.02).precision:
+        assert (entry.half_width, entry.usable) == (None, False)
+        assert "too few reports" in entry.verdict
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_four_times_the_reports_halve_the_half_widths(make_survey, make_reports, kind, target):
+    survey = make_survey(kind, SHAPE)
+    once = Counts.from_reports(survey, make_reports(survey, 3000, seed=38))
+    fourfold = Counts.from_cells(survey, once.cells, 4 * once.counts)
+    wide, narrow = (
+        Estimator(survey, counts).itemsets(1e-6, target=target).precision
+        for counts in (once, fourfold)
+    )
+    assert len(wide) == 4
+    for before, after in zip(wide[:3], narrow[:3], strict=True):
+        assert after.half_width == pytest.approx(before.half_width / 2, rel=0.02)

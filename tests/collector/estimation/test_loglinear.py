@@ -1,0 +1,453 @@
+"""Loglinear models of randomized tables: published values, closed forms, an own Poisson fit."""
+
+from functools import reduce
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.loglinear import (
+    fit_loglinear,
+    highest_order,
+    is_preserved,
+    loglinear_statement,
+    parameters,
+)
+from halftruth_shared import DistortionMatrices, RandomizedResponse
+from scipy.stats import chi2, chi2_contingency
+from scipy.stats.contingency import expected_freq
+
+from .definitions import hierarchical_models, survey_of
+
+COIL_REPORTS = 5822
+#: Column and bound of the insurance attributes A, D, G; presence is a value above the bound.
+COIL = {"A": (17, 4), "D": (42, 3), "G": (58, 0)}
+NOTHING = "nothing can be concluded"
+#: No interaction of all three: the smallest model without a closed form.
+PAIRS = ((0, 1), (1, 2), (0, 2))
+#: A table for which the maximum of that model is at its edge: two cells are empty, no margin is.
+AT_THE_EDGE = np.array([[[0.0, 20], [30, 40]], [[50, 60], [70, 0]]])
+
+
+def named(model):
+    """The terms of a text like 'AB,BG'."""
+    return [list(term) for term in model.split(",")]
+
+
+def axes_of(model):
+    """The same as axes, numbered in the order of the alphabet."""
+    letters = sorted(set(model) - {","})
+    return [tuple(letters.index(letter) for letter in term) for term in named(model)]
+
+
+def design(terms, shape):
+    """Dummy-coded columns of every interaction in every term, one row for each cell."""
+    subsets = {s for term in terms for k in range(len(term) + 1) for s in combinations(term, k)}
+    cells = np.array(list(product(*map(range, shape))))
+    columns = [
+        np.prod([cells[:, axis] == code for axis, code in zip(s, codes, strict=True)], axis=0)
+        for s in subsets
+        for codes in product(*(range(1, shape[axis]) for axis in s))
+    ]
+    return np.stack(np.broadcast_arrays(*columns), axis=1).astype(float)
+
+
+def poisson_fit(counts, terms):
+    """Newton's method for a Poisson model with a logarithmic link."""
+    matrix, seen = design(terms, counts.shape), counts.ravel()
+    mean = seen + 0.5
+    for _ in range(50):
+        working = np.log(mean) + (seen - mean) / mean
+        weighted = matrix * mean[:, None]
+        slopes = np.linalg.lstsq(weighted.T @ matrix, weighted.T @ working, rcond=None)[0]
+        mean = np.exp(matrix @ slopes)
+    return mean.reshape(counts.shape)
+
+
+def random_counts(seed, shape, mean=20):
+    """Counts of every size, none of them 0."""
+    rng = np.random.default_rng(seed)
+    return 1.0 + rng.poisson(mean * rng.gamma(2, 0.5, size=shape))
+
+
+def randomized(counts, keep):
+    """Expected counts when each binary answer is kept with its own probability."""
+    matrices = [np.array([[p, 1 - p], [1 - p, p]]) for p in keep]
+    return (reduce(np.kron, matrices) @ counts.ravel()).reshape(counts.shape)
+
+
+def reports_of(counts):
+    return np.repeat(np.argwhere(np.ones(counts.shape)), counts.ravel().astype(int), axis=0)
+
+
+def estimator_of(survey, counts):
+    return Estimator(survey, Counts.from_reports(survey, reports_of(np.asarray(counts))))
+
+
+@pytest.fixture(scope="module")
+def coil_counts(reference_data):
+    columns, bounds = zip(*COIL.values(), strict=True)
+    values = np.loadtxt(reference_data / "ticdata2000.txt", dtype=int, usecols=columns)
+    table = np.zeros((2, 2, 2))
+    np.add.at(table, tuple((values > bounds).astype(int).T), 1)
+    assert table.sum() == COIL_REPORTS
+    return table
+
+
+# Published values
+
+
+@pytest.mark.parametrize(
+    ("keep", "independence", "one_alone", "p_value"),
+    [
+        ((1, 1, 1), 435.70, 1.60, 0.66),
+        ((0.9, 0.9, 0.9), 177.16, 0.61, None),
+        ((0.7, 0.7, 0.7), 10.97, 0.04, None),
+        ((0.7, 0.8, 0.9), 24.82, 0.15, None),
+    ],
+)
+def test_the_randomized_insurance_table_has_the_published_statistics(
+    coil_counts, public_survey, keep, independence, one_alone, p_value
+):
+    expected = randomized(coil_counts, keep)
+    fits = [fit_loglinear(expected, axes_of(model)) for model in ("A,D,G", "AD,G")]
+    if keep == (1, 1, 1):
+        # An estimator gives the same of answers that are sent as they are.
+        estimator = estimator_of(public_survey((2, 2, 2)), coil_counts)
+        for model in ("a,b,c", "ab,c"):
+            fit, preserved, statement = estimator.loglinear(named(model))
+            fits.append(fit)
+            assert preserved
+            assert NOTHING not in statement
+    for together, pair in zip(fits[::2], fits[1::2], strict=True):
+        assert (round(together.chi_squared, 2), together.degrees_of_freedom) == (independence, 4)
+        assert (round(pair.chi_squared, 2), pair.degrees_of_freedom) == (one_alone, 3)
+        if p_value is not None:
+            assert round(pair.p_value(pair.chi_squared), 2) == p_value
+
+
+# Fits
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", [(2, 2, 2), (3, 4, 2)])
+def test_decomposable_models_have_their_closed_form(seed, shape):
+    n = random_counts(seed, shape)
+    total = n.sum()
+    a, b, g = (n.sum(axis=axes, keepdims=True) for axes in ((1, 2), (0, 2), (0, 1)))
+    ab, bg = n.sum(axis=2, keepdims=True), n.sum(axis=0, keepdims=True)
+    closed = {
+        "A,B,G": a * b * g / total**2,
+        "AB,G": ab * g / total,
+        "AB,BG": ab * bg / b,
+        "ABG": n,
+    }
+    for model, expected in closed.items():
+        fit = fit_loglinear(n, axes_of(model))
+        np.testing.assert_allclose(fit.fitted, expected, rtol=1e-9, err_msg=model)
+        assert fit.chi_squared == pytest.approx(((n - expected) ** 2 / expected).sum(), abs=1e-9)
+        assert fit.g_squared == pytest.approx(2 * (n * np.log(n / expected)).sum(), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("terms", "shape"),
+    [
+        (PAIRS, (2, 2, 2)),
+        (PAIRS, (3, 2, 4)),
+        (((0, 1), (1, 2), (2, 3), (3, 0)), (2, 3, 2, 2)),
+        (((0, 1, 2), (0, 3), (1, 3)), (2, 2, 3, 2)),
+    ],
+)
+def test_models_without_a_closed_form_are_those_of_a_poisson_regression(terms, shape):
+    for seed in range(5):
+        n = random_counts(seed, shape)
+        fit, expected = fit_loglinear(n, terms), poisson_fit(n, terms)
+        np.testing.assert_allclose(fit.fitted, expected, rtol=1e-8)
+        assert fit.chi_squared == pytest.approx(((n - expected) ** 2 / expected).sum(), rel=1e-7)
+
+
+def test_every_margin_of_a_term_is_fitted_and_no_other():
+    n = random_counts(8, (3, 2, 4))
+    fitted = fit_loglinear(n, ((0, 1), (1, 2))).fitted
+    for axes in ((2,), (0,)):
+        np.testing.assert_allclose(fitted.sum(axis=axes), n.sum(axis=axes))
+    assert np.abs(fitted.sum(axis=1) - n.sum(axis=1)).max() > 1
+
+
+def test_terms_inside_others_and_terms_named_twice_change_nothing():
+    n = random_counts(1, (2, 3, 2))
+    plain = fit_loglinear(n, [{0, 1}, {2}])
+    wordy = fit_loglinear(n, [{0}, {1, 0}, {2}, {1}, {0, 1}, {2}])
+    assert set(highest_order([{0}, {1, 0}, {2}, {1}, {0, 1}, {2}])) == {
+        frozenset({0, 1}),
+        frozenset({2}),
+    }
+    assert wordy.degrees_of_freedom == plain.degrees_of_freedom
+    assert wordy.chi_squared == pytest.approx(plain.chi_squared)
+
+
+@pytest.mark.parametrize(
+    ("terms", "shape"),
+    [
+        (((0,), (1,)), (3, 5)),
+        (((0, 1),), (3, 5)),
+        (((0,), (1,), (2,)), (2, 3, 4)),
+        (((0, 1), (2,)), (2, 3, 4)),
+        (((0, 1), (1, 2)), (3, 3, 2)),
+        (PAIRS, (2, 3, 4)),
+        (((0, 1, 2), (2, 3), (0, 3)), (2, 3, 2, 3)),
+        (((0, 1, 2, 3),), (2, 3, 2, 3)),
+    ],
+)
+def test_degrees_of_freedom_are_cells_less_the_rank_of_the_design(terms, shape):
+    rank = int(np.linalg.matrix_rank(design(terms, shape)))
+    assert parameters(highest_order(terms), shape) == rank
+    fit = fit_loglinear(random_counts(0, shape), terms)
+    assert fit.degrees_of_freedom == np.prod(shape) - rank
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 4), (2, 3, 2)])
+def test_independence_is_the_contingency_test(shape):
+    n = random_counts(3, shape)
+    fit = fit_loglinear(n, [{axis} for axis in range(len(shape))])
+    pearson = chi2_contingency(n, correction=False)
+    ratio = chi2_contingency(n, correction=False, lambda_="log-likelihood")
+    np.testing.assert_allclose(fit.fitted, expected_freq(n))
+    assert fit.degrees_of_freedom == pearson.dof
+    for statistic, expected in ((fit.chi_squared, pearson), (fit.g_squared, ratio)):
+        assert statistic == pytest.approx(expected.statistic)
+        assert fit.p_value(statistic) == pytest.approx(expected.pvalue)
+        assert fit.p_value(statistic) == pytest.approx(chi2.sf(statistic, expected.dof))
+
+
+def test_a_hopeless_model_has_a_p_value_of_zero_and_a_perfect_one_of_one():
+    fit = fit_loglinear(np.array([[5e6, 0], [0, 5e6]]), [{0}, {1}])
+    assert fit.p_value(fit.chi_squared) == 0
+    fit = fit_loglinear(np.array([[20.0, 40], [10, 20]]), [{0}, {1}])
+    assert (fit.chi_squared, fit.g_squared) == pytest.approx((0, 0), abs=1e-12)
+    assert fit.p_value(fit.chi_squared) == pytest.approx(1)
+
+
+# Empty cells and margins
+
+
+def test_a_saturated_model_fits_everything_and_has_no_p_value():
+    n = random_counts(4, (2, 3, 2))
+    n[0, 1, 1] = n[1, 2, 0] = 0
+    fit = fit_loglinear(n, [{0, 1, 2}])
+    np.testing.assert_allclose(fit.fitted, n)
+    assert (fit.chi_squared, fit.g_squared) == pytest.approx((0, 0), abs=1e-12)
+    assert fit.degrees_of_freedom == 0
+    assert fit.p_value(fit.chi_squared) is None
+
+
+def test_a_category_that_nobody_reports_is_fitted_as_empty():
+    n = random_counts(5, (3, 3))
+    n[1] = 0
+    fit = fit_loglinear(n, [{0}, {1}])
+    others = chi2_contingency(n[[0, 2]], correction=False)
+    assert (fit.fitted[1] == 0).all()
+    assert fit.chi_squared == pytest.approx(others.statistic)
+    # Its freedom is still counted, so that the test errs towards not rejecting.
+    assert fit.degrees_of_freedom == 4
+    assert fit.p_value(fit.chi_squared) > others.pvalue
+
+
+@pytest.mark.parametrize("model", ["A,B,G", "AB,G", "AB,BG", "AB,BG,AG", "ABG"])
+def test_one_report_fits_any_model(model):
+    n = np.zeros((2, 3, 2))
+    n[1, 2, 0] = 1
+    fit = fit_loglinear(n, axes_of(model))
+    np.testing.assert_allclose(fit.fitted, n, atol=1e-12)
+    assert (fit.chi_squared, fit.g_squared) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_empty_cells_count_in_pearsons_statistic_but_not_in_the_likelihood_ratio():
+    n = np.array([[0.0, 30], [20, 50]])
+    expected = expected_freq(n)
+    there = n > 0
+    fit = fit_loglinear(n, [{0}, {1}])
+    assert fit.chi_squared == pytest.approx(((n - expected) ** 2 / expected).sum())
+    ratios = n[there] * np.log(n[there] / expected[there])
+    assert fit.g_squared == pytest.approx(2 * ratios.sum())
+
+
+def limit_of(counts, terms):
+    """The fit's limit: a regression on counts with hardly anything added to them."""
+    return poisson_fit(counts + 1e-4, terms)
+
+
+def test_a_model_whose_maximum_is_at_the_edge_is_fitted_as_far_as_statistics_can_tell():
+    # Haberman's example: both empty cells tend to 0 in the fit, ever more slowly.
+    fit = fit_loglinear(AT_THE_EDGE, PAIRS)
+    np.testing.assert_allclose(fit.fitted, AT_THE_EDGE, atol=0.05)
+    assert (fit.chi_squared, fit.g_squared) == pytest.approx((0, 0), abs=0.05)
+    assert fit.p_value(fit.g_squared) > 0.8
+
+
+@pytest.mark.parametrize("reports", [10, 20, 50, 100])
+def test_few_reports_in_many_cells_are_fitted_as_far_as_statistics_can_tell(reports):
+    rng = np.random.default_rng(reports)
+    for _ in range(5):
+        shares = rng.dirichlet(np.full(18, 0.5))
+        n = rng.multinomial(reports, shares).reshape(3, 3, 2).astype(float)
+        np.testing.assert_allclose(fit_loglinear(n, PAIRS).fitted, limit_of(n, PAIRS), atol=0.1)
+
+
+def test_the_largest_counts_settle_as_well_as_small_ones():
+    n = random_counts(6, (2, 3, 2))
+    small, large = fit_loglinear(n, PAIRS), fit_loglinear(n * 2**44, PAIRS)
+    np.testing.assert_allclose(large.fitted, small.fitted * 2**44, rtol=1e-9)
+
+
+def test_a_table_of_many_cells_is_fitted():
+    rng = np.random.default_rng(7)
+    n = rng.poisson(3, (2,) * 14).astype(float)
+    fit = fit_loglinear(n, [{axis, (axis + 1) % 14} for axis in range(14)])
+    assert fit.degrees_of_freedom == 2**14 - 1 - 14 - 14
+    # Independent counts fit: the statistic is within 5 standard deviations of its mean.
+    assert abs(fit.chi_squared - fit.degrees_of_freedom) < 5 * (2 * fit.degrees_of_freedom) ** 0.5
+
+
+# What holds of the answers
+
+
+@pytest.mark.parametrize(
+    ("model", "distorted", "preserved"),
+    [
+        ("A,D,G", "ADG", True),
+        ("AD,G", "ADG", True),
+        ("ADG", "ADG", True),
+        ("AD,AG", "DG", True),
+        ("AD,AG", "A", False),
+        ("AB,BC,CD", "AD", True),
+        ("AB,BC,CD", "B", False),
+        ("AB,BG,AG", "A", False),
+        ("AB,BG,AG", "", True),
+        # Terms inside others are no terms of the highest order.
+        ("AB,A,B,G", "ABG", True),
+        ("AB,AB,BA", "AB", True),
+    ],
+)
+def test_korns_criterion_on_named_models(model, distorted, preserved):
+    letters = sorted(set(model) - {","})
+    chosen = {letters.index(letter) for letter in distorted}
+    assert is_preserved(axes_of(model), chosen) is preserved
+
+
+def shares_of(rng, terms, shape):
+    """A table for which the model holds exactly."""
+    matrix = design(terms, shape)
+    weights = np.exp(matrix @ rng.normal(size=matrix.shape[1]))
+    return (weights / weights.sum()).reshape(shape)
+
+
+def test_a_survey_calls_a_model_preserved_exactly_when_its_reports_keep_it(oracle):
+    models = list(hierarchical_models(3))
+    assert len(models) == 9
+    rng = np.random.default_rng(14)
+    uneven = {
+        2: [["9/10", "3/10"], ["1/10", "7/10"]],
+        3: [["7/10", "2/10", "1/10"], ["1/10", "6/10", "2/10"], ["2/10", "2/10", "7/10"]],
+    }
+    shape, truth = (2, 3, 2), {size: np.eye(size, dtype=int).tolist() for size in (2, 3)}
+    for distorted in product((False, True), repeat=3):
+        public = [name for name, hidden in zip("abc", distorted, strict=True) if not hidden]
+        matrices = {
+            name: (truth if name in public else uneven)[size]
+            for name, size in zip("abc", shape, strict=True)
+        }
+        survey = survey_of(DistortionMatrices(matrices), shape, public)
+        estimator = estimator_of(survey, np.ones(shape))
+        for model in models:
+            true = shares_of(rng, model, shape)
+            assert fit_loglinear(1e6 * true, model).chi_squared < 1e-6
+            seen = oracle.matrix(survey, "abc") @ true.ravel()
+            misfit = fit_loglinear(1e6 * seen.reshape(shape), model).chi_squared
+            # The estimator's axes are in the order of naming: that of the model's terms.
+            _, preserved, statement = estimator.loglinear([["abc"[j] for j in t] for t in model])
+            assert preserved == (misfit < 1e-6), (model, public, misfit)
+            assert statement.startswith(NOTHING) is not preserved
+
+
+def test_axes_are_in_the_order_in_which_the_terms_name_the_attributes():
+    n = random_counts(9, (2, 3, 4))
+    survey = survey_of(RandomizedResponse(dict.fromkeys("abc", "0.8")), (2, 3, 4))
+    fit, _, _ = estimator_of(survey, n).loglinear([["c", "a"], ["b"]])
+    expected = n.sum(axis=1).T[:, :, None] * n.sum(axis=(0, 2)) / n.sum()
+    np.testing.assert_allclose(fit.fitted, expected)
+    assert fit.degrees_of_freedom == (4 * 2 - 1) * (3 - 1)
+    # Attributes that no term names are left out of the table.
+    fit, _, _ = estimator_of(survey, n).loglinear([["b"], ["a"]])
+    assert fit.chi_squared == pytest.approx(chi2_contingency(n.sum(axis=2)).statistic)
+
+
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-gamma-diagonal"])
+@pytest.mark.parametrize("terms", [[["a"], ["b"], ["c"]], [["a", "b"], ["c"]]])
+def test_mechanisms_that_change_whole_records_allow_no_conclusion(
+    make_survey, make_reports, kind, terms
+):
+    survey = make_survey(kind, (2, 3, 2))
+    reports = make_reports(survey, 200, seed=11)
+    fit, preserved, statement = Estimator(survey, Counts.from_reports(survey, reports)).loglinear(
+        terms
+    )
+    assert fit.chi_squared > 0
+    assert not preserved
+    assert statement.startswith(NOTHING)
+    assert "whole records" in statement
+
+
+def test_statements_say_what_a_small_and_a_large_p_value_mean():
+    for independent, preserved, freedom in product((False, True), (False, True), (0, 1)):
+        said = loglinear_statement(independent, preserved, freedom)
+        assert "\n" not in said
+        if freedom:
+            assert said.startswith(NOTHING) == (not (independent and preserved))
+    assert "small p-value speaks against it" in loglinear_statement(True, True, 1)
+    assert "more than one highest-order term" in loglinear_statement(True, False, 1)
+
+
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
+def test_a_saturated_model_tests_nothing_and_says_so(make_survey, kind):
+    estimator = estimator_of(make_survey(kind, (2, 2)), np.array([[9, 3], [2, 5]]))
+    fit, _, statement = estimator.loglinear([["a", "b"], ["a"]])
+    assert fit.p_value(fit.chi_squared) is None
+    assert statement.startswith("nothing is tested")
+    assert "p-value" not in statement
+
+
+# The level of the test
+
+
+def rejections(survey, truth, channel, reports, repetitions, seed):
+    """How often independence is rejected at 5 %, in simulated surveys."""
+    rng = np.random.default_rng(seed)
+    cells = np.argwhere(np.ones(truth.shape))
+    seen = channel @ truth.ravel()
+    rejected = 0
+    for counts in rng.multinomial(reports, seen, repetitions):
+        estimator = Estimator(survey, Counts.from_cells(survey, cells, counts))
+        fit, _, _ = estimator.loglinear([["a"], ["b"], ["c"]])
+        rejected += fit.p_value(fit.chi_squared) < 0.05
+    return rejected / repetitions
+
+
+INDEPENDENT = np.einsum("i,j,k->ijk", [0.8, 0.2], [0.5, 0.3, 0.2], [0.7, 0.3])
+
+
+def test_independent_answers_are_rejected_at_the_level_of_the_test(make_survey, oracle):
+    # 2 000 surveys: the rate's standard error is 0.005, so a correct test leaves 0.05 ± 0.02 with
+    # a probability below 1e-4; the seed is fixed anyway.
+    survey = make_survey("randomized-response", (2, 3, 2))
+    channel = oracle.matrix(survey, "abc")
+    assert rejections(survey, INDEPENDENT, channel, 1_000, 2_000, 12) == pytest.approx(
+        0.05, abs=0.02
+    )
+
+
+def test_independent_answers_are_rejected_far_too_often_under_gamma_diagonal(make_survey, oracle):
+    # 500 surveys: the rate is near 0.55, with a standard error of 0.022.
+    survey = make_survey("gamma-diagonal", (2, 3, 2))
+    channel = oracle.matrix(survey, "abc")
+    assert rejections(survey, INDEPENDENT, channel, 1_000, 500, 13) > 0.4

@@ -1,0 +1,74 @@
+"""The largest results that are allowed are computed and written within a gigabyte."""
+
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.reconstructed import TABLE_CELLS
+from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
+from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
+
+#: Number of categories of each attribute, and what is asked of the table of all of them.
+LARGEST = {
+    "table": ((64, 64, 64), {}),
+    "covariance": ((2,) * 11, {"covariance": True}),
+    "itemsets": ((1_400, 1_400), {"min_support": 1e-4, "select": "lower"}),
+}
+
+
+def surveyed(shape):
+    schema = Schema(
+        [Attribute(f"q{j}", [f"answer number {k}" for k in range(d)]) for j, d in enumerate(shape)]
+    )
+    survey = Survey(
+        "large", "Large", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
+    )
+    rng = np.random.default_rng(1)
+    records = rng.integers(0, shape, size=(2_000, len(shape)))
+    return survey, Counts.from_reports(survey, survey.mechanism.perturb_many(schema, records, rng))
+
+
+def compute(name):
+    """Write the largest result of this name, within a limit of memory."""
+    shape, asked = LARGEST[name]
+    survey, counts = surveyed(shape)
+    # A gigabyte beyond what the program itself has mapped.
+    with open("/proc/self/statm", encoding="ascii") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + 2**30,) * 2)
+    analysis = ANALYSES["itemsets" if name == "itemsets" else "table"]
+    named = {} if name == "itemsets" else {"attributes": list(survey.schema.names)}
+    query = analysis.query(**asked, **named)
+    msgspec.json.encode(analysis.compute(Counted(survey, counts, datetime.now(UTC)), query))
+
+
+def test_the_largest_results_are_of_the_sizes_that_are_allowed():
+    assert np.prod(LARGEST["table"][0]) == TABLE_CELLS
+    assert np.prod(LARGEST["covariance"][0]) == COVARIANCE_CELLS
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits are those of Linux")
+@pytest.mark.parametrize("name", LARGEST)
+def test_a_result_takes_less_than_a_gigabyte(name):
+    program = f"import sys; sys.path[:0] = {sys.path!r}; import runpy; "
+    program += f"runpy.run_path({__file__!r})['compute']({name!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shape", [(513, 512), (2,) * 19, (2**12, 2**12)])
+def test_a_table_beyond_the_limit_is_refused_in_one_line(shape):
+    survey, counts = surveyed(shape)
+    estimator = Estimator(survey, counts)
+    for ask in (estimator.table, estimator.support, estimator.randomized):
+        with pytest.raises(DomainTooLarge, match=f"expected at most {TABLE_CELLS}") as caught:
+            ask(survey.schema.names)
+        assert (caught.value.field, "\n" in str(caught.value)) == ("attributes", False)

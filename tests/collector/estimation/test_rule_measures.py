@@ -1,0 +1,537 @@
+"""Measures of rules against dense weights of every report, and against simulated surveys."""
+
+import math
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
+from halftruth_collector.estimation.rules import RuleMargins, RuleSupports
+from halftruth_shared import EstimateError, RandomizedResponse
+from halftruth_shared.mechanisms.records import ChannelMargins
+
+from .definitions import CHEBYSHEV, PAIR, Z, pair_measures, survey_of
+
+SHAPE = (2, 3, 2, 2)
+TARGETS = ("population", "respondents")
+#: Support of X and Y together, of X and of Y in the cells (00, 01, 10, 11) of X and Y.
+SUPPORTS = np.array([[0.0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]])
+NAMES = (
+    "phi",
+    "odds_ratio",
+    "jaccard",
+    "cosine",
+    "interest",
+    "piatetsky_shapiro",
+    "conviction",
+    "j_measure",
+    "certainty",
+    "standardized_residual",
+    "added_value",
+    "risk_difference",
+    "column_risk_difference",
+    "laplace",
+    "kappa",
+    "collective_strength",
+    "chi_squared",
+    "g_squared",
+    "mutual_information",
+    "uncertainty_coefficient",
+    "concentration",
+)
+#: What has to be above 0 for a measure to exist: shares of absence (0) and presence (1) of X (r)
+#: and of Y (c), and cells. Logarithms take a cell of 0 too.
+NEEDS = {
+    "phi": "r0 r1 c0 c1",
+    "odds_ratio": "p00 p01 p10 p11",
+    "jaccard": "union",
+    "cosine": "r1 c1",
+    "interest": "r1 c1",
+    "piatetsky_shapiro": "r1 c1",
+    "conviction": "r1 c0 p10",
+    "j_measure": "r1 c0 c1 p10 p11",
+    "certainty": "r1 c0 c1",
+    "standardized_residual": "r1 c1",
+    "added_value": "r1 c1",
+    "risk_difference": "r0 r1",
+    "column_risk_difference": "c0 c1",
+    "laplace": "r1",
+    "kappa": "r0 r1 c0 c1",
+    "collective_strength": "r0 r1 c0 c1 differ",
+    "chi_squared": "r0 r1 c0 c1",
+    "g_squared": "p00 p01 p10 p11",
+    "mutual_information": "p00 p01 p10 p11",
+    "uncertainty_coefficient": "p00 p01 p10 p11",
+    "concentration": "r0 r1 c0 c1",
+}
+
+
+def by_hand(cells, covariance, n):
+    """Arrays over rules: {measure: (value, standard error)}, NaN where there is none.
+
+    `cells` has shape (4, R), `covariance` (R, 4, 4).
+    """
+    p00, p01, p10, p11 = cells
+    parts = {"p00": p00, "p01": p01, "p10": p10, "p11": p11}
+    parts |= {"r0": p00 + p01, "r1": p10 + p11, "c0": p00 + p10, "c1": p01 + p11}
+    parts |= {"union": p01 + p10 + p11, "differ": p01 + p10}
+    # Of few reports the randomization alone can come out with a negative variance, and reports that
+    # weigh the same show none. Where a support of the rule has none, no measure has an error.
+    variances = SUPPORTS @ covariance @ SUPPORTS.T
+    known = (np.diagonal(variances, axis1=1, axis2=2) > 1e-12).all(axis=1)
+    with np.errstate(all="ignore"):
+        values = formulas(cells.astype(complex), n)
+        # Complex steps lose nothing to differences.
+        steps = [formulas(cells + 1e-30j * row[:, None], n) for row in np.eye(4)]
+        found = {}
+        for name in NAMES:
+            gradient = np.array([step[name].imag for step in steps]) / 1e-30
+            variance = np.einsum("vr,rvw,wr->r", gradient, covariance, gradient)
+            defined = np.all([parts[part] > 0 for part in NEEDS[name].split()], axis=0)
+            error = np.sqrt(np.where(defined & known, variance, np.nan))
+            found[name] = (np.where(defined, values[name].real, np.nan), error)
+    return found
+
+
+def formulas(cells, n):
+    """Every measure of (π00, π01, π10, π11), the last axes being those of rules."""
+    return pair_measures(np.moveaxis(cells.reshape(2, 2, -1), -1, 0), n)
+
+
+def words(survey, side):
+    attributes = survey.schema.attributes
+    return {attributes[j].name: attributes[j].categories[code] for j, code in side}
+
+
+def tables_of(survey, reports, oracle, rules, target):
+    """Cells of X and Y of each rule, as sums of the estimates of the whole table's cells."""
+    codes = np.indices(survey.schema.shape).reshape(len(survey.schema.shape), -1)
+    held = []
+    for rule in rules:
+        x, y = (np.all([codes[j] == code for j, code in side], axis=0) for side in rule)
+        held.append([~x & ~y, ~x & y, x & ~y, x & y])
+    held = np.array(held, dtype=float)
+    names = survey.schema.names
+    whole = oracle.covariance(survey, reports, names, target)
+    cells = held @ oracle.support(survey, reports, names)
+    return cells.T, held @ whole @ np.moveaxis(held, 1, 2)
+
+
+def every_rule(shape):
+    """Every rule of a schema, as two sides of items (position, code)."""
+    for length in range(2, len(shape) + 1):
+        for positions in combinations(range(len(shape)), length):
+            for codes in product(*(range(shape[j]) for j in positions)):
+                items = tuple(zip(positions, codes, strict=True))
+                for left in range(1, length):
+                    for x in combinations(items, left):
+                        yield x, tuple(item for item in items if item not in x)
+
+
+def key(rule):
+    return frozenset(rule.antecedent.items()), frozenset(rule.consequent.items())
+
+
+def key_of(survey, rule):
+    return tuple(frozenset(words(survey, side).items()) for side in rule)
+
+
+def estimator_of(survey, reports):
+    return Estimator(survey, Counts.from_reports(survey, reports))
+
+
+def number(value):
+    return np.nan if value is None else value
+
+
+def assert_measures(rules, expected):
+    """Every measure of some rules is as expected: value, errors, intervals, and why not."""
+    for place, name in enumerate(NAMES):
+        measures = [rule.measures[place] for rule in rules]
+        value, error = expected[name]
+        assert {measure.name for measure in measures} == {name}
+        close = {"rtol": 1e-6, "atol": 1e-9, "err_msg": name}
+        np.testing.assert_allclose([number(m.value) for m in measures], value, **close)
+        np.testing.assert_allclose([number(m.standard_error) for m in measures], error, **close)
+        assert [m.undefined is not None for m in measures] == np.isnan(value).tolist(), name
+        for factor, field in ((Z, "interval"), (CHEBYSHEV, "chebyshev_interval")):
+            ends = [getattr(measure, field) or (np.nan, np.nan) for measure in measures]
+            around = np.stack([value - factor * error, value + factor * error], axis=1)
+            np.testing.assert_allclose(ends, around, **close)
+
+
+def test_the_measures_of_rules_are_all_of_the_literature():
+    assert MEASURE_NAMES == NAMES
+    assert ALIASES == {"lift": "interest", "leverage": "piatetsky_shapiro"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_measure_of_every_rule_is_its_formula(
+    make_survey, make_reports, oracle, kind, target
+):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 2003, seed=101, concentration=0.3)
+    asked = {"select": "upper", "target": target, "measures": NAMES}
+    rules = mined((survey, reports), 0.02, 0, **asked)
+    assert len({key(rule) for rule in rules}) == len(rules) > 200
+    known = {key_of(survey, rule): rule for rule in every_rule(SHAPE)}
+    sides = [known[key(rule)] for rule in rules]
+    expected = by_hand(*tables_of(survey, reports, oracle, sides, target), len(reports))
+    assert_measures(rules, expected)
+    # Both outcomes occur.
+    undefined = np.isnan([value for value, _ in expected.values()])
+    assert 0 < undefined.sum() < undefined.size / 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_rule_is_evaluated_whatever_its_support(
+    make_survey, make_reports, oracle, kind, target
+):
+    survey = make_survey(kind, (2, 3, 2))
+    reports = make_reports(survey, 61, seed=102, concentration=0.1)
+    estimator = estimator_of(survey, reports)
+    sides = list(every_rule((2, 3, 2)))
+    cells, covariance = tables_of(survey, reports, oracle, sides, target)
+    confident = cells[2] + cells[3] > 0
+    assert (~confident).sum() > 3
+    found = []
+    for rule, has in zip(sides, confident, strict=True):
+        x, y = (words(survey, side) for side in rule)
+        if has:
+            found.append(estimator.rule(x, y, target=target))
+            assert (found[-1].antecedent, found[-1].consequent) == (x, y)
+            continue
+        with pytest.raises(
+            EstimateError, match="antecedent: its estimated share is not above 0"
+        ) as caught:
+            estimator.rule(x, y, target=target)
+        assert caught.value.field == "antecedent"
+        assert "\n" not in str(caught.value)
+    # Shares above 1 have tests of their own below.
+    within = cells[:, confident][[0, 2]].sum(axis=0) > 0
+    within &= cells[:, confident][0] < 1
+    found = [rule for rule, fits in zip(found, within, strict=True) if fits]
+    confident[confident] = within
+    cells, covariance = cells[:, confident], covariance[confident]
+    support, left = cells[3], cells[2] + cells[3]
+    np.testing.assert_allclose([rule.support for rule in found], support, atol=1e-10)
+    np.testing.assert_allclose([rule.confidence for rule in found], support / left, rtol=1e-7)
+    assert_measures(found, by_hand(cells, covariance, len(reports)))
+    # Rules of itemsets that are estimated below 0 occur.
+    assert (support < 0).sum() > 3
+
+
+#: Shares of the records (a, b, c); X is a = b = c1 and Y is c = c1, and all four cells of their
+#: table are at least 0.1.
+SHARES = np.array([0.20, 0.05, 0.10, 0.06, 0.15, 0.09, 0.10, 0.25])
+CELLS = np.array([0.45, 0.20, 0.10, 0.25])
+SURVEYS = 3000
+RESPONDENTS = 100_000
+
+
+@pytest.fixture(scope="module")
+def simulated(make_survey, oracle):
+    """Estimates of the rule X ⇒ Y in many surveys at once, by mechanism and target."""
+
+    @cache
+    def simulate(kind, target):
+        rng = np.random.default_rng(103)
+        survey = make_survey(kind, (2, 2, 2))
+        matrix = oracle.matrix(survey, survey.schema.names)
+        if target == "population":
+            counts = rng.multinomial(RESPONDENTS, matrix @ SHARES, size=SURVEYS)
+        else:
+            # The same people every time, each answering anew.
+            people = np.rint(RESPONDENTS * SHARES).astype(int)
+            counts = sum(
+                rng.multinomial(number, column, size=SURVEYS)
+                for number, column in zip(people, matrix.T, strict=True)
+            )
+        channel = survey.mechanism.channel(survey.schema, survey.schema.names)
+        rule = np.array([[1, 1, 1]]), np.array([[True, True, False]])
+        found = [
+            RuleMargins(
+                (0, 1, 2), ChannelMargins(channel.margins(table), RESPONDENTS), target
+            ).supports(*rule)
+            for table in (counts / RESPONDENTS).reshape(-1, 2, 2, 2)
+        ]
+        return RuleSupports(
+            np.concatenate([one.support for one in found], axis=-1),
+            np.concatenate([one.covariance for one in found], axis=-1),
+        )
+
+    return simulate
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
+def test_standard_errors_and_intervals_hold_in_simulated_surveys(simulated, kind, target):
+    # A standard deviation of 3 000 is known to 1.3 %, so 10 % is more than seven of its standard
+    # errors; a coverage of 95 % is known to 0.4 %, so 2 % is five. Over 80 measures both together
+    # raise a false alarm with a chance of less than 1e-4, if the delta method is exact.
+    expected = formulas(CELLS, RESPONDENTS)
+    for column in simulated(kind, target).measures(NAMES, RESPONDENTS):
+        truth, value, error = expected[column.name], column.value, column.standard_error
+        assert (column.reason == "").all()
+        assert np.mean(error) == pytest.approx(np.std(value, ddof=1), rel=0.1), column.name
+        away = np.abs(value - truth)
+        assert 0.93 <= np.mean(away <= Z * error) <= 0.97, column.name
+        assert np.mean(away <= CHEBYSHEV * error) >= 0.99, column.name
+        assert np.mean(value) == pytest.approx(truth, abs=0.1 * np.mean(error)), column.name
+
+
+#: Kinds whose reports are records.
+RECORDS = ("gamma-diagonal", "randomized-response", "distortion-matrices")
+GRADES = ("usable", "barely usable", "not usable")
+ORDERS = ("confidence", "support", "lift", "chi_squared")
+
+
+def value_of(rule, order):
+    if order in ("confidence", "support"):
+        return getattr(rule, order)
+    [value] = [measure.value for measure in rule.measures if measure.name == order]
+    return value
+
+
+@pytest.fixture
+def several(make_survey, make_reports, kind):
+    """Few reports, so that some rules have no bounds and some measures are undefined."""
+    survey = make_survey(kind, SHAPE)
+    return survey, make_reports(survey, 403, seed=104, concentration=0.2)
+
+
+def mined(several, *least, **asked):
+    """Every rule, also those whose support cannot be told from zero."""
+    return list(estimator_of(*several).rules(*least, **asked, include_uncertain=True))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, order):
+    asked = {"select": "upper", "measures": ["lift", "chi_squared"]}
+    rules = mined(several, 0.01, 0, sort=order, **asked)
+    by_default = mined(several, 0.01, 0, **asked)
+    assert {key(rule): rule for rule in rules} == {key(rule): rule for rule in by_default}
+    assert len(rules) == len(by_default) > 100
+    # Without bounds come last; within each part, where the measure is undefined.
+    places = [
+        (
+            GRADES.index(rule.usability),
+            rule.confidence_chebyshev is None,
+            value_of(rule, order) is None,
+            -(value_of(rule, order) or 0),
+            -rule.support,
+        )
+        for rule in rules
+    ]
+    assert places == sorted(places)
+    assert {unbounded for _, unbounded, *_ in places} == {False, True}
+    if order != "confidence":
+        assert rules != by_default
+    for limit in (1, 7, len(rules) - 1, 10**30):
+        assert mined(several, 0.01, 0, sort=order, limit=limit, **asked) == rules[:limit]
+
+
+def test_a_measure_that_sorts_need_not_be_among_those_given(several):
+    rules = mined(several, 0.05, 0, sort="kappa")
+    others = mined(several, 0.05, 0, sort="kappa", measures=["kappa"])
+    assert [key(rule) for rule in rules] == [key(rule) for rule in others]
+    assert all(rule.measures == [] for rule in rules)
+
+
+def test_a_least_lift_leaves_out_rules_of_smaller_or_no_lift(several, oracle):
+    every = {key(rule): rule for rule in mined(several, 0.05, 0.1)}
+    known = {key_of(several[0], rule): rule for rule in every_rule(SHAPE)}
+    cells, _ = tables_of(*several, oracle, [known[rule] for rule in every], "population")
+    there = cells[1] + cells[3] > 0
+    lift = cells[3] / ((cells[2] + cells[3]) * (cells[1] + cells[3]))
+    for least in (0, 0.5, 1, 1.7, 1e6):
+        assert np.abs(lift[there] - least).min() > 1e-9
+        expected = {
+            r: every[r] for r, fits in zip(every, there & (lift >= least), strict=True) if fits
+        }
+        assert {key(rule): rule for rule in mined(several, 0.05, 0.1, min_lift=least)} == expected
+        assert bool(expected) == (least < 10)
+
+
+def test_the_least_lift_itself_is_large_enough(public_survey):
+    # Every share is a power of two, so that nothing is rounded: lift 2 and lift 0.
+    survey = public_survey((2, 2))
+    counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [8, 8])
+    assert len(Estimator(survey, counts).rules(0.25, 0, min_lift=2, include_uncertain=True)) == 4
+    assert len(Estimator(survey, counts).rules(0.25, 0, min_lift=np.nextafter(2, 3))) == 0
+
+
+def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
+    names = ["leverage", "phi", "lift", "piatetsky_shapiro", "interest", "conviction"]
+    for rule in mined(several, 0.05, 0, measures=names):
+        assert [measure.name for measure in rule.measures] == names
+        leverage, _, lift, other, interest, _ = rule.measures
+        assert (leverage.value, leverage.standard_error) == (other.value, other.standard_error)
+        assert (lift.value, lift.standard_error) == (interest.value, interest.standard_error)
+        assert (lift.interval, leverage.undefined) == (interest.interval, other.undefined)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_one_rule_is_the_same_as_among_all(several, target):
+    asked = {"target": target, "confidence": 0.9, "measures": ["lift", "phi"]}
+    estimator, rules = estimator_of(*several), mined(several, 0.05, 0, **asked)
+    assert len(rules) > 20
+    for rule in rules[::3]:
+        assert estimator.rule(rule.antecedent, rule.consequent, **asked) == rule
+    sides = rules[0].antecedent, rules[0].consequent
+    assert [measure.name for measure in estimator.rule(*sides).measures] == list(NAMES)
+    assert estimator.rule(*sides, measures=[]).measures == []
+
+
+def assert_close(found, expected):
+    """Two messages that differ by rounding at most."""
+    if hasattr(expected, "__struct_fields__"):
+        for field in expected.__struct_fields__:
+            assert_close(getattr(found, field), getattr(expected, field))
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_close(one, other)
+    elif isinstance(expected, float):
+        assert math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-9)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_level_by_level_gives_the_rules_that_come_at_once(several, target, monkeypatch):
+    asked = {"select": "upper", "target": target, "min_lift": 0.5, "measures": NAMES}
+    at_once = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
+    monkeypatch.setattr("halftruth_collector.estimation.reconstructed._AT_ONCE", 1)
+    by_level = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
+    assert by_level.keys() == at_once.keys()
+    assert len(by_level) > 50
+    for rule, found in by_level.items():
+        assert_close(found, at_once[rule])
+    first = next(iter(by_level.values()))
+    one = estimator_of(*several).rule(first.antecedent, first.consequent, 0.95, target)
+    assert_close(one, first)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_rules_of_a_survey_too_large_to_reconstruct_at_once(
+    make_survey, make_reports, oracle, kind, target
+):
+    # 5⁸ cells: the table of the three attributes of a rule says the same as the whole one.
+    survey = make_survey(kind, (5,) * 8)
+    rng = np.random.default_rng(105)
+    records = np.where(rng.random((5003, 8)) < 0.8, 0, rng.integers(0, 5, (5003, 8)))
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    names = ("b", "e", "h")
+    codes = np.indices((5, 5, 5)).reshape(3, -1)
+    support = oracle.support(survey, reports, names)
+    covariance = oracle.covariance(survey, reports, names, target)
+    # Of whole records that are changed at once next to nothing is known here, so that shares can
+    # be far outside of [0, 1]; the first rule whose shares are not is taken.
+    for b, e, h in codes.T.tolist():
+        x, y = (codes[0] == b) & (codes[2] == h), codes[1] == e
+        held = np.array([~x & ~y, ~x & y, x & ~y, x & y], dtype=float)
+        p00, p01, p10, p11 = cells = held @ support
+        if p10 + p11 > 0 and p00 + p10 > 0 and p01 + p10 + p11 > 0:
+            break
+    estimator = estimator_of(survey, reports)
+    found = estimator.rule({"h": f"c{h}", "b": f"c{b}"}, {"e": f"c{e}"}, target=target)
+    assert (found.antecedent, found.consequent) == ({"h": f"c{h}", "b": f"c{b}"}, {"e": f"c{e}"})
+    sandwich = held @ covariance @ held.T
+    assert_measures([found], by_hand(cells[:, None], sandwich[None], len(reports)))
+    if kind in ("randomized-response", "distortion-matrices"):
+        asked = {"max_length": 3, "target": target, "measures": NAMES, "min_lift": 0.01}
+        rules = {key(rule): rule for rule in mined((survey, reports), 0.3, 0.3, **asked)}
+        assert_close(rules[key(found)], found)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_one_report_gives_measures_without_errors(make_survey, kind):
+    estimator = estimator_of(make_survey(kind, (2, 2, 2)), [[1, 1, 1]])
+    rule = estimator.rule({"a": "c1", "b": "c1"}, {"c": "c1"})
+    assert rule.support > 0
+    for measure in rule.measures:
+        assert measure.standard_error is measure.interval is measure.chebyshev_interval is None
+        assert (measure.value is None) == (measure.undefined is not None)
+    assert rule.measures[NAMES.index("laplace")].value is not None
+
+
+def of_counts(survey, counts, **asked):
+    """The rule a=c1 ⇒ b=c1 of these counts of 00, 01, 10, 11."""
+    estimator = Estimator(survey, Counts.from_cells(survey, PAIR, counts))
+    return estimator.rule({"a": "c1"}, {"b": "c1"}, **asked)
+
+
+@pytest.mark.parametrize(
+    ("counts", "reasons"),
+    [
+        # Nobody has b, so that only what does not ask for its share exists.
+        ([16, 0, 16, 0], {"phi": "no positive estimated share", "jaccard": None, "laplace": None}),
+        # Nobody has a without b.
+        ([16, 8, 0, 8], {"conviction": "a cell whose estimate is 0", "phi": None,
+                         "odds_ratio": "a cell whose estimate is 0", "g_squared": None,
+                         "j_measure": None}),
+    ],
+)  # fmt: skip
+def test_an_undefined_measure_of_a_rule_says_why(public_survey, counts, reasons):
+    found = of_counts(public_survey((2, 2)), counts, measures=list(reasons)).measures
+    for measure, reason in zip(found, reasons.values(), strict=True):
+        assert (measure.value is None) == (reason is not None)
+        assert measure.undefined is None if reason is None else reason in measure.undefined
+
+
+#: p = 18/22 and each cell has 1/22 from the uniform draws: an estimated cell or share is negative.
+NEGATIVE = {
+    # a without b: (30/1000 − 1/22)·22/18.
+    "cell": ([400, 170, 30, 400], {"odds_ratio", "conviction", "j_measure", "g_squared",
+                                   "mutual_information", "uncertainty_coefficient"}),
+    # Not b: ((17 + 53)/1000 − 2/22)·22/18.
+    "share without the consequent": ([17, 430, 53, 500], {"certainty", "phi"}),
+    # a or b: (110/1000 − 3/22)·22/18, though a has a positive share.
+    "share of either": ([890, 10, 40, 60], {"jaccard"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEGATIVE)
+def test_what_a_negative_estimate_forbids_is_undefined(make_survey, case):
+    counts, expected = NEGATIVE[case]
+    rule = of_counts(make_survey("gamma-diagonal", (2, 2)), counts)
+    reasons = {measure.name: measure.undefined for measure in rule.measures if measure.undefined}
+    assert reasons.keys() >= expected
+    assert all(m.value is None for m in rule.measures if m.undefined)
+    if case == "cell":
+        assert rule.confidence > 1
+        assert reasons.keys() == expected
+        assert all("negative estimate" in reason for reason in reasons.values())
+    if case == "share without the consequent":
+        assert {reasons[name] for name in expected} == {
+            "a category has no positive estimated share"
+        }
+
+
+def test_rounding_is_no_cell():
+    # Expected reports of (40, 20, 40, 0) % with a and b kept with 3/4, so that one cell is exactly
+    # 0; with what is left of it after rounding the odds ratio comes out above 10¹⁵.
+    survey = survey_of(RandomizedResponse({"a": "3/4", "b": "3/4"}), (2, 2))
+    estimator = Estimator(survey, Counts.from_cells(survey, PAIR, [45000, 20000, 25000, 10000]))
+    for x, y in product(("c0", "c1"), repeat=2):
+        [odds] = estimator.rule({"a": x}, {"b": y}, measures=["odds_ratio"]).measures
+        assert odds.value is None
+        assert odds.undefined == "it divides by a cell whose estimate is 0"
+
+
+def test_a_rule_among_more_cells_than_can_be_counted(make_survey, oracle, make_reports):
+    # 2⁷⁰ cells.
+    survey = make_survey("randomized-response", (2,) * 70)
+    rng = np.random.default_rng(106)
+    records = (rng.random((2003, 70)) < 0.5).astype(int)
+    records[:, 69] = records[:, 0]
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    names = (survey.schema.names[0], survey.schema.names[69])
+    cells = oracle.support(survey, reports, names)[:, None]
+    covariance = oracle.covariance(survey, reports, names, "population")[None]
+    rule = estimator_of(survey, reports).rule({names[0]: "c1"}, {names[1]: "c1"})
+    assert_measures([rule], by_hand(cells, covariance, len(reports)))

@@ -1,0 +1,195 @@
+"""Rules against every split of every itemset, with Guo's Results 2 and 3 written out."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import DomainTooLarge
+from scipy.stats import norm
+
+SHAPE = (2, 3, 2)
+TARGETS = ("population", "respondents")
+
+
+def moments_by_hand(supports, covariance, both, left):
+    """Results 2 and 3 for two indicator vectors over the cells of one table."""
+    rest = left - both
+    a, b = both @ supports, rest @ supports
+    var_a, var_b = both @ covariance @ both, rest @ covariance @ rest
+    cov = both @ covariance @ rest
+    whole = a + b
+    mean = a / whole + (a * var_b - b * var_a + (a - b) * cov) / whole**3
+    variance = (b**2 * var_a + a**2 * var_b - 2 * a * b * cov) / whole**4
+    return a / whole, mean, variance
+
+
+def every_split(survey, reports, oracle, target):
+    """All rules that have a confidence: {(antecedent, consequent): (support, c, mean, var)}."""
+    rules = {}
+    for itemset, (support, variance) in oracle.itemsets(survey, reports, target).items():
+        positions = [j for j, _ in itemset]
+        names = [survey.schema.names[j] for j in positions]
+        shape = [survey.schema.shape[j] for j in positions]
+        supports = oracle.support(survey, reports, names)
+        covariance = oracle.covariance(survey, reports, names, target)
+        cells = np.indices(shape).reshape(len(shape), -1)
+        fits = [cells[axis] == code for axis, (_, code) in enumerate(itemset)]
+        for length in range(1, len(itemset)):
+            for axes in combinations(range(len(itemset)), length):
+                left = np.all([fits[axis] for axis in axes], axis=0).astype(float)
+                if not left @ supports > 0:
+                    continue
+                both = np.all(fits, axis=0).astype(float)
+                antecedent = tuple(itemset[axis] for axis in axes)
+                consequent = tuple(item for item in itemset if item not in antecedent)
+                rules[antecedent, consequent] = (
+                    support,
+                    variance,
+                    *moments_by_hand(supports, covariance, both, left),
+                )
+    return rules
+
+
+def side(schema, items):
+    return tuple(
+        (schema.position(name), schema.attributes[schema.position(name)].categories.index(item))
+        for name, item in items.items()
+    )
+
+
+def mine(survey, reports, *args, **asked):
+    """Every rule, also those whose support cannot be told from zero."""
+    asked = {"include_uncertain": True} | asked
+    return Estimator(survey, Counts.from_reports(survey, reports)).rules(*args, **asked)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("select", ["estimate", "lower", "upper"])
+@pytest.mark.parametrize("min_confidence", [0, 0.5])
+def test_rules_are_the_confident_splits_of_the_itemsets(
+    make_survey, make_reports, oracle, kind, target, select, min_confidence
+):
+    survey = make_survey(kind, SHAPE)
+    reports = make_reports(survey, 3000, seed=41, concentration=0.5)
+    asked = {"select": select, "target": target}
+    itemsets = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.1, **asked)
+    chosen = {side(survey.schema, itemset.items) for itemset in itemsets}
+    expected = {
+        rule: numbers
+        for rule, numbers in every_split(survey, reports, oracle, target).items()
+        if tuple(sorted(rule[0] + rule[1])) in chosen and numbers[2] >= min_confidence
+    }
+    mined = mine(survey, reports, 0.1, min_confidence, **asked)
+    found = {
+        (side(survey.schema, rule.antecedent), side(survey.schema, rule.consequent)): rule
+        for rule in mined
+    }
+    assert len(found) == len(mined) > 0
+    assert found.keys() == expected.keys()
+    for key, (support, variance, confidence, mean, spread) in expected.items():
+        rule = found[key]
+        half = norm.ppf(0.975) * np.sqrt(variance)
+        assert rule.support == pytest.approx(support, abs=1e-10)
+        assert rule.support_standard_error == pytest.approx(np.sqrt(variance), rel=1e-8)
+        assert rule.support_interval == pytest.approx((support - half, support + half), abs=1e-9)
+        assert rule.confidence == pytest.approx(confidence, rel=1e-9)
+        assert rule.confidence_mean == pytest.approx(mean, rel=1e-8)
+        assert rule.confidence_standard_error == pytest.approx(np.sqrt(spread), rel=1e-7)
+        assert rule.confidence_chebyshev == pytest.approx(
+            (mean - np.sqrt(spread / 0.05), mean + np.sqrt(spread / 0.05)), rel=1e-7
+        )
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+def test_intervals_are_normal_for_supports_and_of_chebyshev_for_confidences(
+    make_survey, make_reports, confidence
+):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    rules = mine(survey, make_reports(survey, 3000, seed=42), 0.05, 0.3, confidence=confidence)
+    assert len(rules) > 0
+    for rule in rules:
+        lower, upper = rule.confidence_chebyshev
+        assert (lower + upper) / 2 == pytest.approx(rule.confidence_mean)
+        half = rule.confidence_standard_error / np.sqrt(1 - confidence)
+        assert (upper - lower) / 2 == pytest.approx(half)
+        lower, upper = rule.support_interval
+        half = norm.ppf(0.5 + confidence / 2) * rule.support_standard_error
+        assert (upper - lower) / 2 == pytest.approx(half)
+
+
+def test_a_rule_speaks_only_of_items_and_of_all_who_answered(make_survey, make_reports):
+    # Categories that are no items still belong to the respondents of whom X holds.
+    reports = make_reports(make_survey("randomized-response", SHAPE), 3000, seed=45)
+    every = mine(make_survey("randomized-response", SHAPE), reports, 0.01, 0)
+    some = mine(make_survey("randomized-response", SHAPE, {1: [2]}), reports, 0.01, 0)
+    known = {(str(rule.antecedent), str(rule.consequent)): rule.confidence for rule in every}
+    assert 0 < len(some) < len(every)
+    for rule in some:
+        assert {**rule.antecedent, **rule.consequent}.get("b", "c2") == "c2"
+        assert rule.confidence == pytest.approx(known[str(rule.antecedent), str(rule.consequent)])
+
+
+def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey):
+    # p = 18/22, each cell of four gets 1/22 from the uniform draws: the estimate of (0, 0) is
+    # (0.10 − 1/22)·22/18 and that of (0, 1) is (0 − 1/22)·22/18; for a = 0 alone it is 0.0111.
+    survey = make_survey("gamma-diagonal", (2, 2))
+    cells = [[0, 0], [1, 0], [1, 1]]
+    positive = Estimator(survey, Counts.from_cells(survey, cells, [20, 90, 90]))
+    negative = Estimator(survey, Counts.from_cells(survey, cells, [17, 91, 92]))
+    assert positive.table(["a"]).support[0] == pytest.approx(1 / 90)
+    assert negative.table(["a"]).support[0] < 0 < negative.table(["a", "b"]).support[0, 0]
+
+    def antecedents(estimator):
+        rules = estimator.rules(0.02, 0, select="estimate", include_uncertain=True)
+        return [
+            (rule.antecedent, rule.consequent)
+            for rule in rules
+            if {**rule.antecedent, **rule.consequent} == {"a": "c0", "b": "c0"}
+        ]
+
+    other = ({"b": "c0"}, {"a": "c0"})
+    # Hardly there, so without bounds and last, however large the ratio.
+    assert antecedents(positive) == [other, ({"a": "c0"}, {"b": "c0"})]
+    assert antecedents(negative) == [other]
+
+
+def test_one_report_gives_rules_without_bounds(make_survey):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    rules = list(mine(survey, np.array([[1, 2, 0]]), 0.5, 0))
+    assert rules
+    for rule in rules:
+        assert np.isfinite(rule.confidence)
+        assert rule.support_standard_error is None
+        assert rule.support_interval is None
+        assert rule.confidence_mean is None
+        assert rule.confidence_standard_error is None
+        assert rule.confidence_chebyshev is None
+
+
+@pytest.mark.parametrize("asked", [{"min_support": 1}, {"min_support": 0.05, "max_length": 1}])
+def test_no_rule_at_all_is_a_result(make_survey, make_reports, asked):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    rules = mine(survey, make_reports(survey, 3000, seed=46), min_confidence=0, **asked)
+    assert list(rules) == []
+    assert rules.codes.shape == rules.in_antecedent.shape == (0, 3)
+
+
+def test_a_certain_consequence_of_public_answers_has_confidence_one(public_survey):
+    survey = public_survey((2, 2))
+    counts = Counts.from_cells(survey, [[0, 0], [1, 0], [1, 1]], [30, 50, 20])
+    rules = Estimator(survey, counts).rules(0.1, 0.9)
+    sides = [(rule.antecedent, rule.consequent) for rule in rules]
+    assert sides == [({"a": "c0"}, {"b": "c0"}), ({"b": "c1"}, {"a": "c1"})]
+    np.testing.assert_allclose(rules.confidence.estimate, 1)
+
+
+def test_too_many_rules_are_refused_before_any_is_worked_out(
+    make_survey, make_reports, monkeypatch
+):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    reports = make_reports(survey, 300, seed=61)
+    monkeypatch.setattr("halftruth_collector.estimation.rules.MAX_RULES", 3)
+    with pytest.raises(DomainTooLarge, match="rules to examine; expected at most 3") as caught:
+        mine(survey, reports, 0.01, 0)
+    assert caught.value.field == "max_length"

@@ -1,0 +1,142 @@
+"""Every analysis from reports about views, and how often the intervals cover."""
+
+import math
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import EstimateError
+from weights_of_views import DIRECT, margin, names_of, some_reports, survey_of, tables
+
+TARGETS = ("population", "respondents")
+
+#: Views of attributes of which b is public or not.
+STUDIES = {
+    "all": ("", (("abcd", 1, 1), ("abcd", 2, 1), ("abcd", 3, 1), ("abcd", None, 2)), 4),
+    "pairs": ("", (("abcd", 2, 1),), 2),
+    "public": ("b", (("acd", 2, 1), ("acd", None, 1)), 4),
+    "public-pairs": ("b", (("acd", 2, 1),), 2),
+}
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def study(request):
+    """Estimates from 4 000 people, of whom a and c are related and d follows c."""
+    public, classes, longest = STUDIES[request.param]
+    survey = survey_of(((2, 2, 2, 3), public, classes, 19, 28, "19"))
+    rng = np.random.default_rng(17)
+    records = rng.integers(0, 2, (4_000, 4))
+    records[:, 2] = np.where(rng.random(4_000) < 0.8, records[:, 0], 1 - records[:, 0])
+    records[:, 3] = np.where(rng.random(4_000) < 0.7, 2 * records[:, 2], 1)
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    return Estimator(survey, Counts.from_reports(survey, reports)), records, longest
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_itemsets_and_rules_from_views(study, target):
+    estimator, records, longest = study
+    for select in ("estimate", "lower", "upper", "bonferroni", "holm"):
+        found = list(estimator.itemsets(0.05, select=select, target=target))
+        assert max(len(itemset.items) for itemset in found) <= longest
+        for itemset in found:
+            items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset.items.items()]
+            share = np.all([records[:, j] == code for j, code in items], axis=0).mean()
+            if itemset.standard_error is None:
+                # Of public answers everything is known.
+                assert itemset.support == pytest.approx(share)
+            else:
+                # Farther off once in 15 million.
+                assert abs(itemset.support - share) < 5.4 * itemset.standard_error + 1e-9
+    rules = estimator.rules(0.1, 0.3, target=target, measures=["lift"])
+    assert {"a": "c0"} in [rule.antecedent for rule in rules]
+    rule = estimator.rule({"a": "c1"}, {"c": "c1"}, target=target)
+    confidence = records[records[:, 0] == 1, 2].mean()
+    assert rule.confidence_set.lower < confidence < rule.confidence_set.upper
+    [phi] = estimator.measures(["a", "c"], measures=["phi"], target=target)
+    truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
+    assert abs(phi.value - truth) < 4 * phi.standard_error
+    assert len(estimator.associations(target=target)) == 12
+
+
+def test_tests_and_models_from_views(study):
+    estimator, _, longest = study
+    assert estimator.independence(["a", "c"]).p_value < 1e-6
+    assert estimator.independence(["a", "b"]).p_value > 1e-3
+    for kind in ("naive-bayes", "decision-tree"):
+        for estimate in ("moment", "likelihood"):
+            model = estimator.classifier("a", kind, estimate=estimate)
+            record = {"b": "c0", "c": "c1", "d": "c1"}
+            assert model.predict([record]).tolist() == ["c1"]
+    if longest == 4:
+        found = estimator.partial_correlation(["a", "c"], ["b"])
+        assert 0.3 < found.value < 0.9
+        assert estimator.support(["a", "c"], "projected").min() >= 0
+
+
+def test_reports_about_views_have_no_table_of_their_own(study):
+    estimator, _, _ = study
+    sentence = r"^survey: its reports are no records but symbols that stand for many of them"
+    with pytest.raises(EstimateError, match=sentence):
+        estimator.randomized(["a", "c"])
+    with pytest.raises(EstimateError, match=sentence):
+        estimator.loglinear([["a"], ["c"]])
+    assert estimator.randomized_partial_correlation(["a", "c"], ["b"]) is None
+
+
+def test_short_itemsets_need_no_report_about_everything():
+    survey = survey_of(DIRECT)
+    pairs = [v.first for v in survey.mechanism.views(survey.schema) if len(v.positions) == 2]
+    estimator = Estimator(survey, some_reports(survey, [*pairs, *pairs]))
+    assert len(estimator.itemsets(0.01, max_length=2)) > 0
+    with pytest.raises(EstimateError, match=r"'a', 'b' and 'c' together yet; expected more"):
+        estimator.itemsets(0.01)
+    with pytest.raises(EstimateError, match="the reports tell of no table of all attributes"):
+        estimator.support(["a"], "projected")
+
+
+#: Shape, public attributes, views, prime, most cells of k-ary responses, γ.
+CALIBRATED = {
+    "yes-no": ((2,) * 5, "", (("abcde", 2, 1), ("abcde", 3, 1)), 19, 28, "19"),
+    "public": ((4, 3, 5, 5), "b", (("acd", 2, 1), ("acd", None, 3), ("acd", 1, 1)), 19, 28, "19"),
+}
+
+
+@pytest.mark.parametrize("design", CALIBRATED)
+def test_errors_are_those_foretold_and_intervals_cover(design):
+    """Of 160 surveys of 1 500 people, drawn from a population and asked as they are.
+
+    The share of intervals that cover is over all cells of all tables of one and two attributes;
+    its standard deviation over such simulations is below half a percentage point.
+    """
+    survey = survey_of(CALIBRATED[design])
+    schema, mechanism = survey.schema, survey.mechanism
+    rng = np.random.default_rng(11)
+    cells = schema.size
+    truth = rng.dirichlet(np.full(cells, 0.5))
+    sets = [s for s in tables(survey) if len(s) <= 2]
+    errors = {target: [] for target in TARGETS}
+    foretold = {target: [] for target in TARGETS}
+    for _ in range(160):
+        drawn = rng.multinomial(1_500, truth)
+        records = np.stack(
+            np.unravel_index(np.repeat(np.arange(cells), drawn), schema.shape), axis=1
+        )
+        reports = mechanism.perturb_many(schema, records, rng)
+        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        found = [estimator.table(names_of(survey, positions)) for positions in sets]
+        for target, whole in zip(TARGETS, (truth, drawn / 1_500), strict=True):
+            described = [margin(whole.reshape(schema.shape), positions) for positions in sets]
+            errors[target].append(
+                np.concatenate(
+                    [(t.support - d).ravel() for t, d in zip(found, described, strict=True)]
+                )
+            )
+            foretold[target].append(np.concatenate([t.variance(target).ravel() for t in found]))
+    for target in TARGETS:
+        error, variance = np.array(errors[target]), np.array(foretold[target])
+        kept = (variance > 1e-12).all(axis=0)
+        error, deviation = error[:, kept], np.sqrt(variance[:, kept])
+        ratios = deviation.mean(axis=0) / error.std(axis=0)
+        assert np.median(ratios) == pytest.approx(1, abs=0.03)
+        assert 0.94 <= (np.abs(error) < 1.96 * deviation).mean() <= 0.96
+        assert np.abs(error.mean(axis=0) / error.std(axis=0)).max() < 4.5 / math.sqrt(160)

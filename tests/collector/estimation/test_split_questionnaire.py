@@ -1,0 +1,275 @@
+"""Estimates from reports about views, against matrices written out from their definition."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import EstimateError, ParameterError
+from halftruth_shared.mechanisms.split_questionnaire import decoding
+from weights_of_views import (
+    DESIGNS,
+    DIRECT,
+    PAIRS,
+    Definition,
+    expected_counts,
+    margin,
+    names_of,
+    population,
+    some_reports,
+    survey_of,
+    tables,
+)
+
+TARGETS = ("population", "respondents")
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def case(request):
+    """A survey, its definition, the answers, and counts that are exactly as expected."""
+    survey = survey_of(DESIGNS[request.param])
+    definition = Definition(survey)
+    whole = population(survey.schema.shape)
+    return survey, definition, whole / 997, expected_counts(survey, definition, whole)
+
+
+def by_view(definition, counts):
+    return [
+        counts.counts[(counts.cells[:, -1] >= part.start) & (counts.cells[:, -1] < part.stop)].sum()
+        for part in definition.columns
+    ]
+
+
+def test_every_table_of_expected_counts_is_the_truth(case):
+    survey, _, truth, counts = case
+    estimator = Estimator(survey, counts)
+    found = list(tables(survey))
+    assert len(found) > 5
+    for positions in found:
+        table = estimator.table(names_of(survey, positions))
+        np.testing.assert_allclose(table.support, margin(truth, positions), atol=1e-12)
+
+
+def test_estimates_are_what_the_reports_weigh(case):
+    survey, definition, _, _ = case
+    rng = np.random.default_rng(3)
+    records = np.stack([rng.integers(0, size, 400) for size in survey.schema.shape], axis=1)
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
+    of_each = np.repeat(1 / np.maximum(numbers, 1), [v.response.symbols for v in definition.views])
+    observed = np.zeros(definition.channel.shape[:2])
+    sizes = [survey.schema.shape[j] for j in definition.public]
+    rows = np.ravel_multi_index(tuple(counts.cells[:, :-1].T), sizes) if sizes else 0
+    observed[rows, counts.cells[:, -1]] = counts.counts
+    for positions in tables(survey):
+        weights = definition.weights(positions, numbers)
+        expected = (weights * observed * of_each).sum(axis=(-2, -1))
+        table = estimator.table(names_of(survey, positions))
+        np.testing.assert_allclose(table.support, expected, atol=1e-10)
+        assert table.support.sum() == pytest.approx(1)
+
+
+def test_variances_are_those_of_the_weights(case):
+    """Exactly for k-ary responses, and within what three points have in common for geometries.
+
+    From so many reports that what the product of two estimates has too much is nothing.
+    """
+    survey, definition, truth, counts = case
+    estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
+    expected = definition.channel @ truth.ravel()
+    exact = all(not view.response.prime for view in definition.views)
+    ratios = []
+    for positions in tables(survey):
+        table = estimator.table(names_of(survey, positions))
+        covariance = definition.covariance(positions, numbers, expected)
+        support = margin(truth, positions).ravel()
+        sampling = (np.diag(support) - np.outer(support, support)) / counts.reports
+        for target, oracle in zip(TARGETS, (covariance, covariance - sampling), strict=True):
+            found = table.covariance(target)
+            scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+            errors = np.abs(found - oracle)[scale > 0] / scale[scale > 0]
+            # Few pairs of cells lie in a line with a frequent third one.
+            assert errors.max() <= (1e-4 if exact else 0.25)
+            assert np.sqrt((errors**2).mean()) <= (1e-4 if exact else 0.05)
+            variance = table.variance(target)
+            kept = ~np.isnan(variance)
+            np.testing.assert_allclose(
+                variance[kept], np.diag(found).reshape(variance.shape)[kept], atol=1e-15
+            )
+        kept = np.diag(covariance) > 1e-12 / counts.reports
+        assert np.isnan(table.variance().ravel()[~kept]).all()
+        ratios.append(table.variance().ravel()[kept] / np.diag(covariance)[kept])
+    ratios = np.concatenate(ratios)
+    if exact:
+        np.testing.assert_allclose(ratios, 1, rtol=1e-4)
+    assert np.median(ratios) == pytest.approx(1, abs=0.005)
+    assert np.quantile(np.abs(ratios - 1), 0.9) < 0.05
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def few(request):
+    """The estimator of a few hundred reports."""
+    survey = survey_of(DESIGNS[request.param])
+    rng = np.random.default_rng(5)
+    records = np.stack([rng.integers(0, size, 700) for size in survey.schema.shape], axis=1)
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    return Estimator(survey, Counts.from_reports(survey, reports))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_shorter_table_is_the_margin_of_a_longer_one(few, target):
+    survey = few.survey
+    for positions in tables(survey):
+        if len(positions) == 1:
+            continue
+        whole = few.table(names_of(survey, positions))
+        shape = whole.support.shape
+        covariance = whole.covariance(target).reshape(*shape, *shape)
+        for axis in range(len(positions)):
+            rest = few.table(names_of(survey, positions[:axis] + positions[axis + 1 :]))
+            np.testing.assert_allclose(rest.support, whole.support.sum(axis=axis), atol=1e-12)
+            summed = covariance.sum(axis=(axis, axis + len(shape)))
+            np.testing.assert_allclose(
+                rest.covariance(target), summed.reshape(rest.support.size, -1), atol=1e-12
+            )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_margins_are_the_tables(few, target):
+    survey, counts = few.survey, few.counts
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    positions = max(tables(survey), key=len)
+    names = names_of(survey, positions)
+    margins = reconstruction.margins(counts, names)
+    shape = tuple(survey.schema.shape[j] for j in positions)
+    assert margins.support.shape == tuple(size + 1 for size in shape)
+    variance = margins.variance(target)
+    for length in range(1, len(positions) + 1):
+        for axes in combinations(range(len(positions)), length):
+            place = tuple(slice(-1) if axis in axes else -1 for axis in range(len(positions)))
+            table = few.table([names[axis] for axis in axes])
+            np.testing.assert_allclose(margins.support[place], table.support, atol=1e-12)
+            np.testing.assert_allclose(variance[place], table.variance(target), atol=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
+    survey = few.survey
+    positions = max(tables(survey), key=len)
+    names = names_of(survey, positions)
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    margins = reconstruction.margins(few.counts, names)
+    shape = np.array([survey.schema.shape[j] for j in positions])
+    covariance = few.table(names).covariance(target).reshape(*shape, *shape)
+    rng = np.random.default_rng(7)
+    cells = rng.integers(0, shape, (60, len(shape)))
+    first, second = (np.where(rng.random(cells.shape) < 0.4, shape, cells) for _ in range(2))
+    found = margins.covariance(first, second, target)
+    for one, other, value in zip(first, second, found, strict=True):
+        place = [
+            slice(None) if p == d else p
+            for p, d in zip((*one, *other), (*shape, *shape), strict=True)
+        ]
+        assert value == pytest.approx(covariance[tuple(place)].sum(), abs=1e-12)
+
+
+def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):
+    """Symbols are compared with cells one by one, and public cells decoded a few at a time."""
+    survey = few.survey
+    sets = [names_of(survey, positions) for positions in tables(survey)]
+    expected = [few.table(names).support for names in sets]
+    monkeypatch.setattr(decoding, "_MOST_NUMBERS", 30)
+    again = Estimator(survey, few.counts)
+    for names, support in zip(sets, expected, strict=True):
+        np.testing.assert_allclose(again.table(names).support, support, atol=1e-12)
+
+
+def test_probabilities_of_reports_are_those_of_the_definition(case):
+    survey, definition, truth, counts = case
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    expected = definition.channel @ truth.ravel()
+    np.testing.assert_allclose(reconstruction.expected(truth), expected, rtol=1e-10)
+    np.testing.assert_allclose(reconstruction.observed(counts), expected, rtol=1e-10)
+    weights = np.random.default_rng(0).normal(size=expected.shape)
+    adjoint = np.einsum("pys,py->s", definition.channel, weights)
+    np.testing.assert_allclose(reconstruction.adjoint(weights).ravel(), adjoint, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("design", ["direct", "public", "pairs"])
+def test_foretold_variances_are_those_of_the_weights(design, target):
+    survey = survey_of(DESIGNS[design])
+    definition = Definition(survey)
+    shape, schema = survey.schema.shape, survey.schema
+    reconstruction = survey.mechanism.reconstruction(schema)
+    shares = np.array([view.weight for view in definition.views], dtype=float)
+    shares /= shares.sum()
+    rng = np.random.default_rng(1)
+    for positions in tables(survey):
+        foretold = reconstruction.unit_variance(names_of(survey, positions), target)
+        sizes = [shape[j] for j in positions]
+        assert foretold.worst.shape == tuple(sizes)
+        cell = tuple(rng.integers(0, sizes))
+        for share in (0.0, 0.1, 0.8, 1.0):
+            table = np.full(sizes, (1 - share) / (math.prod(sizes) - 1))
+            table[cell] = share
+            rest = math.prod(shape) / math.prod(sizes)
+            kept = [shape[j] if j in positions else 1 for j in range(len(shape))]
+            ordered = table.transpose(np.argsort(positions)).reshape(kept)
+            whole = np.broadcast_to(ordered / rest, shape)
+            expected = definition.channel @ whole.ravel()
+            covariance = definition.covariance(positions, shares, expected)
+            number = np.ravel_multi_index(cell, sizes)
+            variance = covariance[number, number]
+            variance -= share * (1 - share) * (target == "respondents")
+            assert foretold.at(share)[cell] == pytest.approx(variance, abs=1e-10)
+        for _ in range(5):
+            whole = rng.dirichlet(np.full(math.prod(shape), 0.02))
+            covariance = definition.covariance(positions, shares, definition.channel @ whole)
+            support = margin(whole.reshape(shape), positions).ravel()
+            variance = np.diag(covariance) - support * (1 - support) * (target == "respondents")
+            assert (variance <= foretold.worst.ravel() + 1e-10).all()
+
+
+def test_what_no_report_tells_of_yet_is_named():
+    survey = survey_of(PAIRS)
+    [first] = [v.first for v in survey.mechanism.views(survey.schema) if v.positions == (0, 1)]
+    estimator = Estimator(survey, some_reports(survey, [first, first]))
+    assert estimator.table(["a", "b"]).support.sum() == pytest.approx(1)
+    with pytest.raises(EstimateError, match=r"^attributes: no report tells of 'c' yet; expected"):
+        estimator.table(["c", "b"])
+    [other] = [v.first for v in survey.mechanism.views(survey.schema) if v.positions == (2, 3)]
+    estimator = Estimator(survey, some_reports(survey, [first, other]))
+    with pytest.raises(EstimateError, match=r"no report tells of 'b' and 'c' together yet; exp"):
+        estimator.table(["c", "b"])
+
+
+def test_attributes_that_are_in_no_view_together_are_named():
+    estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
+    with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
+        estimator.table(["c", "b", "a"])
+    assert survey_of(PAIRS).mechanism.reconstruction(survey_of(PAIRS).schema).longest == 2
+
+
+def test_public_attributes_come_on_top():
+    survey = survey_of(((2, 3, 2, 2), "d", (("abc", 2, 1),), 3, 40, "3"))
+    rng = np.random.default_rng(0)
+    records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    assert survey.mechanism.reconstruction(survey.schema).longest == 2
+    table = estimator.table(["a", "d", "b"])
+    shares = np.bincount(records[:, 3]) / 500
+    np.testing.assert_allclose(table.support.sum(axis=(0, 2)), shares)
+    known = estimator.table(["d"])
+    np.testing.assert_allclose(known.variance(), shares * (1 - shares) / 499)
+    np.testing.assert_allclose(known.variance("respondents"), 0, atol=1e-18)
+    with pytest.raises(ParameterError, match=r"'a', 'b' and 'c' together; expected"):
+        estimator.table(["a", "d", "b", "c"])
+
+
+def test_one_report_determines_no_variance():
+    table = Estimator(survey_of(DIRECT), some_reports(survey_of(DIRECT), [20])).table(["a", "b"])
+    assert np.isnan(table.variance()).all()
+    assert np.isnan(table.covariance()).all()

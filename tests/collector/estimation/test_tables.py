@@ -1,0 +1,237 @@
+"""Reconstructed tables against one dense inverse and one weight per report."""
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    NoReports,
+    ParameterError,
+    RandomizedResponse,
+    ReportError,
+    Schema,
+    Survey,
+)
+from scipy.stats import norm
+
+SHAPE = (2, 3, 4)
+SUBSETS = ("a", "b", "ca", "ac", "bc", "abc", "cab", "bca")
+TARGETS = ("population", "respondents")
+
+
+@pytest.fixture
+def survey(make_survey, kind):
+    return make_survey(kind, SHAPE)
+
+
+@pytest.fixture
+def reports(make_reports, survey):
+    return make_reports(survey, 700, seed=11)
+
+
+@pytest.fixture
+def estimator(survey, reports):
+    return Estimator(survey, Counts.from_reports(survey, reports))
+
+
+def single_attribute(size):
+    schema = Schema([Attribute("q", [str(code) for code in range(size)])])
+    survey = Survey("large", "Large", schema, RandomizedResponse({"q": "0.9"}))
+    return Estimator(survey, Counts.from_cells(survey, [[0], [size - 1]], [300, 700]))
+
+
+@pytest.mark.parametrize("names", SUBSETS)
+def test_support_is_the_mean_weight_of_the_reports(estimator, oracle, survey, reports, names):
+    table = estimator.table(list(names))
+    assert table.attributes == tuple(names)
+    assert table.support.shape == tuple(SHAPE["abc".index(name)] for name in names)
+    np.testing.assert_allclose(
+        table.support.ravel(), oracle.support(survey, reports, names), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("names", SUBSETS)
+def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
+    estimator, oracle, survey, reports, names, target
+):
+    table = estimator.table(list(names))
+    covariance = oracle.covariance(survey, reports, names, target)
+    np.testing.assert_allclose(table.covariance(target), covariance, rtol=1e-9, atol=1e-13)
+    variance = oracle.variance(survey, reports, names, target)
+    assert np.isfinite(variance).all()
+    np.testing.assert_allclose(table.variance(target).ravel(), variance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_interval_is_the_normal_one(estimator, oracle, survey, reports, confidence, target):
+    lower, upper = estimator.table(["b", "a"]).interval(confidence, target)
+    support = oracle.support(survey, reports, "ba")
+    error = np.sqrt(oracle.variance(survey, reports, "ba", target))
+    z = norm.ppf(0.5 + confidence / 2)
+    np.testing.assert_allclose(lower.ravel(), support - z * error, atol=1e-10)
+    np.testing.assert_allclose(upper.ravel(), support + z * error, atol=1e-10)
+
+
+def test_errors_are_for_the_population_and_intervals_of_95_percent_unless_said_otherwise(estimator):
+    table = estimator.table(["c", "a"])
+    np.testing.assert_array_equal(table.interval(), table.interval(0.95, "population"))
+    np.testing.assert_allclose(table.standard_error() ** 2, table.variance("population"))
+
+
+def test_supports_of_a_table_add_up_to_one_and_its_covariances_to_zero(estimator):
+    table = estimator.table(["a", "b", "c"])
+    assert table.support.sum() == pytest.approx(1)
+    for target in TARGETS:
+        np.testing.assert_allclose(table.covariance(target).sum(axis=0), 0, atol=1e-15)
+
+
+def test_a_smaller_table_is_a_margin_of_a_larger_one(estimator):
+    larger = estimator.table(["c", "a", "b"]).support
+    np.testing.assert_allclose(estimator.table(["c", "b"]).support, larger.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(estimator.table(["b"]).support, larger.sum(axis=(0, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_covariance_of_a_smaller_table_is_that_of_the_margin_of_a_larger_one(estimator, target):
+    larger = estimator.table(["a", "b", "c"]).covariance(target).reshape(*SHAPE, *SHAPE)
+    np.testing.assert_allclose(
+        estimator.table(["a", "c"]).covariance(target),
+        larger.sum(axis=(1, 4)).reshape(8, 8),
+        rtol=1e-9,
+        atol=1e-14,
+    )
+
+
+def test_the_order_of_attributes_only_transposes_the_table(estimator):
+    straight, turned = estimator.table(["a", "b", "c"]), estimator.table(["c", "a", "b"])
+    np.testing.assert_allclose(turned.support, straight.support.transpose(2, 0, 1), atol=1e-14)
+    np.testing.assert_allclose(
+        turned.variance("respondents"),
+        straight.variance("respondents").transpose(2, 0, 1),
+        rtol=1e-12,
+    )
+
+
+def test_respondents_are_known_better_than_their_population(estimator):
+    table = estimator.table(["a", "b"])
+    assert (table.support > 0).all()
+    assert (table.variance("respondents") < table.variance("population")).all()
+
+
+def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports):
+    report = make_reports(survey, 1, seed=12)
+    table = Estimator(survey, Counts.from_reports(survey, report)).table(["b", "a"])
+    np.testing.assert_allclose(
+        table.support.ravel(), oracle.support(survey, report, "ba"), atol=1e-12
+    )
+    for target in TARGETS:
+        assert np.isnan(table.variance(target)).all()
+        assert np.isnan(table.covariance(target)).all()
+        assert table.covariance(target).shape == (6, 6)
+        assert np.isnan(np.stack(table.interval(target=target))).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 100_000])
+def test_equal_reports_leave_the_variance_for_the_population_undefined(survey, count):
+    counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [count])
+    for names in ("a", "bc", "abc"):
+        table = Estimator(survey, counts).table(list(names))
+        assert np.isnan(table.variance()).all()
+        assert np.isnan(np.stack(table.interval())).all()
+
+
+def test_a_negative_variance_for_respondents_is_undefined(make_survey, oracle):
+    survey = make_survey("randomized-response", SHAPE)
+    reports = np.zeros((5, 3), dtype=int)
+    expected = np.diag(oracle.covariance(survey, reports, "abc", "respondents"))
+    table = Estimator(survey, Counts.from_reports(survey, reports)).table(["a", "b", "c"])
+    assert (expected < -1e-6).any()
+    assert (expected > 1e-6).any()
+    np.testing.assert_allclose(
+        table.variance("respondents").ravel(),
+        np.where(expected < 0, np.nan, expected),
+        rtol=1e-9,
+    )
+
+
+def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_others(
+    public_survey,
+):
+    survey = public_survey((2, 3))
+    counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
+    table = Estimator(survey, counts).table(["a", "b"])
+    np.testing.assert_allclose(table.support, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-15)
+    np.testing.assert_allclose(table.variance("respondents"), 0, atol=1e-18)
+    expected = [[0.16 / 99, 0.21 / 99, np.nan], [np.nan, 0.25 / 99, np.nan]]
+    np.testing.assert_allclose(table.variance(), expected, rtol=1e-12)
+
+
+def test_the_largest_confidence_below_one_has_an_interval_or_is_refused():
+    try:
+        lower, _ = single_attribute(2).table(["q"]).interval(np.nextafter(1, 0).item())
+    except ParameterError:
+        return
+    assert np.isfinite(lower).all()
+
+
+def test_an_unknown_target_is_refused(estimator):
+    table = estimator.table(["a", "b"])
+    for ask in (table.variance, table.covariance, lambda target: table.interval(target=target)):
+        with pytest.raises(ParameterError, match="population or respondents") as error:
+            ask("everyone")
+        assert error.value.field == "target"
+
+
+def test_a_covariance_too_large_to_hold_is_refused():
+    table = single_attribute(4097).table(["q"])
+    assert np.isfinite(table.variance()).any()
+    with pytest.raises(DomainTooLarge, match="4097") as error:
+        table.covariance()
+    assert error.value.field == "attributes"
+
+
+def test_the_limit_of_a_covariance_is_a_number_of_cells(estimator, monkeypatch):
+    monkeypatch.setattr("halftruth_shared.mechanisms.reconstruction.COVARIANCE_CELLS", 6)
+    assert estimator.table(["a", "b"]).covariance().shape == (6, 6)
+    with pytest.raises(DomainTooLarge):
+        estimator.table(["a", "c"]).covariance()
+
+
+def test_a_table_of_too_many_cells_is_refused():
+    schema = Schema([Attribute(f"q{j}", [str(code) for code in range(300)]) for j in range(3)])
+    mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.5"))
+    survey = Survey("large", "Large", schema, mechanism)
+    estimator = Estimator(survey, Counts.from_cells(survey, [[0, 1, 2]], [5]))
+    assert estimator.table(["q0", "q2"]).support.shape == (300, 300)
+    with pytest.raises(DomainTooLarge, match="27000000") as error:
+        estimator.table(["q0", "q1", "q2"])
+    assert error.value.field == "attributes"
+
+
+def test_nothing_is_estimated_from_no_reports(survey):
+    nothing = Counts.from_reports(survey, np.zeros((0, 3), dtype=int))
+    with pytest.raises(NoReports, match="test"):
+        Estimator(survey, nothing)
+
+
+def test_counts_of_another_shape_are_refused(survey, make_survey):
+    other = make_survey("randomized-response", (2, 4, 3))
+    with pytest.raises(ReportError) as error:
+        Estimator(survey, Counts.from_cells(other, [[0, 0, 0]], [5]))
+    assert error.value.field == "counts"
+
+
+def test_counts_of_another_survey_of_the_same_shape_are_refused(make_survey):
+    survey = make_survey("gamma-diagonal", SHAPE)
+    other = Schema(
+        [
+            Attribute(name, [f"c{code}" for code in range(size)])
+            for name, size in zip("xyz", SHAPE, strict=True)
+        ]
+    )
+    counts = Counts.from_cells(Survey("other", "Other", other, survey.mechanism), [[0, 0, 0]], [5])
+    with pytest.raises(ReportError):
+        Estimator(survey, counts)

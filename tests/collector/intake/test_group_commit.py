@@ -1,0 +1,356 @@
+"""Group commit by itself: who shares a transaction with whom, and what becomes of each."""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.intake.batching import GroupCommit
+from wire import PATIENCE
+
+
+def group_commit(commit, *, most=10, most_waiting=1000, patience=PATIENCE, waiting=None):
+    return GroupCommit(
+        commit, most=most, most_waiting=most_waiting, patience=patience, waiting=waiting
+    )
+
+
+class Recorder:
+    """Stands for the database: writes groups down, and commits each when it is let."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[object]] = []
+        self.started: dict[int, threading.Event] = {n: threading.Event() for n in range(100)}
+        self.let: dict[int, threading.Event] = {}
+
+    def hold(self, number: int) -> None:
+        """Do not commit the group of this number before it is let."""
+        self.let[number] = threading.Event()
+
+    def __call__(self, items: Sequence[object]) -> Sequence[object]:
+        number = len(self.groups)
+        self.groups.append(list(items))
+        self.started[number].set()
+        if number in self.let:
+            assert self.let[number].wait(PATIENCE)
+        return [self.outcome(item) for item in items]
+
+    def outcome(self, item: object) -> object:
+        return f"committed {item}"
+
+
+class Crowd:
+    """Threads whose items come one after the other, while the first group is held."""
+
+    def __init__(self, recorder: Recorder, *, most: int = 1000, **limits: float) -> None:
+        self.recorder = recorder
+        self.arrived = threading.Semaphore(0)
+        self.waiting: list[int] = []
+        self.commits = group_commit(recorder, most=most, waiting=self._note, **limits)
+        self.threads = ThreadPoolExecutor(16)
+
+    def _note(self, waiting: int) -> None:
+        self.waiting.append(waiting)
+        self.arrived.release()
+
+    def send(self, item: object, size: int = 1) -> Future[object]:
+        """Return once the item waits for a group or, if it leads, is in one."""
+        while self.arrived.acquire(blocking=False):
+            pass
+        sent = self.threads.submit(self.commits, item, size)
+        assert self.arrived.acquire(timeout=PATIENCE)
+        return sent
+
+    def lead(self, item: object = "first") -> Future[object]:
+        """Send an item whose group is held at the database."""
+        self.recorder.hold(0)
+        sent = self.send(item)
+        assert self.recorder.started[0].wait(PATIENCE)
+        return sent
+
+
+def outcomes(*futures: Future[object]) -> list[object]:
+    return [future.exception(PATIENCE) or future.result() for future in futures]
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
+
+
+def test_a_lone_item_is_committed_at_once_by_its_own_thread():
+    threads: list[int] = []
+
+    def commit(items):
+        threads.append(threading.get_ident())
+        if items == ["interrupted"]:
+            raise KeyboardInterrupt
+        return [ValueError("its own") if items == ["bad"] else f"committed {items[0]}"]
+
+    commits = group_commit(commit)
+    assert commits("a") == "committed a"
+    with pytest.raises(ValueError, match="its own"):
+        commits("bad")
+    with pytest.raises(KeyboardInterrupt):
+        commits("interrupted")
+    assert commits("b") == "committed b"
+    assert threads == [threading.get_ident()] * 4
+
+
+def test_nobody_returns_before_its_own_commit_is_over(recorder):
+    crowd = Crowd(recorder)
+    recorder.hold(1)
+    first = crowd.lead()
+    later = [crowd.send(item) for item in "ab"]
+    recorder.let[0].set()
+    assert first.result(PATIENCE) == "committed first"
+    # The group of a and b is at the database now.
+    assert recorder.started[1].wait(PATIENCE)
+    last = crowd.send("c")
+    # One group at a time: c has to wait for the end of that one.
+    assert not recorder.started[2].wait(0.2)
+    assert not any(future.done() for future in (*later, last))
+    assert recorder.groups == [["first"], ["a", "b"]]
+    recorder.let[1].set()
+    assert outcomes(*later, last) == ["committed a", "committed b", "committed c"]
+    assert recorder.groups[2:] == [["c"]]
+
+
+def test_how_many_wait_is_told(recorder):
+    crowd = Crowd(recorder)
+    first = crowd.lead()
+    later = [crowd.send(item) for item in "abc"]
+    assert crowd.waiting == [1, 0, 1, 2, 3]
+    recorder.let[0].set()
+    outcomes(first, *later)
+    assert crowd.waiting[5:] == [0]
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes", "groups"),
+    [
+        (3, [1, 1, 1, 1, 1], [[0, 1, 2], [3, 4]]),
+        (3, [2, 2, 1, 1], [[0], [1, 2], [3]]),
+        (3, [3, 1], [[0], [1]]),
+        (3, [7, 1, 1], [[0], [1, 2]]),
+        (3, [1, 7, 1], [[0], [1], [2]]),
+        (3, [0, 0, 3, 0, 1], [[0, 1, 2, 3], [4]]),
+    ],
+)
+def test_a_group_holds_at_most_so_much_unless_a_single_item_is_larger(
+    recorder, most, sizes, groups
+):
+    crowd = Crowd(recorder, most=most)
+    first = crowd.lead()
+    later = [crowd.send(position, size) for position, size in enumerate(sizes)]
+    recorder.let[0].set()
+    assert outcomes(first, *later)[1:] == [f"committed {n}" for n in range(len(sizes))]
+    assert recorder.groups[1:] == groups
+
+
+def answers_for_each(items):
+    return [ValueError(item) if item == "bad" else f"committed {item}" for item in items]
+
+
+def never_bad(items):
+    if "bad" in items:
+        raise ValueError("bad")
+    return [f"committed {item}" for item in items]
+
+
+def away_for_bad(items):
+    if len(items) > 1:
+        raise ValueError("together")
+    if items == ["bad"]:
+        raise StoreUnavailable("gone")
+    return [f"committed {item}" for item in items]
+
+
+@pytest.mark.parametrize(
+    ("commit", "fails", "tries"),
+    [
+        (answers_for_each, ValueError, [["a", "bad", "b"]]),
+        (never_bad, ValueError, [["a", "bad", "b"], ["a"], ["bad"], ["b"]]),
+        (away_for_bad, StoreUnavailable, [["a", "bad", "b"], ["a"], ["bad"], ["b"]]),
+    ],
+)
+def test_what_fails_in_a_group_is_its_own_items_alone(recorder, commit, fails, tries):
+    """Where the group as a whole cannot be committed, its items are tried one by one."""
+    crowd = Crowd(recorder)
+
+    def record(items):
+        recorder(items)
+        return commit(items)
+
+    crowd.commits._commit = record
+    first = crowd.lead()
+    later = [crowd.send(item) for item in ("a", "bad", "b")]
+    recorder.let[0].set()
+    _, one, error, other = outcomes(first, *later)
+    assert (one, other) == ("committed a", "committed b")
+    assert isinstance(error, fails)
+    assert recorder.groups[1:] == tries
+
+
+def test_a_database_that_is_away_is_away_for_all_and_not_asked_again(recorder):
+    def commit(items):
+        recorder(items)
+        if len(recorder.groups) == 2:
+            raise StoreUnavailable("gone", field="database")
+        return [recorder.outcome(item) for item in items]
+
+    crowd = Crowd(recorder)
+    crowd.commits._commit = commit
+    first = crowd.lead()
+    later = [crowd.send(item) for item in "abc"]
+    recorder.let[0].set()
+    done, *errors = outcomes(first, *later)
+    assert done == "committed first"
+    assert [(type(error), str(error), error.field) for error in errors] == [
+        (StoreUnavailable, "gone", "database")
+    ] * 3
+    # Each thread raises its own.
+    assert len({id(error) for error in errors}) == 3
+    assert recorder.groups[1:] == [["a", "b", "c"]]
+    assert crowd.commits("later") == "committed later"
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupted_leader_leaves_nobody_waiting(recorder, interrupt):
+    def commit(items):
+        done = recorder(items)
+        if "a" in items:
+            raise interrupt
+        return done
+
+    crowd = Crowd(recorder, most=2)
+    crowd.commits._commit = commit
+    first = crowd.lead()
+    # a and b are one group, c waits for the next one.
+    later = [crowd.send(item) for item in "abc"]
+    recorder.let[0].set()
+    _, leader, follower, next_ = outcomes(first, *later)
+    assert isinstance(leader, interrupt)
+    assert isinstance(follower, StoreUnavailable)
+    assert next_ == "committed c"
+    assert crowd.commits("later") == "committed later"
+
+
+class Traffic:
+    """Items from everywhere to a database that takes one group at a time and refuses every seventh.
+
+    Attributes
+    ----------
+    groups : list of list of int
+        As they came to the database.
+    overlapping, wrong : list of int
+        Items of a group that came during another one, and those with an outcome not their own.
+    """
+
+    def __init__(self, pause: float = 0.0) -> None:
+        self.groups: list[list[int]] = []
+        self.overlapping: list[int] = []
+        self.wrong: list[int] = []
+        self._pause = pause
+        self._database = threading.Lock()
+        self._commits = group_commit(self._commit)
+
+    def send(self, item: int) -> None:
+        try:
+            outcome = self._commits(item, size=item % 4)
+        except ValueError as error:
+            if item % 7 or error.args != (item,):
+                self.wrong.append(item)
+        else:
+            if item % 7 == 0 or outcome != -item:
+                self.wrong.append(item)
+
+    def threads(self, number: int, first: int, items: int) -> list[threading.Thread]:
+        """Started threads that send items from this one on."""
+
+        def work(begin: int) -> None:
+            for item in range(begin, begin + items):
+                self.send(item)
+
+        begins = range(first, first + number * items, items)
+        threads = [threading.Thread(target=work, args=(begin,)) for begin in begins]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _commit(self, items: Sequence[int]) -> Sequence[int | Exception]:
+        if not self._database.acquire(blocking=False):
+            self.overlapping += items
+            return [ValueError("two groups at the same time") for _ in items]
+        try:
+            self.groups.append(list(items))
+            # Meanwhile the others come.
+            time.sleep(self._pause)
+            if any(item % 97 == 13 for item in items) and len(items) > 1:
+                raise ValueError("a bad one is among them")
+            return [ValueError(item) if item % 7 == 0 else -item for item in items]
+        finally:
+            self._database.release()
+
+
+def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
+    traffic = Traffic()
+    threads = traffic.threads(32, first=1, items=200)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert traffic.wrong == traffic.overlapping == []
+    # Each at least once, and more often only where a group was tried again.
+    assert {item for group in traffic.groups for item in group} == set(range(1, 6401))
+    assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in traffic.groups)
+
+
+def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
+    crowd = Crowd(recorder, patience=0.05)
+    first = crowd.lead()
+    late = [crowd.send(item) for item in "ab"]
+    errors = outcomes(*late)
+    assert [type(error) for error in errors] == [StoreUnavailable] * 2
+    assert crowd.waiting[-1] == 0
+    recorder.let[0].set()
+    # Else c might wait too long for it as well.
+    assert first.result(PATIENCE) == "committed first"
+    assert crowd.send("c").result(PATIENCE) == "committed c"
+    assert recorder.groups == [["first"], ["c"]]
+
+
+def test_more_than_may_wait_is_refused_at_once(recorder):
+    crowd = Crowd(recorder, most_waiting=5)
+    first = crowd.lead()
+    # A single one may be as large as it likes.
+    large = crowd.send("a", 7)
+    with pytest.raises(StoreUnavailable, match="does not keep up"):
+        crowd.commits("b", 1)
+    recorder.let[0].set()
+    assert outcomes(first, large) == ["committed first", "committed a"]
+    assert crowd.commits("b", 1) == "committed b"
+
+
+def test_a_leader_that_is_interrupted_before_it_leads_lets_the_next_one(recorder, monkeypatch):
+    crowd = Crowd(recorder)
+    recorder.hold(1)
+    first = crowd.lead()
+    group = [crowd.send(item) for item in "ab"]
+    recorder.let[0].set()
+    assert recorder.started[1].wait(PATIENCE)
+    later = [crowd.send(item) for item in "cd"]
+
+    def interrupt(_: float) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    # After a crowd, the next leader gives others a moment.
+    monkeypatch.setattr(time, "sleep", interrupt)
+    recorder.let[1].set()
+    assert outcomes(first, *group) == ["committed first", "committed a", "committed b"]
+    interrupted, other = outcomes(*later)
+    assert isinstance(interrupted, KeyboardInterrupt)
+    assert other == "committed d"
+    assert recorder.groups[2:] == [["d"]]

@@ -1,0 +1,415 @@
+"""Sealed reports over HTTP: opened only under the survey, digest and id that they were sealed for.
+
+Positive cases are sealed by an HPKE of this file, made of X25519, HMAC and AES-GCM alone.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import random
+import struct
+from uuid import UUID, uuid4
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import Survey
+from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
+from halftruth_shared.protocol.terms import Terms
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+URL = "/v1/surveys/health/reports"
+CANNOT_BE_OPENED = (
+    "report {}: cannot be opened; expected a report sealed to this survey's key with its digest and"
+    " the report's id"
+)
+
+
+def extract(salt, label, ikm, suite):
+    return hmac.new(salt, b"HPKE-v1" + suite + label + ikm, hashlib.sha256).digest()
+
+
+def expand(prk, label, info, length, suite):
+    labeled = struct.pack(">H", length) + b"HPKE-v1" + suite + label + info
+    blocks, block = b"", b""
+    for counter in range(1, -(-length // 32) + 1):
+        block = hmac.new(prk, block + labeled + bytes([counter]), hashlib.sha256).digest()
+        blocks += block
+    return blocks[:length]
+
+
+def hpke(public: str, info: bytes, plaintext: bytes) -> bytes:
+    """RFC 9180, base mode, one message: DHKEM(X25519), HKDF-SHA256, AES-128-GCM."""
+    kem = b"KEM" + struct.pack(">H", 0x0020)
+    suite = b"HPKE" + struct.pack(">HHH", 0x0020, 0x0001, 0x0001)
+    recipient = bytes.fromhex(public)
+    ephemeral = X25519PrivateKey.generate()
+    enc = ephemeral.public_key().public_bytes_raw()
+    dh = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient))
+    prk = extract(b"", b"eae_prk", dh, kem)
+    secret = expand(prk, b"shared_secret", enc + recipient, 32, kem)
+    context = b"\0" + extract(b"", b"psk_id_hash", b"", suite)
+    context += extract(b"", b"info_hash", info, suite)
+    prk = extract(secret, b"secret", b"", suite)
+    key = expand(prk, b"key", context, 16, suite)
+    nonce = expand(prk, b"base_nonce", context, 12, suite)
+    return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
+
+
+def sealed(public, survey, values, *, id=None, invitation="", digest=None):
+    """A report as it is sent; every column of the small survey takes one byte."""
+    id = id or uuid4()
+    digest = digest or survey.digest
+    info = b"halftruth sealed report 1\n" + bytes.fromhex(digest) + id.bytes
+    content = hpke(public, info, bytes(values) + bytes.fromhex(invitation))
+    return {"id": str(id), "sealed": base64.b64encode(content).decode()}
+
+
+def altered(report, content):
+    return {**report, "sealed": base64.b64encode(content).decode()}
+
+
+@pytest.fixture
+def public(sealing_key):
+    return sealing_key
+
+
+@pytest.fixture
+def applications(database):
+    """Make a collector on the database of the test; the value is a test client."""
+    made = []
+
+    def make(keys, rate_limit=None):
+        made.append(create_app(Config(database=database, sealing_keys=keys, rate_limit=rate_limit)))
+        return made[-1].test_client()
+
+    yield make
+    for app in made:
+        app.extensions["halftruth"].store.close()
+
+
+@pytest.fixture
+def http(applications, key_file, public, store, survey):
+    """A collector with the small survey published, sealed to `public`."""
+    store.surveys.publish(survey, terms=Terms(sealing_key=public))
+    return applications(key_file)
+
+
+@pytest.fixture
+def send(http, survey):
+    def post(*reports, to="health", digest=None, by=None):
+        body = {"digest": digest or survey.digest, "reports": list(reports)}
+        return (by or http).post(f"/v1/surveys/{to}/reports", json=body)
+
+    return post
+
+
+def accepted(response):
+    assert response.status_code == 202, response.text
+    return response.get_json()["accepted"], response.get_json()["duplicates"]
+
+
+def refused(response, index=0, status=422, field="sealed", detail=None):
+    assert response.status_code == status, response.text
+    assert response.mimetype == "application/problem+json"
+    document = response.get_json()
+    assert (document["report"], document["field"]) == (index, field)
+    assert document["detail"] == (detail or CANNOT_BE_OPENED.format(index))
+
+
+def away(response):
+    assert response.status_code == 503, response.text
+    assert response.headers["Retry-After"]
+    detail = response.get_json()["detail"]
+    assert detail == "this collector lacks the key that reports are sealed to"
+
+
+def test_a_sealed_report_is_counted_as_it_was(send, public, survey, store):
+    """Once, be it sent or even sealed again."""
+    id = uuid4()
+    report = sealed(public, survey, [1, 2], id=id)
+    assert accepted(send(report, sealed(public, survey, [0, 1]))) == (2, 0)
+    assert accepted(send(sealed(public, survey, [1, 2], id=id), report)) == (0, 2)
+    _, counts, _ = store.reports.counts("health")
+    assert counts.marginal((0, 1)).tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
+    send, public, survey, store, counted
+):
+    """Every guess gets the same answer, while the survey is open and after its end."""
+    id = uuid4()
+    answer = send(sealed(public, survey, [1, 2], id=id))
+    assert accepted(answer) == (1, 0)
+    guesses = [sealed(public, survey, [a, b], id=id) for a in range(2) for b in range(3)]
+    for close in (False, True):
+        if close:
+            store.surveys.close("health")
+        answers = [send(guess) for guess in guesses]
+        assert {(each.status_code, each.get_data()) for each in answers} == {
+            (202, b'{"accepted":0,"duplicates":1}')
+        }
+    _, counts, _ = store.reports.counts("health")
+    assert counts.marginal((0, 1)).tolist() == [[0, 0, 0], [0, 0, 1]]
+
+
+def test_a_sealed_report_counts_under_no_other_id(send, public, survey, counted):
+    id = uuid4()
+    report = sealed(public, survey, [1, 2], id=id)
+    for other in (uuid4(), UUID(int=0), UUID(int=id.int ^ 1), UUID(int=id.int ^ 1 << 127)):
+        refused(send({**report, "id": str(other)}))
+    assert counted() == 0
+    assert accepted(send(report)) == (1, 0)
+
+
+def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store, counted):
+    """Of the same key, and of the same questions and mechanism."""
+    twin = Survey("twin", survey.title, survey.schema, survey.mechanism)
+    store.surveys.publish(twin, terms=Terms(sealing_key=public))
+    report = sealed(public, survey, [1, 2])
+    refused(send(report, to="twin", digest=twin.digest))
+    assert send(report, to="twin").get_json()["type"] == "urn:halftruth:problem:stale-digest"
+    refused(send(sealed(public, survey, [1, 2], digest=twin.digest)))
+    assert (counted(), counted("twin")) == (0, 0)
+
+
+def test_a_truncated_report_is_refused_at_every_length(send, public, survey, counted, tmp_path):
+    """So is an extended one, one with more or fewer values inside, and one to a stranger's key."""
+    report = sealed(public, survey, [1, 2])
+    content = base64.b64decode(report["sealed"])
+    assert len(content) == 32 + 2 + 16
+    for length in range(len(content)):
+        refused(send(altered(report, content[:length])))
+        refused(send(altered(report, content[len(content) - length :])))
+    for more in (b"\0", b"\0" * 16, b"\0" * 100_000, content):
+        refused(send(altered(report, content + more)))
+        refused(send(altered(report, more + content)))
+    for values in ([], [1], [1, 2, 0], [1, 2] * 8):
+        refused(send(sealed(public, survey, values)))
+    refused(send(sealed(public, survey, [1, 2], invitation="00" * 16)))
+    refused(send(sealed(create_sealing_key(tmp_path / "stranger.pem"), survey, [1, 2])))
+    assert counted() == 0
+
+
+def test_a_report_with_any_byte_altered_is_refused(send, public, survey, counted):
+    rng = random.Random(5)
+    report = sealed(public, survey, [1, 2])
+    content = base64.b64decode(report["sealed"])
+    for position in range(len(content)):
+        changes = [1, rng.randrange(2, 256)]
+        # X25519 leaves out the highest bit of a public key; HPKE binds it in the key schedule.
+        changes += [128] if position == 31 else []
+        for change in changes:
+            other = bytearray(content)
+            other[position] ^= change
+            refused(send(altered(report, bytes(other))))
+    assert counted() == 0
+    assert accepted(send(report)) == (1, 0)
+
+
+@pytest.mark.parametrize("written", ["!", "AAA", "-_-_", 7, None, [1]])
+def test_what_is_not_base64_is_named(send, public, survey, counted, written):
+    good = sealed(public, survey, [1, 2])
+    response = send(good, {"id": str(uuid4()), "sealed": written})
+    detail = "report 1: sealed: expected the encrypted report in base64"
+    refused(response, 1, field="sealed", detail=detail)
+    assert counted() == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "most"), [([2, 0], "smoker", 1), ([0, 3], "drinks", 2), ([255, 9], "", 0)]
+)
+def test_a_value_out_of_range_inside_is_refused(send, public, survey, counted, values, field, most):
+    good = sealed(public, survey, [1, 2])
+    response = send(good, sealed(public, survey, values))
+    field, most = field or "smoker", most or 1
+    detail = f"report 1: '{field}': expected an integer from 0 to {most}"
+    refused(response, 1, field=field, detail=detail)
+    assert "255" not in response.text
+    assert counted() == 0
+
+
+def test_one_bad_report_refuses_its_whole_batch(send, public, survey, counted):
+    reports = [sealed(public, survey, [n % 2, n % 3]) for n in range(20)]
+    reports[13]["id"] = str(uuid4())
+    refused(send(*reports), 13)
+    assert counted() == 0
+    del reports[13]
+    assert accepted(send(*reports)) == (19, 0)
+
+
+def test_a_sealed_report_to_a_plain_survey_is_one_clear_line(
+    http, send, batch, public, survey, store, counted
+):
+    """And the other way round, and one that is both to either."""
+    detail = "expected 'sealed', and no 'values': this survey takes sealed reports only"
+    refused(http.post(URL, json=batch([0, 0])), detail=f"report 0: {detail}")
+    mixed = batch([0, 0])
+    mixed["reports"].insert(0, sealed(public, survey, [0, 0]))
+    refused(http.post(URL, json=mixed), 1, detail=f"report 1: {detail}")
+    both = {**sealed(public, survey, [1, 2]), "values": [1, 2]}
+    assert send(both).status_code == 422
+    store.surveys.set_terms("health", Terms())
+    assert send(both).status_code == 422
+    detail = "report 0: expected 'values': this survey takes no sealed reports"
+    refused(send(sealed(public, survey, [1, 2])), field="values", detail=detail)
+    assert counted() == 0
+
+
+def test_reports_to_an_older_key_count_until_it_is_retired(
+    applications, key_file, public, send, http, survey, store, counted
+):
+    new = create_sealing_key(key_file)
+    store.surveys.set_terms("health", Terms(sealing_key=new))
+    both = applications(key_file)
+    assert accepted(send(sealed(public, survey, [1, 2]), by=both)) == (1, 0)
+    assert accepted(send(sealed(new, survey, [1, 2]), by=both)) == (1, 0)
+    # A process that was started before the new key was made cannot open reports to it.
+    away(send(sealed(new, survey, [1, 2]), by=http))
+    retire_sealing_key(key_file, public)
+    newest = applications(key_file)
+    refused(send(sealed(public, survey, [1, 2]), by=newest))
+    assert accepted(send(sealed(new, survey, [0, 0]), by=newest)) == (1, 0)
+    assert counted() == 3
+
+
+def test_a_sealed_invitation_lets_one_report_in(send, public, survey, store, counted):
+    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
+    first, second = store.invitations.create("health", 2)
+    id = uuid4()
+    assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation=first))) == (1, 0)
+    # The same report again, whatever its invitation.
+    assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation=first))) == (0, 1)
+    assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation="ab" * 16))) == (0, 1)
+    said = "invitation: it is not known here, or was used before; expected one of your own"
+    for spent in (first, "ab" * 16):
+        response = send(
+            sealed(public, survey, [0, 0], invitation=second),
+            sealed(public, survey, [1, 2], invitation=spent),
+        )
+        refused(response, 1, 403, "invitation", f"report 1: {said}")
+        assert spent not in response.text
+    refused(send(sealed(public, survey, [1, 2])))
+    assert store.invitations.count("health").unused == 1
+    assert accepted(send(sealed(public, survey, [0, 0], invitation=second))) == (1, 0)
+    assert counted() == 2
+
+
+def test_an_invitation_beside_a_sealed_report_is_refused(send, public, survey, store, counted):
+    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
+    [invitation] = store.invitations.create("health", 1)
+    report = sealed(public, survey, [1, 2], invitation=invitation)
+    response = send({**report, "invitation": invitation})
+    assert response.status_code == 422
+    assert invitation not in response.text
+    assert store.invitations.count("health").unused == 1
+    assert counted() == 0
+
+
+def test_a_collector_without_keys_is_away_for_sealed_reports(
+    applications, public, send, http, survey, store, counted
+):
+    without = applications(None)
+    away(send(sealed(public, survey, [1, 2]), by=without))
+    assert counted() == 0
+    assert accepted(send(sealed(public, survey, [1, 2]))) == (1, 0)
+    # Once the survey is not sealed any more, keys are not needed.
+    store.surveys.set_terms("health", Terms())
+    response = send(sealed(public, survey, [1, 2]), by=without)
+    detail = "report 0: expected 'values': this survey takes no sealed reports"
+    refused(response, field="values", detail=detail)
+    assert accepted(send({"id": str(uuid4()), "values": [0, 0]}, by=without)) == (1, 0)
+
+
+def test_terms_name_only_keys_that_the_collector_holds(
+    applications, key_file, public, http, operator, store, tmp_path
+):
+    stranger = create_sealing_key(tmp_path / "stranger.pem")
+    second = create_sealing_key(key_file)
+    asked = [(http, stranger, 422), (http, second, 422), (http, public, 200)]
+    asked += [(applications(None), public, 422), (applications(key_file), second, 200)]
+    for client, key, status in asked:
+        body = {"terms": {"sealing_key": key}}
+        response = client.put("/v1/surveys/health/terms", json=body, headers=operator)
+        assert response.status_code == status, response.text
+        if status == 422:
+            assert response.get_json()["field"] == "sealing_key"
+        else:
+            assert store.surveys.get("health").terms == Terms(sealing_key=key)
+
+
+def test_terms_that_changed_elsewhere_hold_for_the_next_request(
+    applications, key_file, public, send, http, survey, store, counted, operator
+):
+    """Two processes: one changes the terms, the other one has read the survey before."""
+    changing, other = http, applications(key_file)
+
+    def terms(**members):
+        body = {"terms": members}
+        answer = changing.put("/v1/surveys/health/terms", json=body, headers=operator)
+        assert answer.status_code == 200, answer.text
+
+    def plain(**members):
+        return {"id": str(uuid4()), "values": [0, 0], **members}
+
+    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
+    terms()
+    # Sealed reports first, while the other process still knows the old terms only.
+    refused(
+        send(sealed(public, survey, [0, 0]), by=other),
+        field="values",
+        detail="report 0: expected 'values': this survey takes no sealed reports",
+    )
+    assert accepted(send(plain(), by=other)) == (1, 0)
+    terms(sealing_key=public)
+    assert send(plain(), by=other).get_json()["field"] == "sealed"
+    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
+    terms(sealing_key=public, invitations=True)
+    assert send(sealed(public, survey, [0, 0]), by=other).status_code in (403, 422)
+    [invitation] = store.invitations.create("health", 1)
+    assert accepted(send(sealed(public, survey, [0, 0], invitation=invitation), by=other)) == (1, 0)
+    terms(sealing_key=public)
+    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
+    terms(invitations=True)
+    assert send(plain(), by=other).status_code == 403
+    [invitation] = store.invitations.create("health", 1)
+    assert accepted(send(plain(invitation=invitation), by=other)) == (1, 0)
+    terms()
+    [invitation] = store.invitations.create("health", 1)
+    assert send(plain(invitation=invitation), by=other).status_code == 422
+    assert accepted(send(plain(), by=other)) == (1, 0)
+    assert counted() == 7
+
+
+def test_reports_of_several_bytes_for_a_value_are_opened(applications, key_file, public, store):
+    from halftruth_shared import Attribute, RandomizedResponse, Schema
+
+    names = tuple(map(str, range(300)))
+    schema = Schema((Attribute("many", names), Attribute("few", ("no", "yes"))))
+    wide = Survey("wide", "Wide", schema, RandomizedResponse.for_amplification(schema, "1000"))
+    store.surveys.publish(wide, terms=Terms(sealing_key=public))
+    http = applications(key_file)
+    report = sealed(public, wide, struct.pack(">HH", 299, 1))
+    body = {"digest": wide.digest, "reports": [report]}
+    assert accepted(http.post("/v1/surveys/wide/reports", json=body)) == (1, 0)
+    report = sealed(public, wide, struct.pack(">HH", 300, 1))
+    body = {"digest": wide.digest, "reports": [report]}
+    detail = "report 0: 'many': expected an integer from 0 to 299"
+    refused(http.post("/v1/surveys/wide/reports", json=body), field="many", detail=detail)
+    assert store.reports.counts("wide")[1].cells.tolist() == [[299, 1]]
+
+
+def test_neither_log_nor_answer_holds_what_was_sealed(send, public, survey, caplog, store):
+    caplog.set_level("DEBUG")
+    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
+    report = sealed(public, survey, [1, 2], invitation="c0ffee" + "00" * 13)
+    answers = [send(report), send({**report, "id": str(uuid4())}), send(report, report)]
+    said = caplog.text + "".join(json.dumps(dict(a.headers)) + a.text for a in answers)
+    assert "request" in caplog.text
+    for secret in ("c0ffee", report["sealed"], report["sealed"][:16], report["id"]):
+        assert secret not in said

@@ -1,0 +1,99 @@
+"""A collector as it is run."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import pytest
+import wire
+from wire import PATIENCE
+
+
+class Running:
+    """A collector in processes of its own.
+
+    Attributes
+    ----------
+    url : str
+    process : Popen
+        The first process.
+    """
+
+    def __init__(self, url: str, process: "subprocess.Popen[str]", log: Path) -> None:
+        self.url = url
+        self.process = process
+        self._log = log
+
+    def said(self) -> str:
+        """Everything on standard error so far."""
+        return self._log.read_text()
+
+    def workers(self) -> list[int]:
+        return wire.children(self.process.pid)
+
+    def processor_seconds(self) -> float:
+        """What the workers have used of the processor."""
+        return wire.processor_seconds(self.workers())
+
+
+@pytest.fixture
+def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManager[Running]]:
+    """Run a collector with one worker until the block is left."""
+
+    @contextmanager
+    def run(*options: str, **settings: Any) -> Iterator[Running]:
+        words = {"host": "127.0.0.1", "port": "0", "workers": "1", "database": database}
+        command = [sys.executable, "-m", "halftruth_collector", "serve", *options]
+        for name, value in words.items():
+            if f"--{name}" not in options:
+                command += [f"--{name}", value]
+        popen = {name: settings.pop(name) for name in list(settings) if not name.isupper()}
+        environment = {f"HALFTRUTH_{name}": str(value) for name, value in settings.items()}
+        log = tmp_path / f"{uuid4().hex}.log"
+        with (
+            log.open("w") as errors,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, "HALFTRUTH_RATE_LIMIT": "off", **environment},
+                **popen,
+            ) as process,
+        ):
+            try:
+                assert process.stdout is not None
+                said = process.stdout.readline()
+                assert "http://" in said, log.read_text()
+                yield Running(said.split()[-1], process, log)
+            finally:
+                process.terminate()
+                try:
+                    process.wait(PATIENCE)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise
+
+    return run
+
+
+@pytest.fixture
+def body(survey) -> Callable[[], bytes]:
+    """The bytes of a request with one report, another one each time."""
+
+    def make() -> bytes:
+        report = {"id": str(uuid4()), "values": [0, 1]}
+        return msgspec.json.encode({"digest": survey.digest, "reports": [report]})
+
+    return make
+
+
+@pytest.fixture
+def published(store, survey) -> None:
+    store.surveys.publish(survey)

@@ -1,0 +1,83 @@
+"""One hostile request costs in proportion to its length, and single reports go on beside it."""
+
+import time
+from itertools import pairwise
+from math import inf
+
+import pytest
+import requests
+from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
+from wire import PATIENCE, REPORTS, answers, connect, get, rest
+
+#: How many times as much as its length a cost may grow, and what is too little to compare, in
+#: seconds.
+SLACK, FLOOR = 3.0, 0.004
+
+#: The most that a megabyte may cost, in seconds: the first version took more than a hundred.
+MOST = 6.0
+
+#: How often costs are measured that do not look like that.
+TRIES = 5
+
+#: Connections that send no more.
+HALF = 200
+
+
+def test_a_request_costs_in_proportion_to_its_length(published, survey, running):
+    attacks = {**ATTACKS, "reports": reports(survey.digest)}
+    with running("--quiet") as collector:
+        workers = collector.workers()
+        for name, make in attacks.items():
+            ask(collector.url, make(SIZES[0]))
+            spent = [inf] * len(SIZES)
+            # What else this machine does can only make a request dearer.
+            for _ in range(TRIES):
+                again = [cost(collector.url, workers, make, size) for size in SIZES]
+                spent = list(map(min, spent, again))
+                if in_proportion(spent) and spent[-1] < MOST:
+                    break
+            assert in_proportion(spent), (name, spent)
+            assert spent[-1] < MOST, (name, spent)
+        assert requests.get(f"{collector.url}/healthz", timeout=PATIENCE).status_code == 200
+        assert collector.workers() == workers
+
+
+def in_proportion(spent: list[float]) -> bool:
+    return all(
+        after <= SLACK * before * large / small + FLOOR
+        for (small, before), (large, after) in pairwise(zip(SIZES, spent, strict=True))
+    )
+
+
+@pytest.mark.parametrize("name", ["one-byte chunks", "nested JSON", "blanks in a header"])
+def test_single_reports_are_answered_beside_hostile_requests(
+    published, running, body, counted, name
+):
+    request = ATTACKS[name](SIZES[-1])
+    with running("--quiet") as collector, reports_beside(collector.url, body) as beside:
+        end = time.monotonic() + 2
+        while time.monotonic() < end or not beside.seconds:
+            ask(collector.url, request)
+    assert beside.statuses == {202}
+    assert counted() == len(beside.seconds)
+
+
+@pytest.mark.parametrize("heads", [True, False])
+def test_half_sent_requests_hold_up_nobody(published, running, body, counted, heads):
+    with running("--quiet", REQUEST_SECONDS=6) as collector:
+        before = collector.processor_seconds()
+        with half_sent(collector.url, HALF, heads=heads) as connections:
+            for _ in range(20):
+                sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+                assert sent.status_code == 202
+                for path in ("/healthz", "/readyz", "/v1/surveys/health"):
+                    url = collector.url + path
+                    assert requests.get(url, timeout=PATIENCE).status_code == 200
+            # They end by themselves, and have cost next to nothing.
+            ended = [rest(connection)[:13] for connection in connections]
+        assert set(ended) == {b""} if heads else {b"HTTP/1.1 408 "}
+        assert collector.processor_seconds() - before < 0.02 * HALF
+        with connect(collector.url) as connection:
+            connection.sendall(get("/healthz"))
+            assert answers(connection, 1) == [200]
+    assert counted() == 20

@@ -1,0 +1,215 @@
+"""What the server writes about its requests, and what it never writes."""
+
+import json
+import logging
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from uuid import uuid4
+
+import pytest
+import requests
+from halftruth_collector.demo.process import collector_process
+from halftruth_collector.ops import logs
+
+#: What must never be written, whatever part of a request it stands in.
+SECRET = "secret5ecre7secret"
+INVITATION = "5ec2e75ec2e75ec2e75ec2e75ec2e75e"
+
+
+@pytest.fixture(params=["text", "json"])
+def said(request, database, store, survey, monkeypatch, capfd):
+    """Run requests against a server, and return the lines that it wrote."""
+    monkeypatch.setenv("HALFTRUTH_LOG_FORMAT", request.param)
+    store.surveys.publish(survey)
+
+    def run(act, *options: str) -> list[dict[str, str]]:
+        with collector_process(database, "--workers", "1", *options) as url:
+            act(url)
+        written = capfd.readouterr().err.splitlines()
+        read = json.loads if request.param == "json" else read_text
+        return [{key: str(told) for key, told in read(line).items()} for line in written]
+
+    return run
+
+
+def read_text(line: str) -> dict[str, str]:
+    when, level, *words = line.split()
+    known = dict(word.split("=", 1) for word in words if "=" in word)
+    event = " ".join(word for word in words if "=" not in word)
+    return {"time": when, "level": level, "event": event, **known}
+
+
+def raw(url: str, data: bytes) -> None:
+    """Send bytes that no library would, and wait for the end."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            while connection.recv(65_536):
+                pass
+
+
+def test_each_request_is_one_line_but_those_whose_reports_were_counted(said, survey):
+    report = {"id": str(uuid4()), "values": [0, 1]}
+    wrong = {"id": str(uuid4()), "values": [7, 1]}
+
+    def act(url: str) -> None:
+        requests.get(f"{url}/v1/surveys/health", timeout=30)
+        for sent, status in ((report, 202), (wrong, 422)):
+            body = json.dumps({"digest": survey.digest, "reports": [sent]})
+            response = requests.post(f"{url}/v1/surveys/health/reports", data=body, timeout=30)
+            assert response.status_code == status
+        requests.get(f"{url}/v1/surveys/nothing", timeout=30)
+
+    first, second, third = said(act)
+    assert set(first) == {
+        *("time", "level", "event", "method", "route", "survey"),
+        *("status", "milliseconds", "bytes_in"),
+    }
+    assert (first["level"], first["event"], first["method"]) == ("info", "request", "GET")
+    assert (first["route"], first["survey"]) == ("/v1/surveys/{survey_id}", "health")
+    assert (second["route"], second["status"]) == ("/v1/surveys/{survey_id}/reports", "422")
+    assert int(second["bytes_in"]) > 100
+    assert float(second["milliseconds"]) > 0
+    assert third["status"] == "404"
+    assert "survey" not in third
+
+
+def test_nothing_is_written_for_each_request_where_none_is_wanted(said):
+    assert said(lambda url: requests.get(f"{url}/healthz", timeout=30), "--quiet") == []
+
+
+def test_no_value_of_a_request_is_written(said, survey, store, capfd):
+    token = store.tokens.create("analyst")
+    report = {"id": str(uuid4()), "values": [0, 1], "invitation": INVITATION}
+    other = {"id": str(uuid4()), "values": [SECRET, 77_777_777]}
+
+    def act(url: str) -> None:
+        bearer = {"Authorization": f"Bearer {token}", "X-More": SECRET, "Cookie": SECRET}
+        surveys = f"{url}/v1/surveys"
+        for address in (
+            f"{surveys}/{SECRET}",
+            f"{surveys}/{INVITATION}/counts",
+            f"{surveys}/health/counts?token={SECRET}",
+            f"{surveys}/health/itemsets?min_support={SECRET}",
+            f"{url}/{SECRET}",
+            f"{url}/s/{SECRET}",
+            f"{url}/js/{SECRET}.js",
+            f"{url}/results/{SECRET}",
+        ):
+            requests.get(address, headers=bearer, timeout=30)
+            requests.get(address, headers={"Authorization": SECRET}, timeout=30)
+            requests.options(address, timeout=30)
+        for document in (
+            {"digest": survey.digest, "reports": [report]},
+            {"digest": survey.digest, "reports": [other]},
+            {"digest": SECRET, "reports": [report]},
+            SECRET,
+        ):
+            requests.post(f"{surveys}/health/reports", json=document, timeout=30)
+        requests.post(f"{surveys}/health/reports", data=f"{{{SECRET}", timeout=30)
+        requests.post(surveys, json={"id": SECRET}, headers=bearer, timeout=30)
+        requests.post(f"{url}/results/sign-in", data={"token": token}, timeout=30)
+        secret = SECRET.encode()
+        for data in (
+            secret,
+            secret + b"\r\n\r\n",
+            b"GET /" + secret + b" HTTP/" + secret + b"\r\n\r\n",
+            secret + b" / HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\n" + secret + b"\r\n\r\n",
+            b"GET / HTTP/1.1\r\n" + secret + b" : x\r\n\r\n",
+            b"GET / HTTP/1.1\r\nX-More: " + secret + b"\x00\r\n\r\n",
+            b"GET / HTTP/1.1\r\nX-More: " + secret * 2_000 + b"\r\n\r\n",
+            b"GET /" + secret * 1_000 + b" HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\nExpect: " + secret + b"\r\n\r\n",
+            b"GET / HTTP/1.1\r\nContent-Length: " + secret + b"\r\n\r\n",
+            b"POST / HTTP/1.1\r\nTransfer-Encoding: " + secret + b"\r\n\r\n",
+            b"POST /v1/surveys/health/reports HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + secret
+            + b"\r\n\r\n",
+            b"POST /v1/surveys/health/reports HTTP/1.1\r\nContent-Length: 900\r\n\r\n" + secret,
+        ):
+            raw(url, data)
+
+    lines = said(act)
+    assert len(lines) > 40
+    assert {line["event"] for line in lines} == {
+        *("request", "refused", "a malformed request was refused")
+    }
+    whole = json.dumps(lines)
+    for value in (SECRET, INVITATION, token, token[3:], report["id"], "77777777", "127.0.0.1"):
+        assert value not in whole
+    assert "Traceback" not in whole
+
+
+@pytest.fixture
+def configured(capsys):
+    """Configure logging here, and put back what was there."""
+    root, ours = logging.getLogger(), logging.getLogger("halftruth_collector")
+    before = (root.handlers[:], root.level, ours.level, logging.raiseExceptions)
+    hook = threading.excepthook
+    yield logs.configure
+    root.handlers[:], _ = before[0], root.setLevel(before[1])
+    ours.setLevel(before[2])
+    logging.raiseExceptions = before[3]
+    threading.excepthook = hook
+
+
+def fail() -> None:
+    raise ValueError(SECRET)
+
+
+def test_an_exception_is_named_by_type_and_place(configured, capsys):
+    configured("text")
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("gunicorn.error").exception("Socket error")
+    [line] = capsys.readouterr().err.splitlines()
+    assert "error Socket error: ValueError at fail:" in line
+
+
+def test_a_request_that_fails_in_the_server_is_not_named(configured, capsys):
+    configured("text")
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("gunicorn.error").exception("Error handling request %s", SECRET)
+    [line] = capsys.readouterr().err.splitlines()
+    assert "Error handling request %s: ValueError at fail:" in line
+    assert SECRET not in line
+
+
+def test_what_other_libraries_say_is_written_without_its_arguments(configured, capsys):
+    configured("json")
+    logging.getLogger("flask").error("Exception on %s [%s]", f"/{SECRET}", "GET")
+    [line] = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["event"] == "Exception on %s [%s]"
+
+
+def test_a_thread_that_fails_tells_no_value(configured, capsys):
+    configured("text")
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    [line] = capsys.readouterr().err.splitlines()
+    assert "error unforeseen ValueError at fail:" in line
+    assert SECRET not in line
+
+
+def test_a_message_is_one_line_with_the_time_in_utc(configured, capsys, monkeypatch):
+    configured("text")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    logging.getLogger("halftruth_collector").warning("two\nlines")
+    monkeypatch.undo()
+    time.tzset()
+    [line] = capsys.readouterr().err.splitlines()
+    when, level, event = line.split(" ", 2)
+    assert when.endswith("+00:00")
+    assert (level, event) == ("warning", "two lines")
+    assert sys.stderr is not None

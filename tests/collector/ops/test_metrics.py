@@ -1,0 +1,140 @@
+"""The numbers for Prometheus, in one process and across several."""
+
+import os
+import signal
+
+import pytest
+import requests
+from halftruth_collector.ops.metrics import Metrics
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from prometheus_client.parser import text_string_to_metric_families
+from wire import PATIENCE, REPORTS, answers, connect, post, wait_until
+
+Numbers = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def numbers(text: str) -> Numbers:
+    """Every sample by its name and labels, as another program reads them."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def value(found: Numbers, name: str, **labels: str) -> float:
+    return found.get((name, frozenset(labels.items())), 0.0)
+
+
+@pytest.fixture
+def monitor(store) -> dict[str, str]:
+    return {"Authorization": f"Bearer {store.tokens.create('monitor')}"}
+
+
+@pytest.fixture
+def scrape(http, monitor):
+    return lambda: numbers(http.get("/metrics", headers=monitor).get_data(as_text=True))
+
+
+def test_what_the_store_tells_is_shown():
+    metrics = Metrics()
+    metrics.store.waiting(3)
+    metrics.store.committed(0.004, requests=2, counted=5, repeated=1)
+    metrics.store.committed(0.7, requests=40, counted=40, repeated=0)
+    metrics.store.refused("stale-digest")
+    found = numbers(metrics.exposition().decode())
+    assert value(found, "halftruth_commit_queue") == 3
+    assert value(found, "halftruth_reports_total", outcome="counted") == 45
+    assert value(found, "halftruth_reports_total", outcome="repeated") == 1
+    assert value(found, "halftruth_requests_refused_total", reason="stale-digest") == 1
+    assert value(found, "halftruth_commit_seconds_count") == 2
+    assert value(found, "halftruth_commit_seconds_sum") == pytest.approx(0.704)
+    assert value(found, "halftruth_commit_seconds_bucket", le="0.0025") == 0
+    assert value(found, "halftruth_commit_seconds_bucket", le="0.005") == 1
+    assert value(found, "halftruth_commit_seconds_bucket", le="10.0") == 2
+    assert value(found, "halftruth_commit_requests_sum") == 42
+
+
+def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, counted):
+    both = batch([0, 0], [1, 2])
+    for _ in range(2):
+        assert http.post("/v1/surveys/health/reports", json=both).status_code == 202
+    http.post("/v1/surveys/health/reports", json=batch([0, 7]))
+    http.post("/v1/surveys/health/reports", json=batch([0, 0], digest="0" * 64))
+    found = scrape()
+    assert value(found, "halftruth_requests_refused_total", reason="report-error") == 1
+    assert value(found, "halftruth_requests_refused_total", reason="stale-digest") == 1
+    assert value(found, "halftruth_reports_total", outcome="counted") == counted() == 2
+    assert value(found, "halftruth_reports_total", outcome="repeated") == 2
+    assert value(found, "halftruth_commit_requests_sum") == 4
+    assert value(found, "halftruth_commit_queue") == 0
+
+
+def test_requests_are_timed_by_the_template_of_their_path(http, scrape):
+    http.get("/v1/surveys/health")
+    http.get("/v1/surveys/a-secret-in-the-path")
+    http.get("/nothing/secret")
+    http.open("/healthz", method="SECRET")
+    found = scrape()
+    name = "halftruth_http_request_seconds_count"
+    survey = "/v1/surveys/{survey_id}"
+    assert value(found, name, route=survey, method="GET", status="2xx") == 1
+    assert value(found, name, route=survey, method="GET", status="4xx") == 1
+    assert value(found, name, route="none", method="GET", status="4xx") == 1
+    assert value(found, name, route="none", method="other", status="4xx") == 1
+    assert "secret" not in repr(found).lower()
+
+
+def test_two_collectors_in_one_process_count_apart(database, http, batch, monitor):
+    other = create_app(Config(database=database))
+    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
+    here = other.test_client().get("/metrics", headers=monitor).get_data(as_text=True)
+    assert value(numbers(here), "halftruth_reports_total", outcome="counted") == 0
+    other.extensions["halftruth"].store.close()
+
+
+def test_only_monitors_and_operators_see_the_numbers(http, monitor, operator, analyst):
+    assert http.get("/metrics").status_code == 401
+    assert http.get("/metrics", headers=analyst).status_code == 403
+    for who in (monitor, operator):
+        response = http.get("/metrics", headers=who)
+        assert response.status_code == 200
+        assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    assert http.get("/metrics?more=1", headers=monitor).status_code == 422
+
+
+def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor):
+    reports = 30
+    with running("--workers", "2") as collector:
+
+        def scrape() -> Numbers:
+            # A connection of its own each time, so that either worker may answer.
+            answer = requests.get(f"{collector.url}/metrics", headers=monitor, timeout=PATIENCE)
+            return numbers(answer.text)
+
+        for _ in range(reports):
+            sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+            assert sent.status_code == 202
+        assert {
+            value(scrape(), "halftruth_reports_total", outcome="counted") for _ in range(10)
+        } == {reports}
+        # What a worker counted outlives it.
+        ended = collector.workers()[0]
+        os.kill(ended, signal.SIGKILL)
+        wait_until(lambda: ended not in collector.workers() and len(collector.workers()) == 2)
+        found = scrape()
+        assert value(found, "halftruth_reports_total", outcome="counted") == reports
+        assert value(found, "halftruth_build_info", version="0.1.0") == 1
+
+
+def test_bodies_that_never_come_are_counted(running, published, monitor):
+    with running(REQUEST_SECONDS=1) as collector:
+        with connect(collector.url) as connection:
+            connection.sendall(post(b"x" * 100)[:-1])
+            assert answers(connection, 1) == [408]
+        answer = requests.get(f"{collector.url}/metrics", headers=monitor, timeout=PATIENCE)
+    refused = value(
+        numbers(answer.text), "halftruth_requests_refused_total", reason="request-timeout"
+    )
+    assert refused == 1

@@ -1,0 +1,547 @@
+"""The server with real connections: slow, greedy, malformed and open ones."""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sqlite3
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+from flask import request
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_collector.web.routes.operations import stop
+from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
+from wire import (
+    PATIENCE,
+    REPORTS,
+    answers,
+    connect,
+    get,
+    in_chunks,
+    post,
+    rest,
+    taken,
+    wait_until,
+)
+
+DRIPPING = 40
+
+
+@pytest.fixture
+def url(published, running) -> Iterator[str]:
+    """A collector with one worker."""
+    with running() as collector:
+        yield collector.url
+
+
+@pytest.fixture
+def writer(tmp_path) -> Iterator[sqlite3.Connection]:
+    """Somebody else who may write to the database; while he does, nobody can commit."""
+    connection = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def is_well(url: str) -> bool:
+    return requests.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200
+
+
+def test_clients_that_drip_hold_up_nobody(published, running, body, counted):
+    head = get("/v1/surveys/health")[:-2] + b"X-More: " + b"x" * 10_000
+    slow = post(body())
+    silent = post(body())[:-20]
+    done = threading.Event()
+    with running(REQUEST_SECONDS=3) as collector, contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(connect(collector.url)) for _ in range(DRIPPING)]
+        wires = [[head, slow, silent][index % 3] for index in range(DRIPPING)]
+        # Each has sent its whole head but the first kind, and then bytes one by one.
+        started = [60, slow.index(b"\r\n\r\n") + 4, len(silent)]
+        for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
+            connection.sendall(data[: started[index % 3]])
+
+        def drip() -> None:
+            sent = 0
+            while not done.wait(0.2):
+                for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
+                    position = started[index % 3] + sent
+                    with contextlib.suppress(OSError):
+                        connection.send(data[position : position + 1])
+                sent += 1
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+            assert honest.status_code == 202
+            ended = [rest(connection) for connection in connections]
+        finally:
+            done.set()
+            dripping.join()
+        assert is_well(collector.url)
+    for index, answer in enumerate(ended):
+        # Who has not sent a head has not asked for anything.
+        assert answer.startswith(b"HTTP/1.1 408 " if index % 3 else b"")
+        assert bool(answer) == bool(index % 3)
+    assert counted() == 1
+
+
+def test_clients_that_take_no_answers_hold_up_nobody(published, running):
+    with running(REQUEST_SECONDS=2) as collector, contextlib.ExitStack() as opened:
+        [worker] = collector.workers()
+        before = sockets(worker)
+        greedy = [opened.enter_context(connect(collector.url)) for _ in range(4)]
+        for connection in greedy:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.setblocking(False)
+        # Each sends until nobody takes any more of it.
+        for _ in range(30):
+            for connection in greedy:
+                with contextlib.suppress(BlockingIOError, ConnectionError):
+                    connection.send(get("/openapi.json") * 1_000)
+            assert is_well(collector.url)
+        # Their connections end by themselves, though they never close them.
+        wait_until(lambda: sockets(worker) <= before)
+
+
+def sockets(pid: int) -> int:
+    """How many a process has open."""
+    kinds = []
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            kinds.append(os.readlink(file).partition(":")[0])
+    return kinds.count("socket")
+
+
+def test_one_connection_carries_many_requests(url, body, counted):
+    """One after the other, ahead of the answers, in pieces, in chunks, and with leave."""
+    with connect(url) as connection:
+        connection.sendall(post(body()))
+        assert answers(connection, 1) == [202]
+        sent = post(body()) + get("/healthz") + post(body())
+        connection.sendall(sent[:-10])
+        assert answers(connection, 2) == [202, 200]
+        connection.sendall(sent[-10:])
+        assert answers(connection, 1) == [202]
+        data = post(body())
+        for start in range(0, len(data), 40):
+            connection.sendall(data[start : start + 40])
+            time.sleep(0.01)
+        assert answers(connection, 1) == [202]
+        data = body()
+        connection.sendall(in_chunks(data[:9], data[9:]) + post(body()))
+        assert answers(connection, 2) == [202, 202]
+        data = body()
+        connection.sendall(post(data, "Expect: 100-continue")[: -len(data)])
+        assert answers(connection, 1) == [100]
+        connection.sendall(data)
+        assert answers(connection, 1) == [202]
+    assert counted() == 7
+
+
+#: What is no request, and its status.
+MALFORMED = [
+    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 40_000 + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 9_000 + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\n" + b"X-Many: x\r\n" * 100 + b"\r\n", 431),
+    (b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
+    (b"GET / HTTP/1.1\r\nno header xxxx\r\n\r\n", 400),
+    (b"nonsense xxxx\r\n\r\n", 400),
+    (b"\x16\x03\x01\x02\x00\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n", 501),
+    (b"GET / HTTP/1.1\r\nExpect: xxxx\r\n\r\n", 417),
+]
+
+
+def test_what_is_no_request_is_refused_and_not_quoted(published, running):
+    with running() as collector:
+        for sent, status in MALFORMED:
+            with connect(collector.url) as connection:
+                connection.sendall(sent)
+                received = rest(connection)
+            head = received.partition(b"\r\n\r\n")[0]
+            assert int(head.split()[1]) == status, sent[:60]
+            assert b"connection: close" in head.lower()
+            assert is_well(collector.url)
+    refusals = collector.said().splitlines()[::2]
+    assert len(refusals) == len(MALFORMED)
+    assert all(line.endswith("warning a malformed request was refused") for line in refusals)
+
+
+def test_a_body_with_malformed_chunks_is_refused(url, counted):
+    for size in (b"xyz", b"-1", b"", b"1;" + b"x" * 10_000):
+        with connect(url) as connection:
+            begun = in_chunks().removesuffix(b"0\r\n\r\n")
+            connection.sendall(begun + size + b"\r\nx\r\n0\r\n\r\n")
+            assert answers(connection, 1)[0] in (400, 413)
+        assert is_well(url)
+    assert counted() == 0
+
+
+def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body, counted):
+    """And what is left of it is no second request."""
+    declared = post(b"").replace(b"Length: 0", b"Length: 9000000")
+    chunked = in_chunks(*[b"x" * 1_000_000] * 9).removesuffix(b"0\r\n\r\n")
+    for sent in (declared, declared + post(body()), chunked):
+        with connect(url) as connection:
+            connection.sendall(sent)
+            assert answers(connection, 1) == [413]
+            assert rest(connection) == b""
+    assert counted() == 0
+
+
+def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, counted):
+    for number, (sent, status) in enumerate(
+        [
+            (post(body(), "Content-Length: 1"), 400),
+            (post(body()).replace(b"/health/", b"/health%2Fmore/", 1), 404),
+            (post(body()).replace(b"/health/", b"/%00/", 1), 404),
+            (post(b""), 400),
+            (post(b"[" * 7_000), 422),
+            (post(body()).replace(b"HTTP/1.1", b"HTTP/1.0"), 202),
+            (post(body()).replace(b"/v1", b"http://here/v1", 1), 202),
+            (post(body()).replace(b"/health/", b"/h%65alth/", 1), 202),
+        ]
+    ):
+        with connect(url) as connection:
+            connection.sendall(sent)
+            assert answers(connection, 1) == [status], sent[:60]
+        assert is_well(url)
+        assert counted() == max(0, number - 4)
+
+
+def test_bodies_that_never_end_leave_room_for_single_reports(published, running, body, counted):
+    """Unfinished bodies may take 128 MB in all; what is one piece is always taken."""
+    large = post(b"").replace(b"Length: 0", b"Length: 8000000") + b"x" * 7_900_000
+    with (
+        running() as collector,
+        ThreadPoolExecutor(20) as senders,
+        contextlib.ExitStack() as opened,
+    ):
+        connections = [opened.enter_context(connect(collector.url)) for _ in range(20)]
+        list(senders.map(send_all, connections, [large] * 20))
+        honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+        assert honest.status_code == 202
+        # 16 bodies of 7.9 MB have room; what the kernel still holds of the others is read in time.
+        wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= 4)
+        refused = select.select(connections, [], [], 0)[0]
+        assert {answers(each, 1)[0] for each in refused} == {503}
+        assert len(refused) <= 6
+    assert counted() == 1
+
+
+def send_all(connection: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(data)
+
+
+def test_a_computation_that_takes_long_stops_nobody(store, survey, running, body, counted):
+    """Planning for six questions takes a while; reports and others go on beside it."""
+    store.surveys.publish(survey)
+    token = store.tokens.create("analyst")
+    categories = tuple(str(code) for code in range(4))
+    attributes = tuple(Attribute(f"q{number}", categories) for number in range(6))
+    asked = Survey("large", "Large", Schema(attributes), GammaDiagonal(19))
+    plan = {"survey": json.loads(asked.canonical_json), "respondents": 10_000}
+    with running("--threads", "2") as collector, ThreadPoolExecutor(4) as clients:
+
+        def compute() -> float:
+            started = time.monotonic()
+            answer = requests.post(
+                f"{collector.url}/v1/plan",
+                json=plan,
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=4 * PATIENCE,
+            )
+            assert answer.status_code == 200, answer.text
+            return time.monotonic() - started
+
+        computing = [clients.submit(compute) for _ in range(4)]
+        during = 0
+        while not all(one.done() for one in computing):
+            honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+            assert honest.status_code == 202
+            assert is_well(collector.url)
+            during += 1
+        shortest = min(one.result() for one in computing)
+    assert counted() == during
+    # Had a report waited for a computation, there would have been one of them for each.
+    assert during > 8 or shortest < 0.5
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
+    published, running, writer, body, counted
+):
+    with running() as collector:
+        with connect(collector.url) as idle, connect(collector.url) as open_connection:
+            idle.sendall(get("/healthz"))
+            assert answers(idle, 1) == [200]
+            # Nobody else can commit now, so the request stays open.
+            writer.execute("BEGIN IMMEDIATE")
+            open_connection.sendall(post(body()))
+            wait_until(lambda: taken(open_connection))
+            collector.process.send_signal(signal.SIGTERM)
+            # Nobody waits for those who ask for nothing.
+            assert rest(idle) == b""
+
+            def refuses() -> bool:
+                try:
+                    connect(collector.url).close()
+                except ConnectionRefusedError:
+                    return True
+                return False
+
+            wait_until(refuses)
+            assert collector.process.poll() is None
+            writer.execute("ROLLBACK")
+            assert answers(open_connection, 1) == [202]
+        assert collector.process.wait(PATIENCE) == 0
+    assert " error " not in collector.said()
+    assert counted() == 1
+
+
+def test_a_server_that_is_told_to_reload_has_other_workers_and_loses_nothing(
+    published, running, body, counted
+):
+    with running() as collector:
+        before = collector.workers()
+        statuses = []
+        collector.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + PATIENCE
+        while set(collector.workers()) & set(before) or not collector.workers():
+            assert time.monotonic() < end
+            with contextlib.suppress(requests.ConnectionError):
+                sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+                statuses.append(sent.status_code)
+        assert is_well(collector.url)
+    assert set(statuses) == {202}
+    assert counted() == len(statuses)
+
+
+def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, counted):
+    """Whether they come at once, head and body apart, or behind another request."""
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(url)) for _ in range(30)]
+        writer.execute("BEGIN IMMEDIATE")
+        for number, connection in enumerate(connections):
+            data = body()
+            head = post(data)[: -len(data)]
+            if number % 3 == 0:
+                connection.sendall(head + data)
+            elif number % 3 == 1:
+                # As the standard library's client does it, and with it many others.
+                connection.sendall(head)
+                time.sleep(0.02)
+                connection.sendall(data)
+            else:
+                connection.sendall(get("/healthz") + head + data)
+                assert answers(connection, 1) == [200]
+        for path in ("/healthz", "/v1/surveys/health", "/v1/surveys"):
+            assert requests.get(url + path, timeout=PATIENCE).status_code == 200
+        assert select.select(connections, [], [], 0.2)[0] == []
+        writer.execute("ROLLBACK")
+        assert [answers(connection, 1) for connection in connections] == [[202]] * 30
+    assert counted() == 30
+
+
+def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, body, counted):
+    with connect(url) as connection:
+        writer.execute("BEGIN IMMEDIATE")
+        connection.sendall(post(body()))
+        wait_until(lambda: taken(connection))
+        connection.sendall(get("/nowhere"))
+        connection.sendall(post(body()) + get("/healthz"))
+        assert select.select([connection], [], [], 0.2)[0] == []
+        writer.execute("ROLLBACK")
+        assert answers(connection, 4) == [202, 404, 202, 200]
+        connection.sendall(post(body()))
+        assert answers(connection, 1) == [202]
+    assert counted() == 3
+
+
+def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, body, counted):
+    writer.execute("BEGIN IMMEDIATE")
+    for leave in (socket.socket.close, lambda left: left.shutdown(socket.SHUT_RDWR), reset):
+        with connect(url) as connection:
+            connection.sendall(post(body()))
+            # What nobody has read is lost where a connection ends without a farewell.
+            wait_until(lambda: taken(connection))
+            leave(connection)
+    assert is_well(url)
+    writer.execute("ROLLBACK")
+    honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
+    assert honest.status_code == 202
+    assert counted() == 4
+
+
+def reset(connection: socket.socket) -> None:
+    """End a connection without a farewell."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
+    published, running, body, counted
+):
+    acknowledged = threading.Semaphore(0)
+    sent: list[int] = []
+    got: list[int] = []
+
+    def send(url: str) -> None:
+        with contextlib.suppress(OSError), connect(url) as connection:
+            while True:
+                sent.append(1)
+                connection.sendall(post(body()))
+                if answers(connection, 1) != [202]:
+                    return
+                got.append(1)
+                acknowledged.release()
+
+    with running("--quiet", "--workers", "2") as collector:
+        threads = [threading.Thread(target=send, args=(collector.url,)) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for _ in range(200):
+            assert acknowledged.acquire(timeout=PATIENCE)
+        collector.process.send_signal(signal.SIGTERM)
+        assert collector.process.wait(PATIENCE) == 0
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert collector.said() == ""
+    assert 200 <= len(got) <= counted() <= len(sent)
+
+
+def test_more_connections_than_files_end_no_worker(published, running, body, counted):
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120))}
+    with running(**few) as collector, contextlib.ExitStack() as stack:
+        first = stack.enter_context(connect(collector.url))
+        first.sendall(post(body()))
+        assert answers(first, 1) == [202]
+        for _ in range(200):
+            stack.enter_context(connect(collector.url))
+        time.sleep(0.5)
+        first.sendall(post(body()))
+        assert answers(first, 1) == [202]
+        stack.close()
+        # Those that waited are taken now.
+        assert is_well(collector.url)
+    assert counted() == 2
+    assert "exited" not in collector.said()
+    assert "Traceback" not in collector.said()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_server_leaves_no_folder_behind(running, ending):
+    with running("--workers", "2") as collector:
+        folder = metrics_folder(collector.process.pid)
+        assert folder.is_dir()
+        collector.process.send_signal(ending)
+        collector.process.wait(PATIENCE)
+        wait_until(lambda: not folder.exists())
+
+
+def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_next(running):
+    with running(start_new_session=True) as killed:
+        folder = metrics_folder(killed.process.pid)
+        with running():
+            assert folder.is_dir()
+        os.killpg(killed.process.pid, signal.SIGKILL)
+        killed.process.wait(PATIENCE)
+        assert folder.is_dir()
+        with running():
+            assert not folder.exists()
+
+
+def metrics_folder(pid: int) -> Path:
+    """The folder whose lock the server holds, from before its first worker starts."""
+    opened = [Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    [lock] = [file for file in opened if file.parent.name.startswith("halftruth-metrics-")]
+    return lock.parent
+
+
+def test_a_collector_that_stops_wants_no_more_requests(app, http):
+    assert http.get("/readyz").get_json() == {"status": "ready"}
+    stop(app)
+    response = http.get("/readyz")
+    assert response.status_code == 503
+    assert response.headers["Retry-After"]
+    assert response.get_json()["detail"].startswith("this collector is stopping")
+    assert http.get("/healthz").status_code == 200
+    assert http.get("/v1/surveys/health").status_code == 200
+
+
+@pytest.mark.parametrize(("proxies", "seen"), [(0, "127.0.0.1"), (1, "3.3.3.3"), (2, "2.2.2.2")])
+def test_only_trusted_proxies_say_who_asks(database, proxies, seen):
+    app = create_app(Config(database=database, proxies=proxies))
+    app.add_url_rule("/who", "who", lambda: f"{request.remote_addr} {request.scheme}")
+    forwarded = {"X-Forwarded-For": "1.1.1.1, 2.2.2.2, 3.3.3.3", "X-Forwarded-Proto": "https,https"}
+    said = app.test_client().get("/who", headers=forwarded).get_data(as_text=True)
+    assert said == f"{seen} {'https' if proxies else 'http'}"
+    app.extensions["halftruth"].store.close()
+
+
+def test_without_proxies_a_loopback_peer_is_not_believed_either(url):
+    # gunicorn by itself would believe this of every process on the same machine.
+    response = requests.get(
+        f"{url}/results/", headers={"X-Forwarded-Proto": "https"}, timeout=PATIENCE
+    )
+    assert "https://" not in response.url
+
+
+def test_settings_are_read_from_the_environment():
+    assert Config.from_environment({}) == Config()
+    for name, text, value in (
+        ("database", "postgresql://here/it", "postgresql://here/it"),
+        ("max_body", "1000", 1_000),
+        ("max_batch", "10", 10),
+        ("max_gamma", "9/2", "9/2"),
+        ("rate_limit", "5/minute", "5/minute"),
+        ("rate_limit", "off", None),
+        ("proxies", "2", 2),
+        ("proxies", "0", 0),
+        ("sealing_keys", "/run/keys", Path("/run/keys")),
+        ("sealing_keys", "", None),
+        ("log_format", "json", "json"),
+        ("request_seconds", "7", 7),
+    ):
+        found = Config.from_environment({f"HALFTRUTH_{name.upper()}": text})
+        assert found == Config(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("HALFTRUTH_MAX_BODY", "0", "a positive integer"),
+        ("HALFTRUTH_MAX_BODY", "many", "a positive integer"),
+        ("HALFTRUTH_MAX_BATCH", "9" * 5_000, "a positive integer"),
+        ("HALFTRUTH_REQUEST_SECONDS", "-3", "a positive integer"),
+        ("HALFTRUTH_REQUEST_SECONDS", "", "a positive integer"),
+        ("HALFTRUTH_PROXIES", "-1", "0 or a positive integer"),
+        ("HALFTRUTH_MAX_GAMMA", "1", "an amplification above 1"),
+        ("HALFTRUTH_MAX_GAMMA", "secret", "an exact number"),
+        ("HALFTRUTH_RATE_LIMIT", "often", "one rate, such as '1000 per hour', or 'off'"),
+        ("HALFTRUTH_RATE_LIMIT", "0 per hour", "one rate"),
+        ("HALFTRUTH_RATE_LIMIT", "", "one rate"),
+        ("HALFTRUTH_RATE_LIMIT", "1 per hour; 2 per day", "one rate"),
+        ("HALFTRUTH_RATE_LIMIT_STORAGE", "nowhere://me:secret@here", "the URI of a storage"),
+        ("HALFTRUTH_LOG_FORMAT", "xml", "json or text"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
+    with pytest.raises(ParameterError) as wrong:
+        Config.from_environment({name: text})
+    assert str(wrong.value).startswith(f"{name}: expected {expected}")
+    assert "\n" not in str(wrong.value)
+    assert "secret" not in str(wrong.value)
+    assert wrong.value.field == name

@@ -1,0 +1,116 @@
+"""Nobody waits without a limit for a database that another process holds."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.store import Store
+from halftruth_collector.store import database as module
+from halftruth_collector.store.tables import REPORT_TABLES
+from halftruth_collector.web import create_app
+from wire import PATIENCE
+
+from .conftest import report
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
+def impatient(database, monkeypatch) -> str:
+    """The database with a limit of one second instead of ten."""
+    monkeypatch.setattr(module, "_LOCK_TIMEOUT", 1)
+    shorter = module._POSTGRESQL["options"].replace("lock_timeout=10s", "lock_timeout=1s")
+    monkeypatch.setitem(module._POSTGRESQL, "options", shorter)
+    return database
+
+
+@pytest.fixture
+def held(raw) -> Callable[[], AbstractContextManager[None]]:
+    """Hold the writer's lock, as another program would."""
+
+    @contextmanager
+    def hold() -> Iterator[None]:
+        with raw.connect() as other:
+            if other.dialect.name == "sqlite":
+                other.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                names = ", ".join(table.name for table in REPORT_TABLES)
+                other.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+            yield
+            other.rollback()
+
+    return hold
+
+
+def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
+    impatient, published, held, true_counts
+):
+    with Store(impatient) as store:
+        store.check()
+        with held():
+            for act in (
+                lambda: store.reports.add("health", published.digest, [report(1, 0, 0)]),
+                lambda: store.invitations.create("health", 1),
+                lambda: store.reports.refuse("health", "too-large"),
+                store.compact,
+                store.check,
+            ):
+                with pytest.raises(StoreUnavailable, match="the database does not answer"):
+                    act()
+        store.check()
+        assert store.reports.add("health", published.digest, [report(1, 0, 0)]).accepted == 1
+    assert true_counts()[1].total() == 1
+
+
+def test_reports_get_503_then_and_so_does_who_asks_whether_the_collector_is_ready(
+    impatient, published, held
+):
+    app = create_app(Config(database=impatient, rate_limit=None))
+    body = {"digest": published.digest, "reports": [{"id": "0" * 32, "values": [0, 0]}]}
+    url = "/v1/surveys/health/reports"
+
+    def asked() -> list[int]:
+        http = app.test_client()
+        return [http.get("/readyz").status_code, http.post(url, json=body).status_code]
+
+    assert asked() == [200, 202]
+    with held():
+        assert asked() == [503, 503]
+        assert app.test_client().get("/healthz").status_code == 200
+    assert asked() == [200, 202]
+    app.extensions["halftruth"].store.close()
+
+
+def test_a_lock_that_is_given_back_in_time_is_waited_for(database, published, held):
+    with Store(database) as store:
+        free = threading.Event()
+
+        def hold() -> None:
+            with held():
+                free.set()
+                time.sleep(0.2)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        assert free.wait(PATIENCE)
+        assert store.reports.add("health", published.digest, [report(1, 0, 0)]).accepted == 1
+        holder.join()
+
+
+def test_a_forked_process_leaves_its_parents_connections_alone(database, store, published):
+    store.reports.add("health", published.digest, [report(1, 0, 0)])
+    child = os.fork()
+    if child == 0:
+        try:
+            store.reports.add("health", published.digest, [report(2, 0, 0)])
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.reports.add("health", published.digest, [report(2, 1, 1)]).duplicates == 1
+    assert store.reports.counts("health")[1].reports == 2

@@ -1,0 +1,313 @@
+"""Who may do what: every endpoint, every kind of bearer, and the status that each one gets."""
+
+import hashlib
+import hmac
+import re
+from itertools import product
+from unittest.mock import Mock
+from uuid import uuid4
+
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.reading import write
+from halftruth_shared.protocol.reports import Report
+from sqlalchemy import select
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+NEW = {
+    "id": "new",
+    "title": "New",
+    "attributes": [{"name": "smoker", "categories": ["no", "yes"]}],
+    "mechanism": {"kind": "gamma-diagonal", "gamma": "19"},
+}
+
+#: Whose request it is. `malformed` and `another scheme` are headers that hold no bearer token;
+#: `elsewhere` is an analyst of another survey, `here` one of this survey.
+WHO = (
+    *("nobody", "malformed", "unknown", "revoked"),
+    *("elsewhere", "here", "analyst", "monitor", "operator"),
+)
+
+#: Statuses in the order of WHO. 401: nobody knows who that is; 403: it is known, and not enough.
+TABLE = """
+GET  /                                              200 200 200 200  200 200 200 200 200
+GET  /s/<survey_id>                                 200 200 200 200  200 200 200 200 200
+GET  /js/<path:name>                                200 200 200 200  200 200 200 200 200
+GET  /assets/<path:name>                            200 200 200 200  200 200 200 200 200
+GET  /docs                                          200 200 200 200  200 200 200 200 200
+GET  /openapi.json                                  200 200 200 200  200 200 200 200 200
+GET  /healthz                                       200 200 200 200  200 200 200 200 200
+GET  /readyz                                        200 200 200 200  200 200 200 200 200
+GET  /metrics                                       401 401 401 401  403 403 403 200 200
+GET  /v1/surveys                                    200 200 200 200  200 200 200 200 200
+GET  /v1/surveys/<survey_id>                        200 200 200 200  200 200 200 200 200
+POST /v1/surveys/<survey_id>/reports                202 202 202 202  202 202 202 202 202
+GET  /v1/surveys/<survey_id>/<analysis>             401 401 401 401  403 200 200 403 200
+POST /v1/plan                                       401 401 401 401  200 200 200 403 200
+POST /v1/surveys                                    401 401 401 401  403 403 403 403 201
+PUT  /v1/surveys/<survey_id>/terms                  401 401 401 401  403 403 403 403 200
+POST /v1/surveys/<survey_id>/close                  401 401 401 401  403 403 403 403 200
+GET  /results/sign-in                               200 200 200 200  200 200 200 200 200
+POST /results/sign-in                               401 401 401 401  303 303 303 403 303
+POST /results/sign-out                              401 401 401 401  303 303 303 403 303
+GET  /results/                                      401 401 401 401  200 200 200 403 200
+GET  /results/<survey_id>                           401 401 401 401  403 200 200 403 200
+GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200 403 200
+"""
+
+
+def parse(table):
+    """Rows of method, rule and the status by whose request it is."""
+    for line in table.strip().splitlines():
+        method, rule, *statuses = line.split()
+        for name in ANALYSES if "<analysis>" in rule else [""]:
+            named = rule.replace("<analysis>", name)
+            yield method, named, dict(zip(WHO, map(int, statuses), strict=True))
+
+
+ROWS = list(parse(TABLE))
+
+#: Addresses whose methods anyone is told.
+TOLD = {rule for _, rule, statuses in ROWS if statuses["nobody"] < 400} | {"/metrics"}
+
+#: What no answer to someone who was refused may hold.
+RESOURCE = ("Health at work", "weekly", "drinks", "gamma", "halftruth_http_request")
+
+
+@pytest.fixture
+def survey():
+    names = {"smoker": "no yes", "drinks": "never weekly daily", "sleep": "bad good"}
+    attributes = tuple(Attribute(name, tuple(said.split())) for name, said in names.items())
+    return Survey("health", "Health at work", Schema(attributes), GammaDiagonal("19"))
+
+
+@pytest.fixture
+def filled(http, store, survey):
+    """A client of a collector with reports, and with another survey."""
+    store.surveys.publish(Survey("second", "Second", survey.schema, survey.mechanism))
+    reports = [Report(id=uuid4(), values=[n % 2, n % 3, n % 2]) for n in range(60)]
+    store.reports.add("health", survey.digest, reports)
+    return http
+
+
+@pytest.fixture
+def bearers(filled, store):
+    """The token of everyone; None where there is none."""
+    create = store.tokens.create
+    made = {"nobody": None, "malformed": "", "unknown": "ht_" + "A" * 43}
+    made |= {"revoked": create("operator"), "elsewhere": create("analyst", "second")}
+    made |= {"here": create("analyst", "health")}
+    made |= {role: create(role) for role in ("analyst", "monitor", "operator")}
+    store.tokens.revoke(store.tokens.bearer(made["revoked"]).id)
+    assert tuple(made) == WHO
+    return made
+
+
+@pytest.fixture
+def dump(store):
+    """Every row of every table."""
+
+    def read():
+        with store.database.reading() as connection:
+            return {
+                name: sorted(map(repr, connection.execute(select(table)).all()))
+                for name, table in metadata.tables.items()
+            }
+
+    return read
+
+
+@pytest.fixture
+def ask(filled, batch, survey):
+    """Ask an endpoint as somebody would who has this token."""
+
+    def send(method, rule, token, as_method=None):
+        name = "index.js" if rule.startswith("/js") else "style.css"
+        name = "table" if rule.startswith("/results") else name
+        path = rule.replace("<survey_id>", "health")
+        path = re.sub("<(path:)?name>", name, path)
+        ending = path.split("/")[-1]
+        asked = {}
+        if path.startswith("/v1/surveys/health/") and ending in ANALYSES:
+            asked = write(ANALYSES[ending].start(survey))
+        given = {}
+        if path == "/results/sign-in" and method == "POST":
+            given["data"] = {"token": token or ""}
+        elif rule.startswith("/results"):
+            given["headers"] = {} if token is None else {"Cookie": f"halftruth_token={token}"}
+        elif token is not None:
+            given["headers"] = {"Authorization": f"Bearer {token}".strip()}
+        if ending == "reports":
+            given["json"] = batch([0, 0, 0])
+        elif (method, path) == ("POST", "/v1/surveys"):
+            given["json"] = NEW
+        elif ending == "terms":
+            given["json"] = {"terms": {}}
+        elif ending == "plan":
+            given["json"] = {"survey": NEW, "respondents": 500}
+        # Each request by itself, without the cookies of those before.
+        client = filled.application.test_client(use_cookies=False)
+        method = as_method or method
+        return client.open(path, method=method, query_string=asked, buffered=True, **given)
+
+    return send
+
+
+def address(rule):
+    """A rule as the table writes it."""
+    return re.sub(r"<any\([^)]*\):", "<", rule.rule)
+
+
+def test_the_table_names_every_endpoint(app):
+    known = {
+        (method, address(rule))
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    named = [(method, rule) for method, rule, _ in ROWS]
+    assert sorted(named) == sorted(known)
+
+
+@pytest.mark.parametrize(("method", "rule", "statuses"), ROWS, ids=[f"{m} {r}" for m, r, _ in ROWS])
+def test_everyone_gets_what_the_table_says(ask, bearers, dump, survey, method, rule, statuses):
+    for who, expected in statuses.items():
+        before = dump()
+        response = ask(method, rule, bearers[who])
+        assert response.status_code == expected, who
+        if expected < 400:
+            continue
+        assert dump() == before, who
+        assert not any(held in response.text for held in (*RESOURCE, survey.digest)), who
+        for token in filter(None, bearers.values()):
+            assert token not in response.text
+            assert token not in str(response.headers)
+        if rule.startswith("/results"):
+            assert response.mimetype == "text/html"
+            assert "Set-Cookie" not in response.headers
+            continue
+        assert response.mimetype == "application/problem+json"
+        assert response.get_json()["status"] == expected
+        assert response.get_json()["field"] == "token"
+        assert response.headers.get("WWW-Authenticate") == ("Bearer" if expected == 401 else None)
+
+
+@pytest.mark.parametrize(("method", "rule", "statuses"), ROWS, ids=[f"{m} {r}" for m, r, _ in ROWS])
+def test_no_other_method_opens_anything(ask, bearers, dump, method, rule, statuses):
+    """HEAD gets what GET gets, without a body; OPTIONS tells methods; others are not allowed."""
+    before = dump()
+    others = {m for m, r, _ in ROWS if r == rule}
+    for who, expected in statuses.items():
+        head = ask(method, rule, bearers[who], "HEAD")
+        if method == "GET":
+            assert head.status_code == expected
+        else:
+            assert head.status_code == 200 if "GET" in others else head.status_code >= 400
+        assert head.get_data() == b""
+        options = ask(method, rule, bearers[who], "OPTIONS")
+        if rule in TOLD:
+            assert options.status_code == 200
+        else:
+            assert options.status_code == (200 if expected < 400 else expected)
+        if options.status_code == 200:
+            assert others <= set(options.headers["Allow"].split(", "))
+            assert options.get_data() == b""
+        # Pages of results would be those of a survey called sign-out.
+        shadowed = {"GET"} if rule == "/results/sign-out" else set()
+        for word in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "X"} - others - shadowed:
+            response = ask(method, rule, bearers[who], word)
+            assert response.status_code == 405, word
+            assert others <= set(response.headers["Allow"].split(", "))
+    assert dump() == before
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("", "Bearer", "Bearer ", "bearer", "Basic {}", "{}", "Token {}", "Bearer{}", "Bearer,{}"),
+        *("Bearer {} x", "Bearer {}x", "Bearer x{}", "Bearer {}, Bearer {}", "Bearer '{}'"),
+        *("Digest username={}", "Bearer \x00{}", "Bearer {}\xff", "Bearer %00{}"),
+    ],
+)
+def test_only_a_bearer_token_by_itself_is_one(filled, bearers, dump, header):
+    before = dump()
+    said = {"Authorization": header.format(bearers["operator"], bearers["operator"])}
+    for path in ("/v1/surveys/health/counts", "/metrics"):
+        response = filled.get(path, headers=said)
+        assert response.status_code == 401
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert filled.post("/v1/surveys/health/close", headers=said).status_code == 401
+    assert dump() == before
+
+
+@pytest.mark.parametrize("header", ["Bearer {}", "bearer {}", "BEARER  {} "])
+def test_the_scheme_is_of_any_case(filled, bearers, header):
+    said = {"Authorization": header.format(bearers["operator"])}
+    assert filled.get("/metrics", headers=said).status_code == 200
+
+
+def test_a_token_elsewhere_in_a_request_opens_nothing(filled, bearers):
+    """Not in an address, a cookie or a body; and no page by a header."""
+    token = bearers["operator"]
+    plain = filled.application.test_client(use_cookies=False)
+    assert plain.get(f"/v1/surveys/health/counts?token={token}").status_code == 401
+    cookie = {"Cookie": f"halftruth_token={token}"}
+    assert plain.get("/v1/surveys/health/counts", headers=cookie).status_code == 401
+    assert plain.post("/v1/surveys/health/close", headers=cookie).status_code == 401
+    assert plain.post("/v1/surveys/health/close", data={"token": token}).status_code == 401
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert plain.get("/results/health", headers=bearer).status_code == 401
+
+
+def test_a_cookie_for_one_survey_shows_no_other(filled, bearers, survey):
+    client = filled.application.test_client()
+    assert client.post("/results/sign-in", data={"token": bearers["elsewhere"]}).status_code == 303
+    paths = ["", *(f"/{v}{e}" for v, e in product(ANALYSES, ("", "?format=json", "?format=csv")))]
+    for path in paths:
+        response = client.get(f"/results/health{path}")
+        assert response.status_code == 403, path
+        assert "it is for the survey &#39;second&#39; only" in response.text
+        assert not any(held in response.text for held in (*RESOURCE, survey.digest))
+    assert client.get("/results/second").status_code == 200
+    # It is not told which other surveys there are.
+    known, unknown = client.get("/results/health"), client.get("/results/nothing")
+    assert known.text.replace("health", "nothing") == unknown.text
+
+
+def test_whoever_may_not_see_a_survey_is_not_told_whether_it_is_there(filled, bearers):
+    for who, status in (("nobody", 401), ("monitor", 403), ("elsewhere", 403)):
+        said = {"Authorization": f"Bearer {bearers[who]}"} if bearers[who] else {}
+        for path in ("counts", "itemsets?min_support=x", "table?nonsense=1"):
+            known = filled.get(f"/v1/surveys/health/{path}", headers=said)
+            unknown = filled.get(f"/v1/surveys/nothing/{path}", headers=said)
+            assert known.status_code == unknown.status_code == status
+            assert known.get_json() == unknown.get_json()
+
+
+def test_a_revoked_token_ends_at_the_next_request(filled, bearers, store):
+    said = {"Authorization": f"Bearer {bearers['here']}"}
+    assert filled.get("/v1/surveys/health/counts", headers=said).status_code == 200
+    store.tokens.revoke(store.tokens.bearer(bearers["here"]).id)
+    assert filled.get("/v1/surveys/health/counts", headers=said).status_code == 401
+
+
+def test_only_the_hash_of_a_token_is_stored(bearers, dump, store):
+    rows = "\n".join(row for table in dump().values() for row in table)
+    for who in WHO[3:]:
+        token = bearers[who]
+        assert token not in rows
+        assert token.removeprefix("ht_") not in rows
+        assert repr(hashlib.sha256(token.encode()).digest()) in rows
+
+
+def test_tokens_are_compared_by_hash_and_in_constant_time(bearers, store, monkeypatch):
+    """What is compared are 32 bytes that nobody can choose, by a comparison without shortcut."""
+    spy = Mock(wraps=hmac.compare_digest)
+    monkeypatch.setattr("halftruth_collector.access.tokens.hmac", Mock(compare_digest=spy))
+    token = bearers["operator"]
+    assert store.tokens.bearer(token).role == "operator"
+    expected = hashlib.sha256(token.encode()).digest()
+    spy.assert_called_once_with(expected, expected)

@@ -1,0 +1,511 @@
+"""Mutated requests to every endpoint: no failure, no leak, and counts that are what was answered.
+
+HALFTRUTH_TEST_REQUESTS says how many, such as 100000; there are fewer by default.
+"""
+
+import base64
+import io
+import json
+import logging
+import os
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import quote, unquote_to_bytes, urlencode
+from uuid import UUID
+
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.reading import write
+from halftruth_shared.protocol.sealing import create_sealing_key, seal
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+#: How many there are on SQLite and on PostgreSQL, which takes longer, where nobody says it.
+REQUESTS = (20_000, 5_000)
+MAX_BODY = 50_000
+
+#: Pages and results with a question that they answer, beside every analysis; {} is a survey.
+READ = (
+    *("/", "/s/{}", "/docs", "/v1/surveys", "/v1/surveys/{}", "/results/{}", "/openapi.json"),
+    "/v1/surveys/{}/itemsets?min_support=0.05&select=lower&estimate=projected",
+    "/v1/surveys/{}/table?attributes=smoker,drinks&covariance=true",
+    *("/results/sign-in?next=/results/{}", "/results/{}/table?attributes=smoker"),
+    *("/results/{}/itemsets?min_support=0.1&format=json", "/results/{}/rules?format=csv"),
+    *("/healthz", "/readyz", "/metrics", "/js/index.js", "/assets/style.css"),
+)
+
+METHODS = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH", "TRACE", "get", "X" * 100)
+NUMBERS = (0, -1, 1, 2, 255, 256, 2**31, 2**63, 2**64, 10**40, 1.5, -0.0, 1e308, True)
+TEXTS = (
+    *("", "\0", "\u202e", "é", "😀", "\ufeff", "' OR 1=1 --", "<script>alert(1)</script>", "%00"),
+    *("../../etc/passwd", "A" * 300, "nan", "1e999", "9" * 5_000, "\r\nX: y", "{{7*7}}", "\x7f"),
+)
+RAW = (
+    *(b"[" * 5_000, b'{"a":' * 5_000, b"{}", b"null", b"", b"\xff\xfe", b"\0" * 100, b"1e999"),
+    b'{"digest":' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    b'{"terms":{"x":' + b"[" * 20_000 + b"]" * 20_000 + b"}}",
+    b" " * MAX_BODY,
+)
+PATH_PIECES = (
+    *("/", "//", "/..", "/.", "%00", "%2e%2e", "%ff", "%2F", "health", "sealed", "é", ";x", "%0a"),
+    *("reports", "close", "terms", "sign-in", "A" * 5_000, "%25", "?", "counts", ".json", "'"),
+)
+HEADERS = (
+    *(("Content-Type", value) for value in ("text/html", "", "multipart/form-data", "\xff", "a/b")),
+    ("Content-Type", "multipart/form-data; boundary=x"),
+    ("Content-Type", "application/x-www-form-urlencoded; charset=utf-7"),
+    *(("Content-Length", value) for value in ("0", "1", "-1", "x", "9" * 30, "1e3", "", "49999")),
+    ("Transfer-Encoding", "chunked"),
+    ("Content-Encoding", "gzip"),
+    *(("Accept", value) for value in ("text/html", "*/*;q=x", "\xe9", "a" * 500, "text/html;q=-1")),
+    *(
+        ("Authorization", value)
+        for value in ("Bearer", "Bearer ", "Basic eDp5", "\xff", "Bearer \0")
+    ),
+    *(
+        ("Cookie", value)
+        for value in ("halftruth_token", "halftruth_token=\xff", "=;=;", "a" * 900)
+    ),
+    *(("Host", value) for value in ("", "evil.example", "[::1", "a b", "x:99999999", "\xff")),
+    *(("Origin", "https://elsewhere.example"), ("Expect", "100-continue"), ("Range", "bytes=9-")),
+    *(("If-None-Match", "*"), ("If-Modified-Since", "x"), ("X-Forwarded-For", "1, 2, \xff")),
+    *(("X-Forwarded-Host", "evil.example"), ("X-HTTP-Method-Override", "PUT")),
+)
+
+
+@dataclass
+class Asked:
+    """One request."""
+
+    method: str
+    path: str
+    query: str = ""
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    document: object = None
+
+    def environ(self) -> dict[str, object]:
+        """The request as a WSGI server hands it on; text is Latin-1 there."""
+        made: dict[str, object] = {
+            "REQUEST_METHOD": self.method,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": unquote_to_bytes(self.path).decode("latin-1"),
+            "QUERY_STRING": quote(self.query, safe="%&=,+;/?:@!$'()*[]~<>").strip(),
+            "SERVER_NAME": "127.0.0.1",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "REMOTE_ADDR": "127.0.0.1",
+            "CONTENT_LENGTH": str(len(self.body)),
+            "CONTENT_TYPE": "application/json",
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(self.body),
+            "wsgi.errors": io.StringIO(),
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": True,
+            "wsgi.run_once": False,
+        }
+        for name, value in self.headers.items():
+            key = name.upper().replace("-", "_")
+            made[
+                key if key.startswith("CONTENT_") and key != "CONTENT_ENCODING" else f"HTTP_{key}"
+            ] = value
+        if "Transfer-Encoding" in self.headers:
+            made["wsgi.input_terminated"] = True
+            del made["CONTENT_LENGTH"]
+        return made
+
+
+class Fuzzer:
+    """Makes valid requests and mutates them, all by one seed."""
+
+    def __init__(self, surveys, sealing_key, tokens, invitations, seed):
+        self._rng = random.Random(seed)
+        self._surveys = surveys
+        self._sealing_key = sealing_key
+        self._tokens = tokens
+        self._invitations = invitations
+        self._operator_key = OperatorKey.create()
+        self._sent = []
+        #: Values by sealed bytes, and every id, to hold against counts and logs.
+        self.sealed = {}
+        self.ids = set()
+
+    def __call__(self) -> Asked:
+        """The next request, mutated in up to three ways."""
+        rng = self._rng
+        if rng.random() < 0.03 and self._sent:
+            return rng.choice(self._sent)
+        kinds = [self._reports, self._read, self._publish, self._terms, self._plan, self._sign_in]
+        asked = rng.choices(kinds, [70, 16, 4, 4, 3, 3])[0]()
+        if rng.random() < 0.7:
+            asked.headers.setdefault("Authorization", f"Bearer {rng.choice(self._tokens)}")
+        if asked.path.startswith("/results") and rng.random() < 0.8:
+            asked.headers["Cookie"] = f"halftruth_token={rng.choice(self._tokens)}"
+        mutations = [self._of_structure, self._of_bytes, self._of_path, self._of_query]
+        mutations += [self._of_headers, self._of_method]
+        for mutate in rng.choices(
+            mutations, [40, 25, 8, 10, 12, 5], k=rng.choice((0, 1, 1, 1, 2, 3))
+        ):
+            mutate(asked)
+        self._sent.append(asked)
+        del self._sent[:-50]
+        return asked
+
+    def _json(self, method, path, document) -> Asked:
+        return Asked(method, path, body=json.dumps(document).encode(), document=document)
+
+    def _reports(self) -> Asked:
+        rng = self._rng
+        name = rng.choices(["health", "sealed", "invited", "other"], [5, 2, 2, 1])[0]
+        survey = self._surveys[name]
+        reports = []
+        for _ in range(rng.choice((1, 1, 2, 5))):
+            id = UUID(int=rng.getrandbits(128), version=4)
+            self.ids.add(str(id))
+            values = [rng.randrange(size) for size in survey.schema.shape]
+            report = {"id": str(id), "values": values}
+            if name == "sealed":
+                content = seal(self._sealing_key, survey.digest, id, bytes(values))
+                self.sealed[content] = tuple(values)
+                report = {"id": str(id), "sealed": base64.b64encode(content).decode()}
+            elif name == "invited":
+                report["invitation"] = rng.choice(self._invitations)
+            reports.append(report)
+        body = {"digest": survey.digest, "reports": reports}
+        return self._json("POST", f"/v1/surveys/{name}/reports", body)
+
+    def _read(self) -> Asked:
+        rng = self._rng
+        id, survey = rng.choice(list(self._surveys.items()))
+        asked = {
+            name: urlencode(write(analysis.start(survey)), doseq=True, safe=",")
+            for name, analysis in ANALYSES.items()
+        }
+        of_analyses = [f"/v1/surveys/{{}}/{name}?{query}" for name, query in asked.items()]
+        path, _, query = rng.choice([*READ, *of_analyses]).format(id).partition("?")
+        return Asked("GET", path, query)
+
+    def _publish(self) -> Asked:
+        rng = self._rng
+        if rng.random() < 0.1:
+            return Asked("POST", "/v1/surveys/other/close")
+        return self._json("POST", "/v1/surveys", self._document())
+
+    def _document(self):
+        document = json.loads(self._surveys["other"].canonical_json)
+        return {**document, "id": f"made-{self._rng.randrange(5)}"}
+
+    def _terms(self) -> Asked:
+        rng = self._rng
+        terms = Terms(
+            invitations=rng.random() < 0.3,
+            sealing_key=self._sealing_key if rng.random() < 0.3 else None,
+        )
+        made = sign(self._operator_key, self._surveys["other"].digest, terms)
+        signature = {"key": made.key, "value": made.value} if rng.random() < 0.5 else None
+        members = {"invitations": terms.invitations, "sealing_key": terms.sealing_key}
+        body = {"terms": members, "signature": signature}
+        return self._json("PUT", "/v1/surveys/other/terms", body)
+
+    def _plan(self) -> Asked:
+        body = {"survey": self._document(), "respondents": 500, "lengths": [1]}
+        return self._json("POST", "/v1/plan", body)
+
+    def _sign_in(self) -> Asked:
+        rng = self._rng
+        if rng.random() < 0.3:
+            return Asked("POST", "/results/sign-out")
+        token = rng.choice(self._tokens)
+        if rng.random() < 0.5:
+            kind = "application/x-www-form-urlencoded"
+            body = f"token={token}&next=/results/health".encode()
+        else:
+            kind = "multipart/form-data; boundary=x"
+            part = 'Content-Disposition: form-data; name="token"'
+            body = f"--x\r\n{part}\r\n\r\n{token}\r\n--x--\r\n".encode()
+        return Asked("POST", "/results/sign-in", body=body, headers={"Content-Type": kind})
+
+    def _of_structure(self, asked: Asked) -> None:
+        if asked.document is None:
+            return
+        asked.document = self._changed(json.loads(json.dumps(asked.document)))
+        text = json.dumps(asked.document, ensure_ascii=self._rng.random() < 0.5)
+        if self._rng.random() < 0.1:
+            # A key twice.
+            text = text.replace("{", '{"digest": "x", "id": "y", ', 1)
+        asked.body = text.encode("utf-8", "surrogatepass")
+
+    def _changed(self, found):
+        """A JSON value with one change somewhere inside."""
+        rng = self._rng
+        if isinstance(found, dict) and found and rng.random() < 0.85:
+            key = rng.choice(list(found))
+            chance = rng.random()
+            if chance < 0.08:
+                del found[key]
+            elif chance < 0.16:
+                found[rng.choice((*TEXTS, "invitation", "sealed", "values"))] = found[key]
+            else:
+                found[key] = self._changed(found[key])
+            return found
+        if isinstance(found, list) and found and rng.random() < 0.85:
+            place = rng.randrange(len(found))
+            chance = rng.random()
+            if chance < 0.08:
+                del found[place]
+            elif chance < 0.16:
+                found.insert(place, found[place])
+            else:
+                found[place] = self._changed(found[place])
+            return found
+        choices = [rng.choice(NUMBERS), rng.choice(TEXTS), None, [], {}, [found], {"x": found}]
+        return rng.choice(choices)
+
+    def _of_bytes(self, asked: Asked) -> None:
+        rng = self._rng
+        body = bytearray(asked.body)
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            place = rng.randrange(len(body) + 1)
+            chance = rng.random()
+            if chance < 0.4 and place < len(body):
+                body[place] ^= 1 << rng.randrange(8)
+            elif chance < 0.6:
+                body[place:place] = rng.randbytes(rng.choice((1, 2, 30)))
+            elif chance < 0.8:
+                del body[place : place + rng.choice((1, 3, 40))]
+            elif chance < 0.97:
+                body[place:place] = body[: rng.randrange(200)]
+            else:
+                body[:] = rng.choice(RAW)
+        asked.body = bytes(body)
+        asked.document = None
+
+    def _of_path(self, asked: Asked) -> None:
+        rng = self._rng
+        piece, place = rng.choice(PATH_PIECES), rng.randrange(len(asked.path) + 1)
+        end = place + rng.choice((0, 0, 1, 6))
+        asked.path = asked.path[:place] + piece + asked.path[end:]
+
+    def _of_query(self, asked: Asked) -> None:
+        rng = self._rng
+        names = ["min_support", "attributes", "confidence", "x", "present", "next", "max_length"]
+        value = rng.choice(
+            [*map(str, NUMBERS), *TEXTS, "smoker", "smoker=yes", "a=b=c", "%ff", "%"]
+        )
+        parts = [part for part in asked.query.split("&") if part]
+        if parts and rng.random() < 0.6:
+            place = rng.randrange(len(parts))
+            parts[place] = f"{parts[place].partition('=')[0]}={quote(value)}"
+        else:
+            parts.append(f"{rng.choice(names)}={quote(value)}")
+        asked.query = "&".join(parts)
+
+    def _of_headers(self, asked: Asked) -> None:
+        name, value = self._rng.choice(HEADERS)
+        asked.headers[name] = value
+
+    def _of_method(self, asked: Asked) -> None:
+        asked.method = self._rng.choice(METHODS)
+
+
+class Lines(logging.Handler):
+    """Keeps what is logged, without repetitions."""
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.texts = set()
+
+    def emit(self, record):
+        said = {
+            name: value
+            for name, value in vars(record).items()
+            if name in ("exc_text", "method", "route", "status", "survey", "reason")
+        }
+        self.texts.add(f"{record.name} {record.getMessage()} {record.exc_info} {said}")
+
+
+@pytest.fixture
+def lines():
+    handler, root = Lines(), logging.getLogger()
+    ours = logging.getLogger("halftruth_collector")
+    before = ours.level
+    root.addHandler(handler)
+    ours.setLevel(logging.DEBUG)
+    yield handler.texts
+    root.removeHandler(handler)
+    ours.setLevel(before)
+
+
+@pytest.fixture
+def fuzzed(database, store, tmp_path):
+    """An application with four surveys on different terms, and what mutates requests to them."""
+    asked = {"smoker": "no yes", "drinks": "never weekly daily", "sleep": "bad good"}
+    schema = Schema([Attribute(name, answers.split()) for name, answers in asked.items()])
+    keys = tmp_path / "sealing.pem"
+    public = create_sealing_key(keys)
+    terms = {"health": Terms(), "sealed": Terms(sealing_key=public)}
+    terms |= {"invited": Terms(invitations=True), "other": Terms()}
+    surveys = {id: Survey(id, f"About {id}", schema, GammaDiagonal("19")) for id in terms}
+    for id, survey in surveys.items():
+        store.surveys.publish(survey, terms[id])
+    invitations = store.invitations.create("invited", 5_000)
+    tokens = [store.tokens.create(role) for role in ("operator", "analyst", "monitor", "analyst")]
+    tokens.append(store.tokens.create("analyst", "health"))
+    store.tokens.revoke(store.tokens.bearer(tokens[3]).id)
+    app = create_app(
+        Config(database=database, max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
+    )
+    yield app, Fuzzer(surveys, public, tokens, invitations, seed=20), [*tokens, *invitations]
+    app.extensions["halftruth"].store.close()
+
+
+def ask(app, asked):
+    """Status, headers and body of the answer to a request."""
+    begun = []
+    answer = app(asked.environ(), lambda status, headers, *_: begun.append((status, headers)))
+    try:
+        body = b"".join(answer)
+    finally:
+        getattr(answer, "close", lambda: None)()
+    [(status, headers)] = begun
+    return int(status.split()[0]), {name.lower(): value for name, value in headers}, body
+
+
+def check(asked, status, headers, body):
+    """An answer is a success, a problem document or a page, and tells nothing of the inside."""
+    assert status < 500
+    assert b"Traceback" not in body
+    assert b"<script>alert" not in body or "json" in headers["content-type"]
+    assert all("\n" not in value and "\r" not in value for value in headers.values())
+    if status < 400 or asked.method == "HEAD":
+        return
+    if headers["content-type"] == "application/problem+json":
+        problem = json.loads(body)
+        assert problem["status"] == status
+        assert problem["title"] == HTTPStatus(status).phrase
+        assert problem["detail"]
+        assert "\n" not in problem["detail"]
+    else:
+        assert headers["content-type"].startswith("text/html")
+        assert body.startswith(b"<!doctype html>")
+
+
+def read_reports(asked, fuzzer):
+    """The reports of a request that was accepted, as this file understands its body: id, values."""
+    length = asked.environ().get("CONTENT_LENGTH", "")
+    whole = not length or "Transfer-Encoding" in asked.headers
+    body = asked.body if whole else asked.body[: int(length)]
+    for report in json.loads(body)["reports"]:
+        if "sealed" in report:
+            yield UUID(report["id"]), fuzzer.sealed[base64.b64decode(report["sealed"])]
+        else:
+            yield UUID(report["id"]), tuple(report["values"])
+
+
+def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, store, lines):
+    app, fuzzer, secrets = fuzzed
+    accepted, cells, seen, statuses = Counter(), {}, {}, Counter()
+    by_default = REQUESTS[0] if store.database.is_sqlite else REQUESTS[1]
+    requests = int(os.environ.get("HALFTRUTH_TEST_REQUESTS", by_default))
+    for number in range(requests):
+        asked = fuzzer()
+        try:
+            status, headers, body = ask(app, asked)
+            check(asked, status, headers, body)
+        except Exception as error:
+            error.add_note(
+                f"request {number}: {asked.method} {asked.path[:200]}?{asked.query[:200]}"
+            )
+            error.add_note(f"{asked.headers}, body {asked.body[:300]!r}")
+            raise
+        statuses[status] += 1
+        if status == 202:
+            # Slashes at the beginning are one.
+            id = unquote_to_bytes(asked.path).decode().lstrip("/").split("/")[2]
+            accepted[id] += json.loads(body)["accepted"]
+            known = seen.setdefault(id, {})
+            for report, values in read_reports(asked, fuzzer):
+                assert known.setdefault(report, values) == values
+    for id, known in seen.items():
+        cells[id] = Counter(known.values())
+    for stored in store.surveys.all():
+        counts = store.reports.counts(stored.id)[1]
+        found = dict(zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True))
+        assert counts.reports == accepted[stored.id]
+        assert found == cells.get(stored.id, {})
+        sizes = stored.survey().schema.shape
+        assert all(0 <= v < size for cell in found for v, size in zip(cell, sizes, strict=True))
+    # The mutations are neither too tame nor too wild to tell anything.
+    assert {200, 202, 400, 401, 403, 404, 405, 409, 422} <= statuses.keys()
+    assert min(accepted[id] for id in ("health", "sealed", "invited")) > requests // 100
+    used = store.invitations.count("invited").used
+    assert used == accepted["invited"]
+    said = "\n".join(lines)
+    assert "request" in said
+    assert not any(secret in said for secret in secrets)
+    assert not any(id in said for id in fuzzer.ids)
+    assert not any(base64.b64encode(content).decode() in said for content in fuzzer.sealed)
+    assert "unforeseen" not in said
+
+
+@pytest.mark.parametrize("depth", [1_000, 20_000])
+@pytest.mark.parametrize(
+    ("method", "path", "begin", "end"),
+    [
+        ("POST", "/v1/surveys", b"", b""),
+        ("POST", "/v1/surveys", b'{"id": ', b"}"),
+        ("POST", "/v1/plan", b'{"respondents": 5, "survey": ', b"}"),
+        ("PUT", "/v1/surveys/other/terms", b'{"terms": {"x": ', b"}}"),
+        ("POST", "/v1/surveys/health/reports", b'{"digest": "x", "reports": ', b"}"),
+    ],
+)
+def test_deep_nesting_is_refused(fuzzed, method, path, begin, end, depth):
+    app, _, [operator, *_] = fuzzed
+    headers = {"Authorization": f"Bearer {operator}"}
+    for body in (b"[" * depth, b"[" * depth + b"]" * depth):
+        asked = Asked(method, path, body=begin + body + end, headers=headers)
+        status, answered, said = ask(app, asked)
+        assert status in (400, 422)
+        check(asked, status, answered, said)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/v1/surveys/%00", "/v1/surveys/a%00b/counts", "/v1/surveys/%00/itemsets?min_support=1"),
+        *("/s/%00", "/results/%00", "/v1/surveys/%ff%fe", "/v1/surveys/%ed%a0%80", "/js/%00.js"),
+        *("/assets/%00", "/js/..%2f..%2fclient.py", "/v1/surveys/" + "a" * 10_000),
+    ],
+)
+def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
+    app, _, [operator, *_] = fuzzed
+    headers = {"Authorization": f"Bearer {operator}", "Cookie": f"halftruth_token={operator}"}
+    path, _, query = path.partition("?")
+    asked = Asked("GET", path, query, headers=headers)
+    status, answered, said = ask(app, asked)
+    assert status == 404
+    check(asked, status, answered, said)
+
+
+@pytest.mark.parametrize("path", ["/results/sign-in", "/results/sign-out", "/results/health"])
+@pytest.mark.parametrize("cookie", [True, False])
+def test_a_form_that_is_too_large_is_refused(fuzzed, path, cookie):
+    app, _, [operator, *_] = fuzzed
+    part = b'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n\r\n'
+    for body in (part * 1_100, part + b"a" * 2 * MAX_BODY):
+        headers = {"Content-Type": "multipart/form-data; boundary=x"}
+        if cookie:
+            headers["Cookie"] = f"halftruth_token={operator}"
+        asked = Asked("POST", path, body=body, headers=headers)
+        status, answered, said = ask(app, asked)
+        check(asked, status, answered, said)
+        assert status in (303, 401, 405, 413)

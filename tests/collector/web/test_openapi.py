@@ -1,0 +1,389 @@
+"""The description of the HTTP interface, held against the interface itself."""
+
+import json
+import re
+from html.parser import HTMLParser
+from urllib.parse import quote
+from uuid import UUID
+
+import jsonschema
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_collector.web.openapi import document
+from halftruth_collector.web.openapi.examples import SURVEY, counts, examples
+from halftruth_collector.web.openapi.operations import CALLERS, OPERATIONS
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.reports import Report
+from halftruth_shared.protocol.terms import Terms
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+#: Calls of the operator's tools, which are described though they are not under /v1.
+OPERATIONAL = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
+DESCRIBED = {operation.id: operation for operation in OPERATIONS}
+
+
+@pytest.fixture
+def survey():
+    """The survey of the examples."""
+    return SURVEY
+
+
+@pytest.fixture
+def filled(http, store):
+    """A collector with the reports of the examples."""
+    found = counts()
+    values = np.repeat(found.cells, found.counts, axis=0).tolist()
+    reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
+    store.reports.add(SURVEY.id, SURVEY.digest, reports)
+    return http
+
+
+@pytest.fixture
+def headers(store):
+    """What to send with a call of a role."""
+
+    def of(role):
+        return {} if role is None else {"Authorization": f"Bearer {store.tokens.create(role)}"}
+
+    return of
+
+
+def described(operation):
+    return document()["paths"][operation.path][operation.method.lower()]
+
+
+def valid(schema):
+    """A validator of a schema that may refer to the messages of the document."""
+    root = {**schema, "components": document()["components"]}
+    return jsonschema.Draft202012Validator(
+        root, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def serialized(parameters):
+    """The query of the examples, written as OpenAPI says for style `form`."""
+    parts = []
+    for parameter in parameters:
+        if "example" not in parameter:
+            continue
+        name, value = parameter["name"], parameter["example"]
+        if not isinstance(value, list):
+            texts = [json.dumps(value).strip('"')]
+        elif parameter["explode"]:
+            texts = [quote(item, safe="") for item in value]
+        else:
+            texts = [",".join(quote(item, safe="") for item in value)]
+        parts += [f"{name}={text}" for text in texts]
+    return "&".join(parts)
+
+
+def send(client, operation, headers, body=None):
+    """Send the example of a call."""
+    path = operation.path.replace("{survey_id}", SURVEY.id)
+    query = serialized(described(operation).get("parameters", []))
+    return client.open(
+        f"{path}?{query}" if query else path,
+        method=operation.method,
+        headers=headers,
+        data=None if body is None else json.dumps(body),
+    )
+
+
+def bodies(operation):
+    """The examples of a call's body; one that is None where it has none."""
+    content = described(operation).get("requestBody", {}).get("content", {})
+    found = content.get("application/json", {}).get("examples", {"none": {"value": None}})
+    return {name: example["value"] for name, example in found.items()}
+
+
+def test_the_document_is_valid_openapi_3_1():
+    assert document()["openapi"].startswith("3.1.")
+    assert list(OpenAPIV31SpecValidator(document()).iter_errors()) == []
+
+
+def test_the_document_is_served_to_anyone_and_made_once(http, app, database):
+    response = http.get("/openapi.json")
+    assert response.mimetype == "application/json"
+    assert response.get_json() == document()
+    other = create_app(Config(database=database))
+    assert other.test_client().get("/openapi.json").data == response.data
+    other.extensions["halftruth"].store.close()
+    assert document() is document()
+
+
+def test_every_call_is_described_and_every_description_is_a_call(app):
+    served = {
+        (method, re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+        if rule.rule.startswith("/v1/") or rule.rule in OPERATIONAL
+    }
+    assert served == {(operation.method, operation.path) for operation in OPERATIONS}
+
+
+def test_operation_ids_are_unique_and_each_has_an_example():
+    assert len(DESCRIBED) == len(OPERATIONS)
+    assert set(examples()) == set(DESCRIBED)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
+def test_only_those_may_call_who_are_said_to(filled, headers, operation):
+    """Who may call, by trying every role."""
+    statuses = {role: send(filled, operation, headers(role)).status_code for role in CALLERS}
+    wrong = send(filled, operation, {"Authorization": "Bearer ht_wrong"}).status_code
+    assert (statuses[None] == 401) == (operation.role is not None)
+    assert (wrong == 401) == (operation.role is not None)
+    refused = {role for role in CALLERS if role is not None and statuses[role] == 403}
+    enough = {"operator", operation.role}
+    assert refused == (set() if operation.role is None else set(CALLERS) - {None} - enough)
+
+
+def test_the_document_says_who_may_call():
+    for operation in OPERATIONS:
+        found = described(operation)
+        assert found.get("x-role") == operation.role
+        assert bool(found["security"]) == (operation.role is not None)
+        assert f"{CALLERS[operation.role].capitalize()} may call it." in found["description"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
+def test_examples_are_what_the_schemas_say(operation):
+    found = described(operation)
+    for parameter in found.get("parameters", []):
+        if "example" in parameter:
+            valid(parameter["schema"]).validate(parameter["example"])
+    if operation.body:
+        schema = found["requestBody"]["content"]["application/json"]["schema"]
+        for body in bodies(operation).values():
+            valid(schema).validate(body)
+    for content in found["responses"][str(operation.status)]["content"].values():
+        for example in content.get("examples", {}).values():
+            valid(content["schema"]).validate(example["value"])
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
+def test_the_examples_work_and_are_answered_as_described(filled, headers, operation):
+    name, body = next(iter(bodies(operation).items()))
+    response = send(filled, operation, headers(operation.role), body)
+    assert response.status_code == operation.status, (name, response.text)
+    # JSON is the first of several forms.
+    media_type, content = next(
+        iter(described(operation)["responses"][str(operation.status)]["content"].items())
+    )
+    assert response.mimetype == media_type
+    if media_type != "application/json":
+        return
+    answer = response.get_json()
+    valid(content["schema"]).validate(answer)
+    for example in content.get("examples", {}).values():
+        expected = example["value"]
+        if "as_of" in expected:
+            assert answer.pop("as_of") > expected.pop("as_of", "")
+        assert answer == expected
+
+
+@pytest.mark.parametrize(
+    "operation", [found for found in OPERATIONS if found.query is not Request], ids=lambda o: o.id
+)
+def test_parameters_are_those_that_are_read(filled, headers, operation):
+    """The echo of the query holds every example, and every default that the document names."""
+    parameters = described(operation)["parameters"]
+    fields = {field.name: field for field in msgspec.structs.fields(operation.query)}
+    assert {found["name"] for found in parameters} == {*fields, "format"}
+    assert {found["name"] for found in parameters if found["required"]} == {
+        name for name, field in fields.items() if field.required
+    }
+    asked = msgspec.to_builtins(examples()[operation.id].query)
+    echo = send(filled, operation, headers(operation.role)).get_json()["query"]
+    assert echo == asked
+    for found in parameters:
+        if "default" in found["schema"]:
+            assert found["schema"]["default"] == by_default(fields[found["name"]])
+
+
+def by_default(field):
+    factory = field.default_factory
+    default = field.default if factory is msgspec.NODEFAULT else factory()
+    return list(default) if isinstance(default, dict) else default
+
+
+def limited(operation):
+    """The parameters of a call whose number has a limit."""
+    words = {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
+    parameters = described(operation).get("parameters", [])
+    return [found for found in parameters if words & set(found["schema"])]
+
+
+@pytest.mark.parametrize("operation", list(filter(limited, OPERATIONS)), ids=lambda o: o.id)
+def test_numbers_beyond_their_limits_are_refused(filled, headers, operation):
+    analyst = headers("analyst")
+    path = operation.path.replace("{survey_id}", SURVEY.id)
+    for found in limited(operation):
+        schema = found["schema"]
+        step = 1 if schema["type"] == "integer" else 1e-9
+        beyond = [
+            *(schema[word] for word in ("exclusiveMinimum", "exclusiveMaximum") if word in schema),
+            *([schema["minimum"] - step] if "minimum" in schema else []),
+            *([schema["maximum"] + step] if "maximum" in schema else []),
+        ]
+        others = [p for p in described(operation)["parameters"] if p["name"] != found["name"]]
+        for value in beyond:
+            query = f"{serialized(others)}&{found['name']}={value}"
+            response = filled.get(f"{path}?{query}", headers=analyst)
+            assert response.status_code == 422, (query, response.text)
+            assert response.get_json()["field"] == found["name"]
+
+
+def problem(operation, response):
+    """A problem, after it was held against what is described of its status."""
+    assert response.mimetype == "application/problem+json"
+    found = described(operation)["responses"][str(response.status_code)]
+    valid(found["content"]["application/problem+json"]["schema"]).validate(response.get_json())
+    for name, header in found.get("headers", {}).items():
+        value = response.headers[name]
+        valid(header["schema"]).validate(
+            int(value) if header["schema"].get("type") == "integer" else value
+        )
+    return response.get_json()["type"].rpartition(":")[2]
+
+
+def test_problems_are_described(http, store, headers):
+    calls = ("addReports", "publishSurvey", "getItemsets", "setTerms")
+    add, publish, itemsets, terms = (DESCRIBED[name] for name in calls)
+    body = bodies(add)["ReportBatch"]
+    stale = {**body, "digest": "0" * 64}
+    unfit = {**body, "reports": [{**body["reports"][0], "values": [9, 9, 9]}]}
+    path = "/v1/surveys/health/reports"
+    unsigned = {"terms": {}, "signature": {"key": "0" * 64, "value": "0" * 128}}
+    replaced = {**bodies(publish)["SurveyDocument"], "title": "Another"}
+    operator = headers("operator")
+    for call, response, expected in (
+        (itemsets, send(http, itemsets, {}), "unauthorized"),
+        (publish, send(http, publish, headers("analyst")), "forbidden"),
+        (itemsets, send(http, itemsets, headers("analyst")), "no-reports"),
+        (add, http.post(path, data=b"{"), "malformed-request"),
+        (add, http.post(path, json=stale), "stale-digest"),
+        (add, http.post(path, json=unfit), "report-error"),
+        (add, http.post(f"{path}?a=b", json=body), "parameter-error"),
+        (add, http.post("/v1/surveys/none/reports", json=body), "unknown-survey"),
+        (add, http.post("/v1/surveys/a%2Fb/reports", json=body), "http"),
+        (terms, send(http, terms, operator, unsigned), "signature-refused"),
+    ):
+        assert problem(call, response) == expected
+    assert http.post(path, json=body).status_code == 202
+    again = http.post("/v1/surveys", json=replaced, headers=operator)
+    assert problem(publish, again) == "survey-exists"
+    late = {**body, "reports": [{**body["reports"][0], "id": "0" * 32}]}
+    store.surveys.set_terms(SURVEY.id, Terms(invitations=True))
+    assert problem(add, http.post(path, json=late)) == "invitation-refused"
+    store.surveys.close("health")
+    assert problem(add, http.post(path, json=late)) == "survey-closed"
+
+
+@pytest.mark.parametrize(
+    ("setting", "sent", "expected"),
+    [({"max_body": 10}, 1, "too-large"), ({"rate_limit": "1 per hour"}, 2, "too-many-reports")],
+)
+def test_problems_of_limits_are_described(database, store, setting, sent, expected):
+    store.surveys.publish(SURVEY)
+    app = create_app(Config(database=database, **setting))
+    operation = DESCRIBED["addReports"]
+    body = bodies(operation)["ReportBatch"]
+    *_, response = [send(app.test_client(), operation, {}, body) for _ in range(sent)]
+    app.extensions["halftruth"].store.close()
+    assert problem(operation, response) == expected
+
+
+def test_a_database_that_is_away_is_described(http, app, monkeypatch):
+    import sqlite3
+
+    def fail(*_, **__):
+        raise sqlite3.OperationalError("gone")
+
+    engine = app.extensions["halftruth"].store.database.engine
+    engine.dispose()
+    monkeypatch.setattr(engine.dialect, "connect", fail)
+    operation = DESCRIBED["listSurveys"]
+    assert problem(operation, send(http, operation, {})) == "store-unavailable"
+
+
+def test_every_error_of_a_call_has_a_status_of_its_own():
+    for operation in OPERATIONS:
+        for kind in operation.errors:
+            response = problem_types(operation)
+            assert any(slug_of(kind) in names for status, names in response if status != "500")
+
+
+def problem_types(operation):
+    for status, found in described(operation)["responses"].items():
+        for content in found["content"].values():
+            if "allOf" in content["schema"]:
+                names = content["schema"]["allOf"][1]["properties"]["type"]["enum"]
+                yield status, {name.rpartition(":")[2] for name in names}
+
+
+def slug_of(kind):
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
+
+
+def test_every_member_has_a_type_and_a_survey_is_one():
+    found = document()["components"]["schemas"]
+    for name, schema in found.items():
+        assert all(schema["properties"].values()), name
+        assert schema["description"], name
+    for name in ("PublishedSurvey", "PlanRequest"):
+        survey = found[name]["properties"]["survey"]
+        assert survey["$ref"] == "#/components/schemas/SurveyDocument"
+
+
+def test_sealed_and_plain_batches_are_told_apart():
+    schema = {
+        "oneOf": [{"$ref": f"#/components/schemas/{n}"} for n in ("ReportBatch", "SealedBatch")]
+    }
+    found = described(DESCRIBED["addReports"])["requestBody"]["content"]["application/json"]
+    assert found["schema"] == schema
+    plain, sealed = bodies(DESCRIBED["addReports"]).values()
+    mixed = {**plain, "reports": plain["reports"] + sealed["reports"]}
+    assert valid(schema).is_valid(plain)
+    assert valid(schema).is_valid(sealed)
+    assert valid(schema).is_valid({**plain, "reports": []})
+    assert not valid(schema).is_valid(mixed)
+
+
+class Anchors(HTMLParser):
+    """Where a page's own links lead, and what can be led to."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a" and (found.get("href") or "").startswith("#"):
+            self.links.add(found["href"][1:])
+
+
+def test_the_page_shows_every_call_and_every_message(http):
+    response = http.get("/docs")
+    page = response.text
+    anchors = Anchors()
+    anchors.feed(page)
+    assert len(anchors.ids) == len(set(anchors.ids))
+    assert anchors.links <= set(anchors.ids)
+    assert set(DESCRIBED) | set(document()["components"]["schemas"]) <= set(anchors.ids)
+    for operation in OPERATIONS:
+        assert f"<strong>{operation.method}</strong> {operation.path}</code>" in page
+        for parameter in described(operation).get("parameters", []):
+            assert f"<code>{parameter['name']}</code>" in page
+    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+    assert "<script" not in page
+    assert " style=" not in page
+
+
+def test_the_page_takes_no_parameters(http):
+    assert http.get("/docs?a=b").status_code == 422

@@ -1,0 +1,336 @@
+"""Pages without a browser: who may see them, what they hold, and what headers they have."""
+
+import csv
+import io
+from html.parser import HTMLParser
+from uuid import UUID
+
+import pytest
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.protocol.reports import Report
+
+VIEWS = ("itemsets", "rules", "table", "measures")
+RESULTS = (
+    "",
+    *(f"/{view}" for view in VIEWS),
+    *(f"/{v}?format={e}" for v in VIEWS for e in ("json", "csv", "parquet")),
+)
+
+
+@pytest.fixture
+def signed_in(http, analyst):
+    """The browser of an analyst."""
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    answer = http.post("/results/sign-in", data={"token": token, "next": "/results/health"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/results/health")
+    return http
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.mark.parametrize("path", RESULTS)
+def test_results_need_a_token_and_ask_for_it(http, filled, path):
+    answer = http.get(f"/results/health{path}")
+    assert answer.status_code == 401
+    page = Page(answer.get_data(as_text=True))
+    [field] = [tag for tag in page.all("input") if tag["name"] == "token"]
+    assert field["type"] == "password"
+    [leads] = [tag for tag in page.all("input") if tag["name"] == "next"]
+    assert leads["value"].startswith(f"/results/health{path}")
+
+
+@pytest.mark.parametrize("path", RESULTS)
+def test_an_analyst_who_signed_in_sees_results(signed_in, filled, path):
+    answer = signed_in.get(f"/results/health{path}")
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    # Nothing that a strict policy forbids stands in a page, nor in the chart of it.
+    for tag, attributes in Page(answer.text if answer.mimetype == "text/html" else "").tags:
+        assert tag not in ("style", "script") or attributes.get("src", "").startswith("/")
+        assert not {name for name in attributes if name == "style" or name.startswith("on")}
+
+
+def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(http, analyst):
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    for url, secure in (("http://localhost", False), ("https://localhost", True)):
+        answer = http.post("/results/sign-in", data={"token": token}, base_url=url)
+        cookie = answer.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert "Path=/results/" in cookie
+        assert ("Secure" in cookie) is secure
+
+
+@pytest.mark.parametrize("token", ["", "ht_wrong", "\x00"])
+def test_a_wrong_token_signs_nobody_in(http, filled, token):
+    answer = http.post("/results/sign-in", data={"token": token, "next": "/results/health"})
+    assert answer.status_code == 401
+    assert "Set-Cookie" not in answer.headers
+    page = Page(answer.get_data(as_text=True))
+    assert any(tag.get("role") == "alert" for tag in page.all("p"))
+
+
+def test_who_signs_out_is_asked_again(signed_in, filled):
+    assert signed_in.post("/results/sign-out").status_code == 303
+    assert signed_in.get("/results/health").status_code == 401
+
+
+def test_a_revoked_token_shows_nothing_any_more(signed_in, filled, store):
+    [token] = store.tokens.all()
+    store.tokens.revoke(token.id)
+    assert signed_in.get("/results/health").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["https://example.org/", "//example.org", "/results/..\\evil", "/s/health", "javascript:x", ""],
+)
+def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    answer = http.post("/results/sign-in", data={"token": token, "next": elsewhere})
+    assert answer.headers["Location"] == "/results/"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:8000"},
+        {"Origin": "null"},
+        {"Origin": "http://[::1"},
+    ],
+)
+def test_no_other_site_signs_anybody_in_or_out(http, analyst, said):
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    answer = http.post("/results/sign-in", data={"token": token}, headers=said)
+    assert answer.status_code == 403
+    assert "Set-Cookie" not in answer.headers
+    assert "expected a form of this collector" in answer.text
+    for own in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}):
+        assert http.post("/results/sign-in", data={"token": token}, headers=own).status_code == 303
+    answer = http.post("/results/sign-out", headers=said)
+    assert answer.status_code == 403
+    assert http.get("/results/").status_code == 200
+
+
+def test_the_surveys_are_listed_for_whom_their_results_are(http, store, survey, analyst):
+    store.surveys.publish(Survey("second", "Second", survey.schema, survey.mechanism))
+    assert any(tag["href"] == "/results/" for tag in Page(http.get("/").text).all("a"))
+    assert http.get("/results/").status_code == 401
+    for only, listed in ((None, ["health", "second"]), ("second", ["second"])):
+        browser = http.application.test_client()
+        browser.post("/results/sign-in", data={"token": store.tokens.create("analyst", only)})
+        links = [tag["href"] for tag in Page(browser.get("/results/").text).all("a")]
+        assert [link for link in links if link.startswith("/results/")] == [
+            f"/results/{id}" for id in listed
+        ]
+
+
+def test_itemsets_are_filtered_alike_in_page_and_files(signed_in, filled):
+    page = "/results/health/itemsets"
+    every = signed_in.get(f"{page}?min_support=0.01&format=json").get_json()["itemsets"]
+    pair = next(i for i in every if len(i["items"]) == 2)
+    asked = f"min_support=0.01&length=2&attribute=drinks&decision={pair['decision']}&max_length="
+    found = signed_in.get(f"{page}?{asked}&format=json").get_json()["itemsets"]
+    assert found == [
+        itemset
+        for itemset in every
+        if len(itemset["items"]) == 2 and itemset["decision"] == pair["decision"]
+    ]
+    text = signed_in.get(f"{page}?{asked}&format=csv").get_data(as_text=True)
+    assert len(list(csv.DictReader(io.StringIO(text)))) == len(found)
+    shown = Page(signed_in.get(f"{page}?{asked}").get_data(as_text=True))
+    assert len(shown.all("tr")) == 1 + len(found)
+    links = [tag["href"] for tag in shown.all("a")]
+    again = next(link for link in links if link.endswith("&format=json"))
+    assert signed_in.get(again).get_json()["itemsets"] == found
+
+
+def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
+    page = Page(signed_in.get("/results/health/itemsets").get_data(as_text=True))
+    assert "not usable" in page.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "said"),
+    [
+        ("/itemsets?min_support=0.1&colour=red", 422, "colour: unknown parameter"),
+        ("/nothing", 404, ""),
+    ],
+)
+def test_a_question_that_there_is_not_is_a_page_that_says_so(
+    signed_in, filled, asked, status, said
+):
+    answer = signed_in.get(f"/results/health{asked}")
+    assert answer.status_code == status
+    assert said in Page(answer.get_data(as_text=True)).text
+
+
+def test_no_reports_is_a_page_that_says_so(signed_in, survey):
+    answer = signed_in.get("/results/health")
+    assert answer.status_code == 200
+    assert "no report has been counted yet" in answer.text
+    nowhere = signed_in.get("/results/nobody")
+    assert (nowhere.status_code, nowhere.mimetype) == (404, "text/html")
+    assert "there is no survey" in nowhere.text
+
+
+PAGES = ("/", "/s/health", "/s/nobody", "/results/", "/results/sign-in", "/results/health")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_load_nothing_from_elsewhere_and_run_nothing_that_stands_in_them(http, survey, path):
+    answer = http.get(path)
+    policy = dict(
+        part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";")
+    )
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["form-action"] == ("'self'" if path.startswith("/results") else "'none'")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    page = Page(answer.get_data(as_text=True))
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "action"):
+            assert attributes.get(name, "/").startswith("/"), (tag, attributes)
+    assert page.all("html") == [{"lang": "en"}]
+
+
+def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
+    page = Page(http.get("/s/health").get_data(as_text=True))
+    assert not page.all("form")
+    assert not page.all("input")
+    [form] = page.all("halftruth-form")
+    assert form == {"survey": "health", "max-gamma": "19"}
+    assert "scripts are blocked or could not be loaded" in page.text
+
+
+def test_attributes_that_are_not_sensitive_may_be_sent_as_they_are(http, store):
+    schema = Schema(
+        [Attribute("region", ["n", "s"], sensitive=False), Attribute("smoker", ["no", "yes"])]
+    )
+    store.surveys.publish(Survey("regions", "Regions", schema, GammaDiagonal(19)))
+    [form] = Page(http.get("/s/regions").get_data(as_text=True)).all("halftruth-form")
+    assert form["unprotected"] == "region"
+
+
+def test_a_closed_survey_is_not_asked(http, store, survey):
+    store.surveys.close("health")
+    page = Page(http.get("/s/health").get_data(as_text=True))
+    assert not page.all("halftruth-form")
+    assert not page.all("script")
+    assert "closed" in page.text
+
+
+def test_what_a_survey_says_never_becomes_markup(http, store, analyst, survey):
+    evil = "<script>alert(1)</script><b onclick=x>\"'"
+    schema = Schema([Attribute("a", ["no", evil]), Attribute("b", ["no", evil])])
+    named = Survey("evil", evil, schema, GammaDiagonal(19), description=evil)
+    store.surveys.publish(named)
+    reports = [Report(id=UUID(int=i), values=[i % 2, i % 2]) for i in range(60)]
+    store.reports.add("evil", named.digest, reports)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    http.post("/results/sign-in", data={"token": token})
+    for path in ("/", "/s/evil", "/results/evil", *(f"/results/evil/{view}" for view in VIEWS)):
+        answer = http.get(path)
+        assert answer.status_code == 200
+        html = answer.get_data(as_text=True)
+        assert "<script>alert" not in html
+        assert "<b onclick" not in html
+
+
+def test_modules_are_served_to_every_origin_and_nothing_beside_them(http):
+    with http.get("/js/form/index.js") as answer:
+        assert answer.mimetype == "text/javascript"
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    for path in ("/js/../client.py", "/js/%2e%2e/client.py", "/js/nothing.js", "/js/form"):
+        assert http.get(path).status_code == 404
+    with http.get("/assets/style.css") as answer:
+        assert answer.mimetype == "text/css"
+    assert http.get("/assets/../respondents.py").status_code == 404
+
+
+def test_other_origins_may_fetch_a_survey_and_send_a_report_and_nothing_else(
+    http, filled, analyst, batch
+):
+    def allowed(answer):
+        return answer.headers.get("Access-Control-Allow-Origin")
+
+    assert allowed(http.get("/v1/surveys/health")) == "*"
+    assert allowed(http.get("/v1/surveys/nobody")) == "*"
+    preflight = http.options("/v1/surveys/health/reports")
+    assert allowed(preflight) == "*"
+    assert preflight.headers["Access-Control-Allow-Headers"] == "Content-Type"
+    assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
+    assert "Access-Control-Allow-Credentials" not in preflight.headers
+    assert allowed(http.post("/v1/surveys/health/reports", json=batch([0, 0]))) == "*"
+    assert allowed(http.post("/v1/surveys/health/reports", data="{")) == "*"
+    for answer in (
+        http.get("/v1/surveys"),
+        http.get("/v1/surveys/health/counts", headers=analyst),
+        http.get("/v1/surveys/health/itemsets?min_support=0.1", headers=analyst),
+        http.post("/v1/surveys", json={}),
+        http.get("/"),
+        http.get("/results/health"),
+    ):
+        assert allowed(answer) is None
+
+
+def test_the_forms_ask_with_the_amplification_of_the_configuration(http, database):
+    app = create_app(Config(database=database, max_gamma="5/2"))
+    [form] = Page(app.test_client().get("/s/health").get_data(as_text=True)).all("halftruth-form")
+    assert form["max-gamma"] == "5/2"
+
+
+def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, survey, store):
+    ok = batch([0, 0], [1, 2])
+    for body, status in (
+        (ok, 202),
+        (ok, 202),
+        (batch([0, 9]), 422),
+        (batch([0, 0], digest="0" * 64), 409),
+        (batch([0, 0], digest="0" * 64), 409),
+    ):
+        assert signed_in.post("/v1/surveys/health/reports", json=body).status_code == status
+    [found] = store.reports.daily_outcomes("health")
+    assert (found.counted, found.repeated) == (2, 2)
+    assert found.refused == {"report-error": 1, "stale-digest": 2}
+    text = Page(signed_in.get("/results/health").get_data(as_text=True)).text
+    assert "report-error: 1, stale-digest: 2" in text
+
+
+def test_a_refusal_of_an_unknown_survey_is_kept_nowhere(http, store, batch):
+    assert http.post("/v1/surveys/nobody/reports", json=batch([0, 0])).status_code == 404
+    assert store.reports.daily_outcomes("health") == []
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/s", "/js", "/assets/nothing.css"])
+def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
+    page = http.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert page.status_code == 404
+    assert page.mimetype == "text/html"
+    assert "Content-Security-Policy" in page.headers
+    for url in (path, "/v1/nothing"):
+        problem = http.get(url, headers={"Accept": "application/json"})
+        assert problem.status_code == 404
+    lost = http.get("/v1/nothing", headers={"Accept": "text/html"})
+    assert lost.mimetype == "application/problem+json"

@@ -1,0 +1,544 @@
+"""How many reports one address may send: counted as reports, told apart by address, in a window."""
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+
+import pytest
+import redis
+import requests
+from flask import Flask
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_collector.web.limits import ReportLimit
+from halftruth_shared import ParameterError
+from halftruth_shared.protocol.terms import Terms
+from wire import PATIENCE, free_port, wait_until
+
+#: The same tests on both kinds of store.
+on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+URL = "/v1/surveys/health/reports"
+
+#: Any moment at which a window of a minute begins.
+MIDNIGHT = 1_800_000_000 // 60 * 60
+
+
+class Clock:
+    """The time of the storage of the limit, which stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = float(MIDNIGHT)
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr("limits.storage.memory.time", made)
+    return made
+
+
+@pytest.fixture
+def limited(database, store, survey):
+    """Make an application with a limit; the value is a test client."""
+    store.surveys.publish(survey)
+    made = []
+
+    def make(rate_limit="10 per minute", **settings):
+        made.append(create_app(Config(database=database, rate_limit=rate_limit, **settings)))
+        return made[-1].test_client()
+
+    yield make
+    for app in made:
+        app.extensions["halftruth"].store.close()
+
+
+def send(http, body, address="192.0.2.1", **headers):
+    return http.post(URL, json=body, headers=headers, environ_overrides={"REMOTE_ADDR": address})
+
+
+def refused(response, detail="reports: expected at most 10 per 1 minute from one address"):
+    assert response.status_code == 429, response.text
+    document = response.get_json()
+    assert document["type"] == "urn:halftruth:problem:too-many-reports"
+    assert document["field"] == "reports"
+    assert document["detail"].startswith(detail)
+    assert "192.0.2" not in response.text
+    return int(response.headers["Retry-After"])
+
+
+@on_both
+def test_reports_count_and_not_requests(limited, clock, batch, counted):
+    http = limited()
+    assert send(http, batch(*[[0, 0]] * 9)).status_code == 202
+    assert send(http, batch()).status_code == 202
+    refused(send(http, batch([0, 0], [0, 1])))
+    assert send(http, batch([0, 0])).status_code == 202
+    refused(send(http, batch([0, 0])))
+    assert send(http, batch()).status_code == 202
+    assert counted() == 10
+
+
+@on_both
+def test_more_reports_than_the_limit_are_too_large_for_good(limited, clock, batch, counted):
+    http = limited()
+    response = send(http, batch(*[[0, 0]] * 11))
+    assert response.status_code == 413
+    document = response.get_json()
+    assert document["field"] == "reports"
+    assert document["detail"].startswith("reports: expected at most 10 in one request")
+    assert "Retry-After" not in response.headers
+    assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
+    assert counted() == 10
+
+
+@on_both
+def test_retries_count_too_but_a_refused_request_does_not(limited, clock, batch):
+    http = limited()
+    body = batch(*[[0, 0]] * 4)
+    assert send(http, body).get_json() == {"accepted": 4, "duplicates": 0}
+    assert send(http, body).get_json() == {"accepted": 0, "duplicates": 4}
+    refused(send(http, body))
+    assert send(http, batch([0, 0], [0, 1])).status_code == 202
+
+
+@on_both
+@pytest.mark.parametrize("size", [1, 4, 10])
+@pytest.mark.parametrize(
+    ("begin", "first", "pause"), [(0, 10, 0), (29.5, 3, 20), (59.999, 7, 61), (45, 10, 40)]
+)
+def test_who_waits_as_told_is_let_in_and_nobody_a_second_earlier(
+    limited, clock, batch, begin, first, pause, size
+):
+    """Whatever was sent before: `first` reports, and all that is still allowed `pause` later."""
+    http = limited()
+    clock.now += begin
+    assert send(http, batch(*[[0, 0]] * first)).status_code == 202
+    clock.now += pause
+    while send(http, batch([0, 0])).status_code == 202:
+        pass
+    body = batch(*[[0, 0]] * size)
+    wait = refused(send(http, body))
+    assert 1 <= wait <= 120
+    if wait > 1:
+        clock.now += wait - 1.001
+        assert refused(send(http, body)) in (1, 2)
+        clock.now -= wait - 1.001
+    clock.now += wait
+    assert send(http, body).status_code == 202
+
+
+@on_both
+def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
+    limited, clock, batch, counted
+):
+    """An address that never rests: as many reports as the rate allows, and no more."""
+    http = limited()
+    for second in range(300):
+        clock.now = MIDNIGHT + second
+        send(http, batch([0, 0]))
+    # Five minutes of 10; a sliding count may be ahead by one window at the most.
+    assert 40 <= counted() <= 60
+
+
+@on_both
+def test_surveys_with_invitations_have_no_limit(limited, clock, batch, store, counted):
+    http = limited()
+    store.surveys.set_terms("health", Terms(invitations=True))
+    body = batch(*[[0, 0]] * 25)
+    for report, invitation in zip(
+        body["reports"], store.invitations.create("health", 25), strict=True
+    ):
+        report["invitation"] = invitation
+    assert send(http, body).get_json() == {"accepted": 25, "duplicates": 0}
+    assert counted() == 25
+
+
+@on_both
+def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store, counted):
+    """Looking for them takes time; whoever has one of their own is let in from elsewhere."""
+    http = limited()
+    store.surveys.set_terms("health", Terms(invitations=True))
+    made_up, own = batch(*[[0, 0]] * 25), batch([0, 0])
+    for n, report in enumerate(made_up["reports"]):
+        report["invitation"] = f"{n:032x}"
+    own["reports"][0]["invitation"] = store.invitations.create("health", 1)[0]
+    for _ in range(3):
+        assert send(http, batch([0, 0])).status_code == 403
+    assert send(http, made_up).status_code == 403
+    for body in (made_up, own, batch([0, 0])):
+        response = send(http, body)
+        assert response.status_code == 429
+        assert response.get_json()["detail"].startswith("invitation: expected at most 10 per")
+        assert response.headers["Retry-After"] == "60"
+    assert counted() == 0
+    assert send(http, own, "192.0.2.2").status_code == 202
+    clock.now += 120
+    assert send(http, made_up).status_code == 403
+
+
+@on_both
+def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
+    limited, clock, batch, store, counted
+):
+    """Also in a process that read the survey before the terms were changed elsewhere."""
+    http = limited()
+    assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
+    refused(send(http, batch([0, 0])))
+    store.surveys.set_terms("health", Terms(invitations=True))
+    body = batch([0, 0])
+    body["reports"][0]["invitation"] = store.invitations.create("health", 1)[0]
+    assert send(http, body).status_code == 202
+    body = batch(*[[0, 0]] * 20)
+    for report, invitation in zip(
+        body["reports"], store.invitations.create("health", 20), strict=True
+    ):
+        report["invitation"] = invitation
+    assert send(http, body).status_code == 202
+    store.surveys.set_terms("health", Terms())
+    refused(send(http, batch([0, 0])))
+    assert send(http, batch([0, 0]), "192.0.2.2").status_code == 202
+    assert counted() == 32
+
+
+def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, clock, batch):
+    http = limited()
+    for number in range(10):
+        told = {"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"}
+        assert send(http, batch([0, 0]), **told).status_code == 202
+    refused(send(http, batch([0, 0]), **{"X-Forwarded-For": "198.51.100.77"}))
+    http = limited(proxies=1)
+    told = {"X-Forwarded-For": "198.51.100.1"}
+    assert send(http, batch(*[[0, 0]] * 10), **told).status_code == 202
+    # What the sender wrote itself stands before what the proxy appended.
+    refused(send(http, batch([0, 0]), **{"X-Forwarded-For": "198.51.100.9, 198.51.100.1"}))
+    # Beside the proxy, the address is that of the connection.
+    assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
+    refused(send(http, batch([0, 0])))
+
+
+@on_both
+def test_refused_requests_are_written_down(limited, clock, batch, store):
+    http = limited()
+    send(http, batch(*[[0, 0]] * 10))
+    refused(send(http, batch([0, 0])))
+    refused(send(http, batch([0, 0])))
+    assert send(http, batch(*[[0, 0]] * 11)).status_code == 413
+    [day] = store.reports.daily_outcomes("health")
+    assert (day.counted, day.repeated) == (10, 0)
+    assert day.refused == {"too-many-reports": 2, "too-large": 1}
+
+
+@on_both
+def test_the_limit_can_be_off(limited, batch, counted):
+    http = limited(None)
+    for _ in range(3):
+        assert send(http, batch(*[[0, 0]] * 1_000)).status_code == 202
+    assert counted() == 3_000
+
+
+@on_both
+def test_a_refusal_can_be_read_from_other_origins(limited, clock, batch):
+    """With the time to wait, which scripts of other origins see only where they are told so."""
+    http = limited()
+    send(http, batch(*[[0, 0]] * 10))
+    response = send(http, batch([0, 0]), Origin="https://elsewhere.example")
+    refused(response)
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Access-Control-Expose-Headers"] == "Retry-After"
+
+
+def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, counted):
+    """Every address has a limit of its own, and a network of version 6 has one."""
+    http = limited(proxies=1)
+    alike = (
+        ("192.0.2.1:1234", "192.0.2.1:4321", "192.0.2.1", "[::ffff:192.0.2.1]:7"),
+        ("192.0.2.2", "::ffff:192.0.2.2"),
+        ("[2001:db8:1:2::1]:1", "[2001:db8:1:2::9]:2", "[2001:db8:1:2::1]", "2001:db8:1:2::7"),
+        ("2001:db8:1:3::1", "2001:db8:1:3:ffff::7"),
+        ("unknown", "_hidden", "/run/proxy.sock", "", "192.0.2.1:port"),
+    )
+    for told, *others in alike:
+        sent = send(http, batch(*[[0, 0]] * 10), "", **{"X-Forwarded-For": told})
+        assert sent.status_code == 202
+        for other in others:
+            refused(send(http, batch([0, 0]), "", **{"X-Forwarded-For": other}))
+    assert counted() == 10 * len(alike)
+
+
+# Reports that are counted in Redis.
+
+
+class Redis:
+    """A server of this test's own, which keeps nothing."""
+
+    def __init__(self, folder) -> None:
+        self._port = free_port()
+        self.uri = f"redis://127.0.0.1:{self._port}"
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.client = redis.Redis(port=self._port)
+
+    def start(self) -> None:
+        settings = {"port": self._port, "bind": "127.0.0.1", "save": "", "dir": self._folder}
+        words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+        self._process = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
+        wait_until(self._answers)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """In this block it takes connections and answers none."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def go_on(self, seconds: float) -> None:
+        """Let everything there be that much older, as if time had passed."""
+        for key in self.client.scan_iter():
+            left = self.client.pttl(key) - round(seconds * 1000)
+            self.client.pexpire(key, left)
+
+    def _answers(self) -> bool:
+        try:
+            return self.client.ping()
+        except redis.ConnectionError:
+            return False
+
+
+@pytest.fixture
+def server(tmp_path) -> Iterator[Redis]:
+    """Redis; without it its tests are skipped, and fail in CI."""
+    if shutil.which("redis-server") is None:
+        reason = "no redis-server on the path: the shared rate limit is not tried"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    made = Redis(tmp_path)
+    made.start()
+    yield made
+    made.client.close()
+    made.stop()
+
+
+@contextmanager
+def serving(database, uri, rate_limit) -> Iterator[str]:
+    """A collector with one worker, as it is run; the value is its address."""
+    command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
+    environment = {
+        **os.environ,
+        "HALFTRUTH_RATE_LIMIT": rate_limit,
+        "HALFTRUTH_RATE_LIMIT_STORAGE": uri,
+        "HALFTRUTH_PROXIES": "1",
+    }
+    with subprocess.Popen(
+        [*command, "--workers", "1", "--database", database],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            assert select.select([process.stdout], [], [], PATIENCE)[0]
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+def post(url, body, address="192.0.2.1"):
+    headers = {"X-Forwarded-For": address}
+    return requests.post(url + URL, json=body, headers=headers, timeout=PATIENCE)
+
+
+def unavailable(response) -> None:
+    assert response.status_code == 503, response.text
+    assert response.headers["Retry-After"] == "5"
+    assert "the storage of the rate limit does not answer" in response.text
+
+
+def test_collectors_with_one_storage_share_the_limit(limited, server, batch, counted):
+    one, other = (limited(rate_limit_storage=server.uri) for _ in range(2))
+    assert send(one, batch(*[[0, 0]] * 6)).status_code == 202
+    refused(send(other, batch(*[[0, 0]] * 5)))
+    assert send(other, batch(*[[0, 0]] * 4)).status_code == 202
+    refused(send(one, batch([0, 0])))
+    refused(send(other, batch([0, 0])))
+    assert send(one, batch()).status_code == 202
+    assert send(one, batch(*[[0, 0]] * 11)).status_code == 413
+    assert send(other, batch(*[[0, 0]] * 10), "192.0.2.2").status_code == 202
+    assert counted() == 20
+
+
+@pytest.mark.parametrize("size", [1, 4, 10])
+@pytest.mark.parametrize(("first", "pause"), [(10, 0), (3, 20), (7, 61), (10, 40), (10, 90)])
+def test_who_waits_as_a_shared_storage_tells_is_let_in(limited, server, batch, first, pause, size):
+    """And nobody is told to wait for long without need."""
+    one, other = (limited(rate_limit_storage=server.uri) for _ in range(2))
+    assert send(one, batch(*[[0, 0]] * first)).status_code == 202
+    server.go_on(pause)
+    while send(other, batch([0, 0])).status_code == 202:
+        pass
+    body = batch(*[[0, 0]] * size)
+    wait = refused(send(one, body))
+    assert 1 <= wait <= 120
+    if wait > 5:
+        # Here real time passes too, though less than what is left.
+        server.go_on(wait - 5)
+        assert refused(send(other, body)) <= 6
+        wait = 5
+    server.go_on(wait)
+    assert send(one, body).status_code == 202
+
+
+def test_a_shared_storage_forgets_an_address_after_two_windows(limited, server, batch):
+    http = limited(rate_limit_storage=server.uri)
+    assert send(http, batch([0, 0])).status_code == 202
+    keys = server.client.keys()
+    assert any(b"192.0.2.1" in key for key in keys)
+    assert all(0 < server.client.ttl(key) <= 120 for key in keys)
+    server.go_on(120)
+    assert server.client.keys() == []
+
+
+def test_a_storage_that_is_away_at_the_start_may_come_later(limited, server, batch, counted):
+    server.stop()
+    http = limited(rate_limit_storage=server.uri)
+    for _ in range(2):
+        response = send(http, batch([0, 0]))
+        unavailable(response)
+        assert "127.0.0.1" not in response.text
+    assert http.get("/healthz").status_code == 200
+    assert counted() == 0
+    server.start()
+    wait_until(lambda: send(http, batch([0, 0])).status_code == 202)
+    assert counted() == 1
+
+
+def test_a_storage_that_restarts_is_used_again_and_has_forgotten(limited, server, batch, counted):
+    http = limited(rate_limit_storage=server.uri)
+    assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
+    refused(send(http, batch([0, 0])))
+    server.stop()
+    unavailable(send(http, batch([0, 0])))
+    server.start()
+    wait_until(lambda: send(http, batch(*[[0, 0]] * 10)).status_code == 202)
+    refused(send(http, batch([0, 0])))
+    assert counted() == 20
+
+
+@pytest.mark.parametrize(
+    "setting", [("requirepass", "secret"), ("maxmemory", "1")], ids=lambda setting: setting[0]
+)
+def test_a_storage_that_refuses_is_away(limited, server, batch, counted, setting):
+    server.client.config_set(*setting)
+    http = limited(rate_limit_storage=server.uri)
+    unavailable(send(http, batch([0, 0])))
+    assert counted() == 0
+
+
+def test_a_storage_that_hangs_holds_up_nobody(database, store, survey, server, batch, counted):
+    """Neither those that send reports, few or many at once, nor those that ask for other things."""
+    store.surveys.publish(survey)
+    with (
+        serving(database, server.uri, "1000 per minute") as url,
+        serving(database, server.uri, "1000 per minute") as other,
+        ThreadPoolExecutor(40) as clients,
+    ):
+        assert post(url, batch(*[[0, 0]] * 600)).status_code == 202
+        assert post(other, batch(*[[0, 0]] * 400)).status_code == 202
+        assert post(other, batch([0, 0])).status_code == 429
+        with server.hanging():
+            bodies = [batch([0, 0]) if index % 4 else batch(*[[0, 0]] * 300) for index in range(40)]
+            sent = [
+                clients.submit(post, url, body, f"192.0.2.{9 + index}")
+                for index, body in enumerate(bodies)
+            ]
+            for path in ("/healthz", "/readyz", "/v1/surveys/health"):
+                assert requests.get(url + path, timeout=PATIENCE).status_code == 200
+            for response in sent:
+                unavailable(response.result(PATIENCE))
+            assert counted() == 1_000
+        wait_until(lambda: post(url, batch([0, 0]), "192.0.2.2").status_code == 202)
+        assert counted() == 1_001
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("", "memory", "memory://here", "async+memory://", "async+redis://host"),
+        *("redis+cluster://host", "memcached://host", "redis", "redis://"),
+        *("redis://:secret@", "redis://host:port", "redis://host:0"),
+        *("redis://host:65536", "redis://host/zero", "redis://host/0/1"),
+        *("redis://:secret#1@host", "redis://[::1", "redis://no..name"),
+        *("redis://host?socket_timeout=soon", "redis://host?secret=1"),
+        *("redis://host?connection_class=secret", "rediss://host?ssl_cert_reqs=secret"),
+        *("redis+unix://", "redis+unix://run/redis.sock"),
+    ],
+)
+def test_a_storage_that_is_none_is_refused_at_the_start(uri):
+    with pytest.raises(ParameterError) as wrong:
+        Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": uri})
+    assert str(wrong.value) == (
+        "HALFTRUTH_RATE_LIMIT_STORAGE: expected the URI of a storage: memory://,"
+        " redis://host:6379/0, rediss://host:6379/0 (TLS) or redis+unix:///path"
+    )
+    assert wrong.value.field == "HALFTRUTH_RATE_LIMIT_STORAGE"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory://",
+        "redis://host",
+        "redis://host/",
+        "redis://me:pass%23word@[2001:db8::1]:6380/15?socket_timeout=0.5",
+        "rediss://host:6380/0?ssl_cert_reqs=required",
+        "redis+unix:///run/redis/redis.sock?db=3",
+    ],
+)
+def test_a_storage_need_not_answer_at_the_start(uri):
+    config = Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": uri})
+    assert config.rate_limit_storage == uri
+    assert ReportLimit.of(Flask("here"), config) is not None
+
+
+def test_a_storage_without_its_package_says_what_brings_it(monkeypatch):
+    for name in list(sys.modules):
+        if name.split(".")[0] == "redis":
+            monkeypatch.delitem(sys.modules, name)
+
+    class Without(PathFinder):
+        @classmethod
+        def find_spec(cls, name, path=None, target=None):
+            if name.split(".")[0] == "redis":
+                raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Without, *sys.meta_path])
+    with pytest.raises(ParameterError) as wrong:
+        Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": "redis://secret@host"})
+    assert str(wrong.value) == (
+        "HALFTRUTH_RATE_LIMIT_STORAGE: expected memory://, since the Python package redis is not"
+        " installed here; halftruth-collector[redis] brings it"
+    )

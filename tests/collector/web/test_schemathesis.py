@@ -1,0 +1,170 @@
+"""The HTTP interface under requests that schemathesis makes up from its description.
+
+Every check is on, with data that fit the description and data that do not. Each answer is kept, so
+that the counts can be held against what was acknowledged.
+"""
+
+import json
+import subprocess
+import sys
+from itertools import combinations
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+import pytest
+from flask import request
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_collector.web.openapi import document
+from halftruth_collector.web.openapi.examples import SURVEY, counts
+from halftruth_collector.web.openapi.operations import OPERATIONS
+from halftruth_shared import Survey
+from halftruth_shared.protocol.reports import Report
+
+#: A survey that operators may close and change, while the other one goes on.
+OTHER = Survey("other", "Another", SURVEY.schema, SURVEY.mechanism)
+NAMES = list(SURVEY.schema.names)
+PAIRS = [f"{a.name}={category}" for a in SURVEY.schema.attributes for category in a.categories]
+TERMS = [",".join(term) for size in (1, 2) for term in combinations(NAMES, size)]
+
+#: What a parameter can be for this survey.
+PARAMETERS = {
+    **{name: {"items": {"enum": NAMES}} for name in ("attributes", "features", "given")},
+    **{name: {"items": {"enum": PAIRS}} for name in ("antecedent", "consequent", "present")},
+    "attribute": {"enum": NAMES},
+    "predict": {"enum": NAMES},
+    "terms": {"items": {"enum": TERMS}},
+}
+
+#: Calls with rules between members that no schema says, so that 422 may answer what fits it.
+WITH_MORE_RULES = (
+    "addReports",
+    "getClassifier",
+    "getLoglinear",
+    "getMeasures",
+    "getPartialCorrelation",
+    "getRandomized",
+    "getRule",
+    "planSurvey",
+    "publishSurvey",
+    "setTerms",
+)
+
+#: What is tried with whose token: the operator's opens everything.
+RUNS = {
+    "operator": ["--phases=examples,coverage,fuzzing,stateful", "--max-examples=6"],
+    "analyst": ["--phases=examples,fuzzing", "--max-examples=8"],
+    None: ["--phases=examples,fuzzing", "--max-examples=4"],
+}
+
+
+class Answer(NamedTuple):
+    """What came back, and from where."""
+
+    endpoint: str | None
+    path: str
+    status: int
+    text: str
+
+
+@pytest.fixture
+def survey():
+    return SURVEY
+
+
+@pytest.fixture
+def app(database, store):
+    made = create_app(Config(database=database, rate_limit=None))
+    yield made
+    made.extensions["halftruth"].store.close()
+
+
+@pytest.fixture
+def answers(app):
+    """Every answer, with what it was to."""
+    found = []
+
+    def keep(response):
+        text = response.get_data().decode(errors="replace")
+        found.append(Answer(request.endpoint, request.path, response.status_code, text))
+        return response
+
+    app.after_request(keep)
+    return found
+
+
+@pytest.fixture
+def collector(live):
+    """A collector with the reports of the examples, and another survey."""
+    live.store.surveys.publish(OTHER)
+    found = counts()
+    values = np.repeat(found.cells, found.counts, axis=0).tolist()
+    reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
+    live.store.reports.add(SURVEY.id, SURVEY.digest, reports)
+    return live
+
+
+def narrowed():
+    """The description of what these surveys take: their ids, attributes and categories."""
+    # Parsed again, so that no part of it is shared with another or with the original.
+    found = json.loads(json.dumps(document()))
+    for path, item in found["paths"].items():
+        for parameter in item.get("parameters", []):
+            changed = path.endswith(("/close", "/terms"))
+            parameter["schema"] = {"enum": [OTHER.id if changed else SURVEY.id]}
+            parameter["example"] = parameter["schema"]["enum"][0]
+        for parameter in item.get("get", {}).get("parameters", []):
+            parameter["schema"] |= PARAMETERS.get(parameter["name"], {})
+    messages = found["components"]["schemas"]
+    messages["ReportBatch"]["properties"]["digest"] = {"const": SURVEY.digest}
+    sizes = SURVEY.schema.shape
+    messages["Report"]["properties"]["values"] = {
+        "type": "array",
+        "prefixItems": [{"type": "integer", "minimum": 0, "maximum": d - 1} for d in sizes],
+        "minItems": len(sizes),
+        "maxItems": len(sizes),
+    }
+    return found
+
+
+def configuration():
+    lines = ["[checks]", "enabled = true"]
+    for name in WITH_MORE_RULES:
+        lines += [
+            "[[operations]]",
+            f'include-operation-id = "{name}"',
+            "[operations.checks.positive_data_acceptance]",
+            'expected-statuses = ["2xx", "401", "403", "409", "422"]',
+        ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("role", RUNS, ids=str)
+def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role):
+    (tmp_path / "openapi.json").write_text(json.dumps(narrowed()), encoding="utf-8")
+    (tmp_path / "schemathesis.toml").write_text(configuration(), encoding="utf-8")
+    token = (
+        [] if role is None else [f"-HAuthorization: Bearer {collector.store.tokens.create(role)}"]
+    )
+    before = collector.store.reports.counts(SURVEY.id)[1].reports
+    command = [sys.executable, "-m", "schemathesis.cli", "--no-color"]
+    options = ["--checks=all", "--mode=all", "--seed=5", "--generation-deterministic"]
+    options += [f"--url={collector.url}", *RUNS[role], *token]
+    run = subprocess.run(
+        [*command, "--config-file=schemathesis.toml", "run", "openapi.json", *options],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+    assert len({answer.endpoint for answer in answers} - {None}) >= len(OPERATIONS)
+    assert [answer for answer in answers if answer.status >= 500] == []
+    assert [answer for answer in answers if "Traceback" in answer.text] == []
+    accepted = {SURVEY.id: before, OTHER.id: 0}
+    for answer in answers:
+        if answer.status == 202:
+            accepted[answer.path.split("/")[3]] += json.loads(answer.text)["accepted"]
+    assert {id: collector.store.reports.counts(id)[1].reports for id in accepted} == accepted
+    assert accepted[SURVEY.id] > before

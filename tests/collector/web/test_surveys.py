@@ -1,0 +1,124 @@
+"""Publishing, listing, fetching and closing surveys over HTTP."""
+
+import json
+
+import pytest
+from halftruth_collector.errors import SurveyExists
+from halftruth_shared import GammaDiagonal, Survey
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+DOCUMENT = {
+    "id": "new",
+    "title": "New",
+    "attributes": [{"name": "smoker", "categories": ["no", "yes"]}],
+    "mechanism": {"kind": "gamma-diagonal", "gamma": "19"},
+}
+
+
+def test_a_survey_is_published_with_its_digest(http, survey):
+    answer = http.get("/v1/surveys/health")
+    assert survey.canonical_json in answer.data
+    document = answer.get_json()
+    assert document["digest"] == survey.digest
+    assert document["status"] == "open"
+    assert Survey.from_json(json.dumps(document["survey"])).digest == survey.digest
+
+
+def test_surveys_are_listed(http, survey):
+    assert http.get("/v1/surveys").get_json() == {
+        "surveys": [
+            {
+                "id": "health",
+                "title": "Health at work",
+                "digest": survey.digest,
+                "status": "open",
+            }
+        ]
+    }
+
+
+def test_an_operator_publishes_and_closes(http, operator):
+    response = http.post("/v1/surveys", json=DOCUMENT, headers=operator)
+    assert response.status_code == 201
+    assert http.get("/v1/surveys/new").get_json()["digest"] == response.get_json()["digest"]
+    closed = http.post("/v1/surveys/new/close", headers=operator)
+    assert closed.get_json()["status"] == "closed"
+    assert http.post("/v1/surveys/new/close", headers=operator).status_code == 200
+
+
+def test_publishing_the_same_survey_again_changes_nothing(http, batch, operator, survey, counted):
+    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
+    response = http.post("/v1/surveys", data=survey.canonical_json, headers=operator)
+    assert response.status_code == 201
+    assert counted() == 1
+
+
+def test_a_survey_without_reports_can_be_replaced(http, store, survey):
+    store.surveys.publish(Survey("health", "Better", survey.schema, GammaDiagonal("9")))
+    assert http.get("/v1/surveys/health").get_json()["survey"]["title"] == "Better"
+
+
+def test_a_survey_with_reports_cannot_be_replaced(http, batch, store, survey, operator):
+    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
+    other = Survey("health", "Better", survey.schema, GammaDiagonal("9"))
+    with pytest.raises(SurveyExists, match="'health' has reports already"):
+        store.surveys.publish(other)
+    response = http.post("/v1/surveys", data=other.canonical_json, headers=operator)
+    assert response.status_code == 409
+    assert http.get("/v1/surveys/health").get_json()["digest"] == survey.digest
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "No Good"}, "id: expected lower-case letters"),
+        ({"title": ""}, "title: expected"),
+        ({"attributes": []}, "attributes: expected 1 to"),
+        ({"attributes": DOCUMENT["attributes"] * 2}, "'smoker' is named twice"),
+        ({"attributes": [{"name": "a", "categories": ["x", "x"]}]}, "'x' is named twice"),
+        ({"attributes": [{"name": "a", "categories": ["x"]}]}, "expected 2 to"),
+        ({"mechanism": {"kind": "gamma-diagonal", "gamma": "1"}}, "gamma: expected"),
+        ({"mechanism": {"kind": "gamma-diagonal", "gamma": 19.0}}, "got `float`"),
+        ({"mechanism": {"kind": "magic"}}, "Invalid value 'magic'"),
+        ({"mechanism": {"kind": "randomized-response", "keep": {"smoker": "0.5"}}}, "above 1/2"),
+        ({"mechanism": {"kind": "randomized-response", "keep": {"smoker": "1"}}}, "sensitive"),
+        ({"more": 1}, "unknown field `more`"),
+    ],
+)
+def test_a_survey_that_cannot_be_used_is_refused_with_one_line(http, operator, change, said):
+    response = http.post("/v1/surveys", json={**DOCUMENT, **change}, headers=operator)
+    assert response.status_code == 422
+    detail = response.get_json()["detail"]
+    assert said in detail
+    assert "\n" not in detail
+    assert http.get("/v1/surveys/new").status_code == 404
+
+
+def test_a_misspelt_parameter_is_not_ignored(http):
+    response = http.get("/v1/surveys?limit=3")
+    assert response.status_code == 422
+    assert response.get_json()["detail"] == "limit: unknown parameter; expected none"
+
+
+def test_unknown_paths_and_methods_are_problems_too(http):
+    for response, status in ((http.get("/nothing"), 404), (http.put("/v1/surveys"), 405)):
+        assert response.status_code == status
+        assert response.mimetype == "application/problem+json"
+
+
+def test_a_collector_without_its_database_says_so(http, app, monkeypatch):
+    engine = app.extensions["halftruth"].store.database.engine
+
+    def fail(*_: object, **__: object) -> None:
+        raise engine.dialect.loaded_dbapi.OperationalError("gone")
+
+    engine.dispose()
+    monkeypatch.setattr(engine.dialect, "connect", fail)
+    response = http.get("/readyz")
+    assert response.status_code == 503
+    assert response.mimetype == "application/problem+json"
+    assert int(response.headers["Retry-After"]) > 0
+    # The process is well, and starting it again would help nobody.
+    assert http.get("/healthz").status_code == 200

@@ -1,0 +1,129 @@
+"""An amplification of 900 digits, or hardly above 1, is shown, planned and refused like any other.
+
+It is beyond every floating-point number: whatever turns it into one must not fail.
+"""
+
+from fractions import Fraction
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from halftruth_client import Client
+from halftruth_collector.cli import main
+from halftruth_collector.estimation.planner import plan
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    HalftruthError,
+    Protection,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    Survey,
+    epsilon,
+    worst_case_posterior,
+)
+from halftruth_shared.analyses.plan import PlanQuery
+from halftruth_shared.protocol.reports import Report
+from halftruth_shared.rational import approximately, as_float
+
+HUGE = 10**899 + 7
+ALMOST_ONE = Fraction(10**400 - 1, 10**400)
+SCHEMA = Schema([Attribute("a", ["no", "yes"]), Attribute("b", ["x", "y", "z"])])
+NEARLY = [[str(ALMOST_ONE), str(1 - ALMOST_ONE)], [str(1 - ALMOST_ONE), str(ALMOST_ONE)]]
+MECHANISMS = {
+    "gamma-diagonal": GammaDiagonal(HUGE),
+    "randomized-gamma-diagonal": RandomizedGammaDiagonal(HUGE, 0, steps=1),
+    "randomized-response": RandomizedResponse({"a": ALMOST_ONE, "b": ALMOST_ONE}),
+    "distortion-matrices": DistortionMatrices(
+        {"a": NEARLY, "b": [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]}
+    ),
+}
+
+
+@pytest.fixture(params=MECHANISMS)
+def survey(request):
+    return Survey("extreme", "Extreme", SCHEMA, MECHANISMS[request.param])
+
+
+@pytest.fixture
+def browser(live, survey):
+    records = np.indices(SCHEMA.shape).reshape(2, -1).T.tolist()
+    live.store.reports.add(
+        survey.id,
+        survey.digest,
+        [Report(id=uuid4(), values=row) for row in records],
+    )
+    signed_in = live.app.test_client()
+    token = live.store.tokens.create("analyst")
+    signed_in.post("/results/sign-in", data={"token": token})
+    return signed_in
+
+
+def test_every_page_is_shown(browser):
+    for page in (
+        "/",
+        "/s/extreme",
+        "/results/",
+        "/results/extreme",
+        "/results/extreme/table?attributes=a,b",
+        "/results/extreme/itemsets?min_support=0.1",
+        "/results/extreme/randomized?attributes=a,b",
+    ):
+        assert browser.get(page, follow_redirects=True).status_code == 200, page
+
+
+def test_it_is_planned_and_promised(survey):
+    result = plan(survey, PlanQuery(respondents=100, half_width=0.1))
+    assert result.gamma is None
+    assert any("about" in line or "e+" in line for line in result.protection)
+    for length in result.mechanisms[0].lengths:
+        assert 0 <= length.standard_error <= length.worst_standard_error < np.inf
+    gamma = survey.mechanism.amplification(SCHEMA)
+    assert gamma > 10**300
+    assert epsilon(gamma) > 690
+    assert Fraction(99, 100) < worst_case_posterior("0.05", gamma) < 1
+    assert Protection.of(survey).record.gamma == gamma
+
+
+def test_commands_plan_and_publish_it(survey, tmp_path, capsys):
+    file = tmp_path / "extreme.toml"
+    attributes = "".join(
+        f'[[attributes]]\nname = "{a.name}"\ncategories = {list(a.categories)}\n'
+        for a in SCHEMA.attributes
+    )
+    kept = f'a = "{ALMOST_ONE}"\nb = "{ALMOST_ONE}"\n'
+    file.write_text(
+        f'id = "extreme"\ntitle = "Extreme"\n{attributes}[mechanism]\n'
+        f'kind = "randomized-response"\n[mechanism.keep]\n{kept}',
+        encoding="utf-8",
+    )
+    main(["plan", str(file), "--respondents", "100"], standalone_mode=False)
+    database = f"sqlite:///{tmp_path / 'extreme.db'}"
+    main(["survey", "publish", str(file), "--database", database], standalone_mode=False)
+    assert "extreme" in capsys.readouterr().out
+
+
+def test_a_client_refuses_it_in_one_line(live):
+    with pytest.raises(HalftruthError, match="max_gamma") as caught:
+        Client(live.url, max_gamma="19").survey("extreme")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "words"),
+    [
+        (HUGE, np.inf, "about 10^899"),
+        (-HUGE, -np.inf, None),
+        (Fraction(1, HUGE), 0.0, "0"),
+        (Fraction(57, 7), 57 / 7, "8.14286"),
+        (19, 19.0, "19"),
+        (np.inf, np.inf, "infinite"),
+    ],
+)
+def test_every_fraction_is_a_number_and_words(value, number, words):
+    assert as_float(value) == number
+    if words is not None:
+        assert approximately(value) == words

@@ -1,0 +1,428 @@
+"""What each mechanism promises, by brute force, and the parameters that it refuses."""
+
+import math
+import random
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    DomainTooLarge,
+    GammaDiagonal,
+    HalftruthError,
+    ParameterError,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    epsilon,
+    worst_case_posterior,
+)
+
+
+def worst_ratio(matrix, cells, public=()):
+    """max_v max_{u1,u2} A[v,u1]/A[v,u2] over records that agree on the public attributes."""
+    worst = Fraction(1)
+    for row in matrix:
+        for a, u1 in enumerate(cells):
+            for b, u2 in enumerate(cells):
+                if any(u1[j] != u2[j] for j in public) or row[a] == 0:
+                    continue
+                if row[b] == 0:
+                    return math.inf
+                worst = max(worst, row[a] / row[b])
+    return worst
+
+
+def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(case):
+    amplification = case.mechanism.amplification(case.schema)
+    assert amplification == worst_ratio(case.matrix, case.cells)
+    assert amplification == math.inf or isinstance(amplification, Fraction)
+
+
+def test_public_attributes_are_not_protected_and_do_not_count(case):
+    # With all of them public nothing is left to protect, and any bound is true.
+    count = len(case.shape)
+    for size in range(1, count):
+        for public in combinations(range(count), size):
+            names = [f"a{j}" for j in public]
+            worst = worst_ratio(case.matrix, case.cells, public)
+            assert case.mechanism.amplification(case.schema, names) == worst
+            assert case.mechanism.amplification(case.schema, set(names)) == worst
+
+
+def test_a_single_answer_is_amplified_as_the_exact_matrix_says(case):
+    # To one who knows the others, by the rows of records that differ in it alone; to one to whom
+    # these are equally likely, by the mean of the rows with each answer.
+    count, left_out = len(case.shape), case.mechanism.as_they_are(case.schema)
+    assert left_out <= {f"a{j}" for j in case.public}
+    known, unknown = [Fraction(1)], [Fraction(1)]
+    for j in range(count):
+        if f"a{j}" in left_out:
+            continue
+        known.append(worst_ratio(case.matrix, case.cells, [k for k in range(count) if k != j]))
+        means = [
+            [
+                sum(p for p, u in zip(row, case.cells, strict=True) if u[j] == answer)
+                for answer in range(case.shape[j])
+            ]
+            for row in case.matrix
+        ]
+        unknown.append(worst_ratio(means, [(answer,) for answer in range(case.shape[j])]))
+    found = case.mechanism.answer_amplification(case.schema)
+    assert (found.known, found.unknown) == (max(known), max(unknown))
+
+
+@pytest.mark.parametrize("gamma", ["19", "3/2"])
+def test_what_is_public_leaves_fewer_cells_to_hide_an_answer_among(gamma, schema_of):
+    schema = schema_of((2, 3, 5))
+    found = GammaDiagonal(gamma).answer_amplification(schema, ["a2"])
+    assert found.unknown == 1 + (Fraction(gamma) - 1) * 3 / 6
+    alone = GammaDiagonal(gamma).answer_amplification(schema, ["a1", "a2"])
+    assert alone.known == alone.unknown == Fraction(gamma)
+    nothing = GammaDiagonal(gamma).answer_amplification(schema, schema.names)
+    assert nothing.known == nothing.unknown == 1
+
+
+def test_one_public_attribute_does_not_take_those_with_it_whose_names_it_holds():
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in ("age", "age_of_child", "sex")])
+    mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
+    try:
+        amplification = mechanism.amplification(schema, "age_of_child")
+    except (HalftruthError, TypeError):
+        return
+    assert amplification == 81
+
+
+def test_equal_mechanisms_are_one_key(case):
+    again = type(case)(case.kind, case.shape, case.parameters, case.public).mechanism
+    assert again is not case.mechanism
+    assert again == case.mechanism
+    assert hash(again) == hash(case.mechanism)
+
+
+def test_unlike_mechanisms_are_unequal():
+    assert GammaDiagonal("19") != GammaDiagonal("18")
+    assert GammaDiagonal("19") != RandomizedGammaDiagonal("19", 0)
+    assert RandomizedGammaDiagonal("19", 0) != RandomizedGammaDiagonal("19", 0, steps=1)
+    assert RandomizedResponse({"a": "0.9"}) != RandomizedResponse({"a": "0.8"})
+    assert RandomizedResponse({"a": "0.9"}) != RandomizedResponse({"b": "0.9"})
+
+
+def test_the_order_of_its_parameters_does_not_make_another_mechanism():
+    matrix = [["0.9", "0.2"], ["0.1", "0.8"]]
+    for kind, value in [(RandomizedResponse, "0.9"), (DistortionMatrices, matrix)]:
+        one, other = kind({"a": value, "b": value}), kind({"b": value, "a": value})
+        assert one == other
+        assert hash(one) == hash(other)
+
+
+def test_a_randomized_matrix_has_the_amplification_of_its_mean(ran_case):
+    # ε is that of DET-GD, however far a client's own matrix may be from it.
+    gamma = Fraction(ran_case.parameters[0])
+    assert ran_case.mechanism.amplification(ran_case.schema) == gamma
+
+
+def test_the_worst_case_posterior_is_attained_and_never_exceeded(case):
+    # By Bayes: a property Q of prior ρ, spread inside and outside of Q as it may be.
+    amplification = case.mechanism.amplification(case.schema)
+    generator = random.Random(7)
+    for rho in (Fraction(1, 20), Fraction(1, 3)):
+        bound = worst_case_posterior(rho, amplification)
+        n = len(case.cells)
+        pairs = [
+            rho * row[u1] / (rho * row[u1] + (1 - rho) * row[u2])
+            for row in case.matrix
+            for u1 in range(n)
+            for u2 in range(n)
+            if u1 != u2 and row[u1] + row[u2] > 0
+        ]
+        assert max(pairs) == bound
+        for _ in range(10):
+            inside = set(generator.sample(range(n), generator.randint(1, n - 1)))
+            weights = [Fraction(generator.randint(1, 20)) for _ in range(n)]
+            row = generator.choice(case.matrix)
+
+            def likelihood(cells, weights=weights, row=row):
+                return sum(weights[u] * row[u] for u in cells) / sum(weights[u] for u in cells)
+
+            a, b = likelihood(inside), likelihood(set(range(n)) - inside)
+            if a + b > 0:
+                assert rho * a / (rho * a + (1 - rho) * b) <= bound
+
+
+def test_the_posterior_range_of_a_randomized_matrix_is_the_published_one(schema_of):
+    # FRAPP §4: ρ = 5 %, γ = 19, α = γx/2, n large.
+    schema = schema_of((4, 5, 5, 5, 2, 2))
+    low, high = RandomizedGammaDiagonal("19", "0.5").posterior_range(schema, "0.05")
+    assert (f"{float(low):.0%}", f"{float(high):.0%}") == ("33%", "60%")
+    assert isinstance(low, Fraction)
+
+
+def test_the_posterior_range_is_that_of_the_extreme_matrices(ran_case):
+    # Whoever knew r would believe this of "the report is the true record".
+    rho = Fraction(1, 20)
+    extremes = []
+    for matrix in (ran_case.client_matrices[0], ran_case.client_matrices[-1]):
+        on, off = matrix[0][0], matrix[0][1]
+        extremes.append(rho * on / (rho * on + (1 - rho) * off))
+    assert ran_case.mechanism.posterior_range(ran_case.schema, rho) == tuple(extremes)
+
+
+def test_without_alpha_the_posterior_range_is_a_point(schema_of):
+    mechanism = RandomizedGammaDiagonal("19", 0)
+    half = Fraction(1, 2)
+    assert mechanism.posterior_range(schema_of((2, 3)), "0.05") == (half, half)
+
+
+@pytest.mark.parametrize("shape", [(2,), (7,), (2,) * 5, (2, 3, 50), (9, 2, 2, 17), (3,) * 40,
+                                   (2,) * 200], ids=lambda shape: f"M={len(shape)}")  # fmt: skip
+@pytest.mark.parametrize("gamma", ["1.5", "19", "19/7", "1000000", "1.0001"])
+def test_a_symmetric_budget_is_used_up_and_never_exceeded(shape, gamma, schema_of):
+    schema = schema_of(shape)
+    mechanism = RandomizedResponse.for_amplification(schema, gamma)
+    budget = Fraction(gamma)
+    # The amplification of one attribute, from its probabilities.
+    shares = []
+    for size, name in zip(shape, schema.names, strict=True):
+        p = mechanism.keep[name]
+        q = (1 - p) / (size - 1)
+        shares.append(p / q)
+    assert len(set(shares)) == 1
+    assert math.prod(shares) <= budget
+    assert math.prod(shares) >= budget * (1 - Fraction(1, 10**6))
+    assert mechanism.amplification(schema) == math.prod(shares)
+    assert float(shares[0]) == pytest.approx(float(budget) ** (1 / len(shape)), rel=2e-9)
+
+
+@pytest.mark.parametrize("count", [60, 1024])
+def test_the_amplification_of_many_attributes_can_be_stated_in_other_ways(count, schema_of):
+    schema = schema_of((3,) * count)
+    amplification = RandomizedResponse.for_amplification(schema, "19").amplification(schema)
+    assert epsilon(amplification) == pytest.approx(math.log(19), rel=1e-5)
+    assert float(worst_case_posterior("0.05", amplification)) == pytest.approx(0.5, rel=1e-5)
+
+
+def test_a_symmetric_budget_for_one_attribute_is_exact(schema_of):
+    mechanism = RandomizedResponse.for_amplification(schema_of((5,)), "19/7")
+    assert mechanism.amplification(schema_of((5,))) == Fraction(19, 7)
+    assert mechanism.keep == {"a0": Fraction(19, 7) / (Fraction(19, 7) + 4)}
+
+
+@pytest.mark.parametrize("gamma", ["1", "0.5", "-19", 0, "1.000000000000000001"], ids=repr)
+def test_a_budget_that_cannot_be_shared_is_refused(gamma, refused, schema_of):
+    refused(
+        ParameterError,
+        lambda: RandomizedResponse.for_amplification(schema_of((2, 3)), gamma),
+        field="gamma",
+        mentions=["gamma", "above 1"],
+    )
+
+
+BAD_RATIONALS = [19.0, math.nan, math.inf, "1e5", "nan", "inf", "1/0", "", " 19", "19 ", "1_9",
+                 "0x13", "19,5", ".5", "5.", "1/2/3", "1.5/2", "+-1", "١٩", None, True, b"19",
+                 [19], 1 + 0j]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD_RATIONALS, ids=repr)
+def test_parameters_that_are_no_exact_number_are_refused(bad, refused, schema_of):
+    schema = schema_of((2,))
+    written = ['"19"', '"0.9"', '"19/2"']
+
+    def refuses(field, call):
+        refused(ParameterError, call, field=field, mentions=[f"{field}:", *written])
+
+    refuses("gamma", lambda: GammaDiagonal(bad))
+    refuses("gamma", lambda: RandomizedGammaDiagonal(bad, "1/2"))
+    refuses("alpha", lambda: RandomizedGammaDiagonal("19", bad))
+    refuses("keep.a0", lambda: RandomizedResponse({"a0": bad}))
+    refuses("gamma", lambda: RandomizedResponse.for_amplification(schema, bad))
+    refuses("matrices.a0", lambda: DistortionMatrices({"a0": [[bad, "1/2"], ["1/4", "1/2"]]}))
+
+
+@pytest.mark.parametrize("gamma", ["1", 1, "0.999", "0", "-19", "1/1", "18/19"], ids=repr)
+def test_a_gamma_of_1_or_less_is_refused(gamma, refused):
+    for make in (GammaDiagonal, lambda value: RandomizedGammaDiagonal(value, "1/2")):
+        refused(ParameterError, lambda: make(gamma), field="gamma", mentions=["above 1"])  # noqa: B023
+
+
+@pytest.mark.parametrize("alpha", ["-0.001", "1.001", "-1", 2], ids=repr)
+def test_an_alpha_outside_0_to_1_is_refused(alpha, refused):
+    refused(
+        ParameterError,
+        lambda: RandomizedGammaDiagonal("19", alpha),
+        field="alpha",
+        mentions=["alpha", "from 0 to 1"],
+    )
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2**20 + 1, 1.0, "1", True, None], ids=repr)
+def test_steps_outside_their_range_are_refused(steps, refused):
+    refused(
+        ParameterError,
+        lambda: RandomizedGammaDiagonal("19", "1/2", steps=steps),
+        field="steps",
+        mentions=["steps", "from 1 to 1048576"],
+    )
+
+
+def test_an_alpha_that_would_make_a_probability_negative_is_refused(refused, schema_of):
+    # x − r/(n−1) ≥ 0 at r = αγx needs α ≤ (n−1)/γ = 5/19.
+    schema = schema_of((2, 3))
+    RandomizedGammaDiagonal("19", "5/19").check(schema)
+    mechanism = RandomizedGammaDiagonal("19", Fraction(5, 19) + Fraction(1, 10**30))
+    for call in (
+        lambda: mechanism.check(schema),
+        lambda: mechanism.perturb(schema, (0, 0)),
+        lambda: mechanism.posterior_range(schema, "0.05"),
+    ):
+        refused(ParameterError, call, field="alpha", mentions=["alpha", "5/19"])
+
+
+@pytest.mark.parametrize(
+    ("size", "p"), [(2, "1/2"), (2, "0.49"), (3, "1/3"), (3, "0"), (3, "-1"), (3, "1.0001"), (3, 2)]
+)
+def test_a_probability_outside_its_range_is_refused(size, p, refused, schema_of):
+    schema = schema_of((size,))
+    mechanism = RandomizedResponse({"a0": p})
+    for call in (lambda: mechanism.check(schema), lambda: mechanism.perturb(schema, (0,))):
+        refused(
+            ParameterError, call, field="keep.a0", mentions=["keep.a0", f"above 1/{size}", "most 1"]
+        )
+
+
+def test_a_sensitive_answer_is_never_sent_as_it_is(refused, schema_of):
+    mechanism = RandomizedResponse({"a0": "1"})
+    mechanism.check(schema_of((3,), public=(0,)))
+    for call in (
+        lambda: mechanism.check(schema_of((3,))),
+        lambda: mechanism.perturb(schema_of((3,)), (1,)),
+        lambda: mechanism.perturb_many(schema_of((3,)), [[1]]),
+    ):
+        refused(ParameterError, call, field="keep.a0", mentions=["keep.a0", "sensitive"])
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1, 0], [0, 1]],
+        [[0, 1], [1, 0]],
+        [["1/2", 0], ["1/2", 1]],
+        [["1/2", "1/4", 0], ["1/2", "3/4", 0], [0, 0, 1]],
+        [["1/2", 0, 0], ["1/4", "1/2", "1/4"], ["1/4", "1/2", "3/4"]],
+    ],
+)
+def test_a_matrix_that_reveals_a_sensitive_answer_is_refused(matrix, refused, schema_of):
+    mechanism = DistortionMatrices({"a0": matrix})
+    size = len(matrix)
+    mechanism.check(schema_of((size,), public=(0,)))
+    assert mechanism.amplification(schema_of((size,))) == math.inf
+    for call in (
+        lambda: mechanism.check(schema_of((size,))),
+        lambda: mechanism.perturb(schema_of((size,)), (1,)),
+    ):
+        refused(ParameterError, call, field="matrices.a0", mentions=["matrices.a0", "sensitive"])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [
+        ([["1/2", "1/2"]], "square"),
+        ([["1/2"], ["1/2"]], "square"),
+        ([["1/2", "1/2"], ["1/2"]], "square"),
+        ([[1]], "square"),
+        ([], "square"),
+        ([["0.9", "0.2"], ["0.1", "0.7"]], "column 1 sums to 9/10"),
+        ([["0.9", "0.1"], ["0.2", "0.8"]], "column 0 sums to 11/10"),
+        ([["1.1", "0.2"], ["-0.1", "0.8"]], "from 0 to 1"),
+        ([["1/2", "1/2"], ["1/2", "1/2"]], "nearly singular"),
+        ([["0.50000001", "0.5"], ["0.49999999", "0.5"]], "nearly singular"),
+    ],
+)
+def test_a_matrix_that_is_no_invertible_channel_is_refused(matrix, words, refused):
+    refused(
+        ParameterError,
+        lambda: DistortionMatrices({"a0": matrix}),
+        field="matrices.a0",
+        mentions=["matrices.a0", words],
+    )
+
+
+def test_a_nearly_singular_matrix_is_refused_with_its_condition_number(refused):
+    # [[½+δ, ½], [½−δ, ½]] has det δ and ‖·‖_F² ≈ 1, so its condition number is 1/δ.
+    refused(
+        ParameterError,
+        lambda: DistortionMatrices({"a0": [["0.50000001", "0.5"], ["0.49999999", "0.5"]]}),
+        mentions=["1e+08", "at most 1e+06"],
+    )
+    DistortionMatrices({"a0": [["0.500002", "0.5"], ["0.499998", "0.5"]]})
+
+
+def test_a_probability_too_near_to_chance_is_refused_with_its_condition_number(refused, schema_of):
+    # 1/(p − q) for two categories: 1/(2·10⁻⁷).
+    mechanism = RandomizedResponse({"a0": "0.5000001"})
+    refused(
+        ParameterError,
+        lambda: mechanism.check(schema_of((2,))),
+        field="keep.a0",
+        mentions=["5e+06", "at most 1e+06"],
+    )
+    RandomizedResponse({"a0": "0.500001"}).check(schema_of((2,)))
+
+
+def test_a_matrix_of_another_size_than_its_attribute_is_refused(refused, schema_of):
+    mechanism = DistortionMatrices({"a0": [["0.9", "0.2"], ["0.1", "0.8"]]})
+    refused(
+        ParameterError,
+        lambda: mechanism.check(schema_of((3,))),
+        field="matrices.a0",
+        mentions=["3 rows"],
+    )
+
+
+@pytest.mark.parametrize("kind", [RandomizedResponse, DistortionMatrices])
+def test_attributes_without_parameters_and_parameters_without_attributes_are_refused(
+    kind, refused, schema_of
+):
+    fits = "0.9" if kind is RandomizedResponse else [["0.9", "0.2"], ["0.1", "0.8"]]
+    field = "keep" if kind is RandomizedResponse else "matrices"
+    schema = schema_of((2, 2))
+    refused(
+        ParameterError,
+        lambda: kind({"a0": fits}).check(schema),
+        field=f"{field}.a1",
+        mentions=[field, "a1", "missing"],
+    )
+    refused(
+        ParameterError,
+        lambda: kind({"a0": fits, "a1": fits, "b": fits}).check(schema),
+        field=f"{field}.b",
+        mentions=[field, "'b'", "a0, a1"],
+    )
+
+
+def test_a_domain_too_large_for_its_gamma_is_refused(refused, schema_of):
+    # (γ+n−1)/(γ−1) ≤ 10⁶ at γ = 1.001 means n ≤ 999.999.
+    fits, too_large = schema_of((999,)), schema_of((1000,))
+    for mechanism in (GammaDiagonal("1.001"), RandomizedGammaDiagonal("1.001", "1/2")):
+        mechanism.check(fits)
+        for call in (
+            lambda: mechanism.check(too_large),  # noqa: B023
+            lambda: mechanism.perturb(too_large, (0,)),  # noqa: B023
+        ):
+            refused(
+                DomainTooLarge,
+                call,
+                field="attributes",
+                mentions=["1000 cells", "999 at most", "randomized-response", mechanism.kind],
+            )
+
+
+def test_a_domain_of_any_size_is_refused_and_not_computed_with(refused, schema_of):
+    schema = schema_of((16,) * 300)
+    refused(DomainTooLarge, lambda: GammaDiagonal("19").check(schema), mentions=["17999982"])
+    # Attribute by attribute it is no trouble.
+    mechanism = RandomizedResponse.for_amplification(schema, 10**9)
+    mechanism.check(schema)
+    assert len(mechanism.perturb(schema, (0,) * 300)) == 300

@@ -1,0 +1,254 @@
+"""Signatures of surveys: the published vectors, and nothing altered passes."""
+
+import json
+import os
+import stat
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from halftruth_shared import KeyFileError, ParameterError, SignatureError
+from halftruth_shared.protocol import signing
+from halftruth_shared.protocol.signing import (
+    OperatorKey,
+    check_operator_keys,
+    sign,
+    statement,
+    verify,
+)
+from halftruth_shared.protocol.terms import Signature, Terms
+
+DIGEST = "00" * 16 + "5e" * 16
+SEALED = Terms(invitations=True, sealing_key="a7" * 32)
+EVERY_TERMS = [
+    Terms(invitations=invitations, sealing_key=key)
+    for invitations in (False, True)
+    for key in (None, "a7" * 32)
+]
+
+#: RFC 8032, section 7.1, tests 1 to 3: private key, public key, message, signature.
+RFC_8032 = [
+    (
+        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701c"
+        "f9b46bd25bf5f0595bbe24655141438e7a100b",
+    ),
+    (
+        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0"
+        "f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+    ),
+    (
+        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f76098"
+        "4dc6594a7c15e9716ed28dc027beceea1ec40a",
+    ),
+]
+
+
+def key_of(seed: str) -> OperatorKey:
+    return OperatorKey(Ed25519PrivateKey.from_private_bytes(bytes.fromhex(seed)))
+
+
+@pytest.fixture
+def key() -> OperatorKey:
+    return key_of("5a" * 32)
+
+
+@pytest.mark.parametrize(("seed", "public", "message", "signature"), RFC_8032)
+def test_the_published_signatures_are_made_and_accepted(
+    seed, public, message, signature, monkeypatch
+):
+    monkeypatch.setattr(signing, "statement", lambda *_: bytes.fromhex(message))
+    key = key_of(seed)
+    made = sign(key, DIGEST, SEALED)
+    assert (key.public, made.key, made.value) == (public, public, signature)
+    verify(made, DIGEST, SEALED, {public})
+    monkeypatch.setattr(signing, "statement", lambda *_: bytes.fromhex(message) + b"\0")
+    with pytest.raises(SignatureError, match="does not match"):
+        verify(made, DIGEST, SEALED, {public})
+
+
+@pytest.mark.parametrize("terms", EVERY_TERMS)
+def test_the_statement_is_the_purpose_and_canonical_json(terms):
+    first, rest = statement(DIGEST, terms).split(b"\n")
+    assert first == b"halftruth survey 1"
+    members = {
+        "digest": DIGEST,
+        "invitations": terms.invitations,
+        "sealing_key": terms.sealing_key,
+    }
+    assert rest.decode() == json.dumps(members, sort_keys=True, separators=(",", ":"))
+
+
+def test_every_terms_have_a_signature_of_their_own(key):
+    for signed in EVERY_TERMS:
+        made = sign(key, DIGEST, signed)
+        for other in EVERY_TERMS:
+            if other == signed:
+                verify(made, DIGEST, other, [key.public])
+            else:
+                with pytest.raises(SignatureError, match="these terms"):
+                    verify(made, DIGEST, other, [key.public])
+
+
+def test_a_signature_altered_in_any_byte_cut_or_written_otherwise_is_refused(key):
+    made = sign(key, DIGEST, SEALED)
+    value = bytes.fromhex(made.value)
+    altered = [
+        (value[:i] + bytes([value[i] ^ bit]) + value[i + 1 :]).hex()
+        for i in range(len(value))
+        for bit in (0x01, 0x80)
+    ]
+    altered += [made.value[:cut] for cut in (0, 1, 2, 63, 64, 127)]
+    altered += [made.value.upper(), made.value + "00", " " + made.value[1:], "é" + made.value]
+    for other in altered:
+        with pytest.raises(SignatureError, match="does not match"):
+            verify(Signature(key=made.key, value=other), DIGEST, SEALED, {key.public})
+
+
+def test_a_statement_altered_in_any_byte_is_refused(key, monkeypatch):
+    made = sign(key, DIGEST, SEALED)
+    whole = statement(DIGEST, SEALED)
+    altered = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(len(whole))]
+    altered += [whole[:i] for i in range(len(whole))] + [whole + b"\n"]
+    for other in altered:
+        monkeypatch.setattr(signing, "statement", lambda *_, other=other: other)
+        with pytest.raises(SignatureError, match="does not match"):
+            verify(made, DIGEST, SEALED, {key.public})
+
+
+def test_what_is_wrong_is_said(key):
+    other = key_of("5b" * 32)
+    made = sign(other, DIGEST, SEALED)
+    with pytest.raises(SignatureError, match="there is none; expected one by a pinned") as caught:
+        verify(None, DIGEST, SEALED, {key.public})
+    assert caught.value.field == "signature"
+    for pins in ({key.public}, frozenset()):
+        with pytest.raises(SignatureError, match="by a key that is not pinned"):
+            verify(made, DIGEST, SEALED, pins)
+    # A signer who puts a pinned key's name on it.
+    with pytest.raises(SignatureError, match="does not match"):
+        verify(Signature(key=key.public, value=made.value), DIGEST, SEALED, {key.public})
+    verify(made, DIGEST, SEALED, {key.public, other.public})
+
+
+@pytest.mark.parametrize(
+    ("digest", "terms", "field"),
+    [
+        ("5E" * 32, Terms(), "digest"),
+        ("5e" * 31, Terms(), "digest"),
+        (DIGEST, Terms(sealing_key=""), "sealing_key"),
+        (DIGEST, Terms(sealing_key="a7" * 32 + "\n"), "sealing_key"),
+    ],
+)
+def test_what_no_client_would_take_is_not_signed(key, digest, terms, field):
+    with pytest.raises(ParameterError, match="64 lower-case hexadecimal digits") as caught:
+        sign(key, digest, terms)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("bad", ["", "ab" * 32, ["AB" * 32], ["ab" * 31], [b"ab" * 32], [None]])
+def test_pins_are_public_keys_in_a_list(bad):
+    with pytest.raises(ParameterError, match="operator_keys: expected a list") as caught:
+        check_operator_keys(bad)
+    assert caught.value.field == "operator_keys"
+
+
+def test_pins_may_come_from_anything_that_lists_them():
+    assert check_operator_keys(key for key in ("ab" * 32, "cd" * 32)) == {"ab" * 32, "cd" * 32}
+
+
+def test_a_key_stays_the_same_in_its_file(tmp_path):
+    key, path = OperatorKey.create(), tmp_path / "operator.pem"
+    key.write(path)
+    assert OperatorKey.read(path).public == key.public
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_bytes().startswith(b"-----BEGIN PRIVATE KEY-----\n")
+    verify(sign(OperatorKey.read(path), DIGEST, SEALED), DIGEST, SEALED, {key.public})
+
+
+def test_the_mode_of_a_new_file_does_not_depend_on_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        OperatorKey.create().write(tmp_path / "operator.pem")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "operator.pem").stat().st_mode) == 0o600
+
+
+def test_a_file_is_never_overwritten(tmp_path):
+    path = tmp_path / "operator.pem"
+    path.write_text("something of value")
+    with pytest.raises(KeyFileError, match="exists; expected the name of a new file"):
+        OperatorKey.create().write(path)
+    assert path.read_text() == "something of value"
+    # Neither is what a link leads to, not even where nothing is there.
+    (tmp_path / "link.pem").symlink_to(tmp_path / "elsewhere.pem")
+    with pytest.raises(KeyFileError, match="exists"):
+        OperatorKey.create().write(tmp_path / "link.pem")
+    assert not (tmp_path / "elsewhere.pem").exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o620, 0o610, 0o601])
+def test_a_key_that_others_may_read_is_not_used(tmp_path, mode):
+    path = tmp_path / "operator.pem"
+    OperatorKey.create().write(path)
+    path.chmod(mode)
+    with pytest.raises(KeyFileError, match=rf"others may read .*{mode:04o}.*expected mode 0600"):
+        OperatorKey.read(path)
+    path.chmod(0o400)
+    assert OperatorKey.read(path)
+
+
+def other_files() -> dict[str, bytes]:
+    key, of_another_kind = Ed25519PrivateKey.generate(), X25519PrivateKey.generate()
+    return {
+        "empty": b"",
+        "text": b"no key",
+        "another kind": of_another_kind.private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        ),
+        "encrypted": key.private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+        ),
+        "raw": key.private_bytes_raw(),
+    }
+
+
+@pytest.mark.parametrize("name", other_files())
+def test_a_file_of_something_else_is_one_clear_line(tmp_path, name):
+    path = tmp_path / "operator.pem"
+    path.write_bytes(other_files()[name])
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match="expected an Ed25519 private key in PEM") as caught:
+        OperatorKey.read(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["missing/operator.pem", "with\0zero"])
+def test_a_name_that_cannot_be_used_is_one_clear_line(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KeyFileError, match="cannot be read: "):
+        OperatorKey.read(path)
+    with pytest.raises(KeyFileError, match="cannot be written: "):
+        OperatorKey.create().write(path)
+
+
+def test_no_description_of_a_key_holds_the_private_half():
+    key = key_of("5a" * 32)
+    for shown in (repr(key), str(key), f"{[key]}"):
+        assert key.public in shown
+        assert "5a5a" not in shown

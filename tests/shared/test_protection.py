@@ -1,0 +1,134 @@
+"""The protection statement, against every report of exact matrices."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from halftruth_shared.protection import Protection
+
+
+def plain(text):
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def survey_of(mechanism, public=(), names=("smoker", "coughs")):
+    schema = Schema([Attribute(n, ["no", "yes"], sensitive=n not in public) for n in names])
+    return Survey("health", "Health", schema, mechanism)
+
+
+def worst(rows, pairs):
+    """Largest ratio of two columns that may be compared, over all rows."""
+    ratios = [Fraction(1)]
+    for row in rows:
+        for a, b in pairs:
+            if row[a]:
+                ratios.append(row[a] / row[b] if row[b] else math.inf)
+    return max(ratios)
+
+
+def test_each_guarantee_is_the_worst_ratio_of_the_exact_matrix(case):
+    found = Protection.of(Survey("s", "S", case.schema, case.mechanism))
+    known = [case.schema.names.index(name) for name in found.as_they_are]
+    count, records = len(case.shape), case.cells
+
+    def compared(agree):
+        size = range(len(records))
+        return [
+            (a, b) for a in size for b in size if all(records[a][j] == records[b][j] for j in agree)
+        ]
+
+    assert found.record.gamma == worst(case.matrix, compared(known))
+    protected = [j for j in range(count) if j not in known]
+    assert found.answer_all_known.gamma == max(
+        [worst(case.matrix, compared([i for i in range(count) if i != j])) for j in protected],
+        default=1,
+    )
+    # Nothing known of the others: every record with the same answer is equally likely.
+    none_known = [
+        worst(
+            [
+                [
+                    sum(row[u] for u, record in enumerate(records) if record[j] == answer)
+                    for answer in range(case.shape[j])
+                ]
+                for row in case.matrix
+            ],
+            [(a, b) for a in range(case.shape[j]) for b in range(case.shape[j])],
+        )
+        for j in protected
+    ]
+    assert float(found.answer_none_known.gamma) == pytest.approx(float(max(none_known, default=1)))
+
+
+def test_a_single_warner_answer_at_three_quarters_goes_from_5_to_14_percent():
+    survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.75"}))
+    whole, answer = map(plain, Protection.of(survey).sentences())
+    assert "5 % likely, a report can at most make 32.2 % likely" in whole
+    assert "γ = 9" in whole
+    assert answer == (
+        "A single answer: from 5 % to at most 13.7 % (γ = 3), whether or not the other answers are"
+        " known."
+    )
+
+
+def test_a_gamma_diagonal_report_tells_more_of_an_answer_to_who_knows_the_others():
+    found = Protection.of(survey_of(GammaDiagonal("19")))
+    # 1 + (γ − 1)/2 with one other question of two answers.
+    assert (found.record.gamma, found.answer_all_known.gamma) == (19, 19)
+    assert found.answer_none_known.gamma == 10
+    _, answer = map(plain, found.sentences())
+    assert "to at most 50 % (γ = 19) for someone who knows all other answers" in answer
+    assert "to at most 34.5 % (γ = 10) for someone who knows none" in answer
+
+
+def test_what_is_sent_as_it_is_is_named_and_the_rest_has_its_own_bound():
+    mechanism = RandomizedResponse({"age": "1", "smoker": "0.75", "coughs": "0.75"})
+    found = Protection.of(survey_of(mechanism, public=["age"], names=("age", "smoker", "coughs")))
+    assert (found.as_they_are, found.protected) == (("age",), ("smoker", "coughs"))
+    sent, rest, _ = map(plain, found.sentences())
+    assert sent == "Sent as answered, without protection: age."
+    assert rest.startswith("All other answers together: ")
+    assert found.record.gamma == 9
+
+
+def test_what_is_known_of_a_person_is_not_counted_as_protected():
+    survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.9"}))
+    assert Protection.of(survey, public=["coughs"]).record.gamma == 3
+    assert Protection.of(survey).record.gamma == 27
+
+
+def test_where_nothing_is_protected_only_that_is_said():
+    found = Protection.of(survey_of(RandomizedResponse({"age": "1"}), ["age"], ["age"]))
+    assert [*map(plain, found.sentences())] == ["Sent as answered, without protection: age."]
+
+
+def test_one_question_is_its_own_record():
+    [said] = Protection.of(survey_of(GammaDiagonal("19"), names=["smoker"])).sentences()
+    assert "The whole record" in said
+
+
+def test_nothing_is_promised_that_does_not_hold():
+    """Rounded up: 1/(1 + 19/γ) never reads smaller than it is, nor does γ."""
+    for keep in ("0.50001", "0.7501", "0.999", "0.9999999"):
+        found = Protection.of(survey_of(RandomizedResponse({"smoker": keep}), names=["smoker"]))
+        [said] = map(plain, found.sentences())
+        promised = Fraction(said.split("at most make ")[1].split(" %")[0]) / 100
+        gamma = Fraction(said.split("γ = ")[1].split(",")[0])
+        assert found.record.posterior <= promised <= found.record.posterior + Fraction(1, 1000)
+        assert found.record.gamma <= gamma <= found.record.gamma * Fraction(101, 100)
+
+
+def test_an_amplification_beyond_floating_point_is_written():
+    matrix = [["1", "0.5"], ["0", "0.5"]]
+    beyond = survey_of(GammaDiagonal(10**400), names=["smoker"])
+    assert "γ = 1.00e+400" in Protection.of(beyond).sentences()[0]
+    revealing = survey_of(DistortionMatrices({"smoker": matrix}), ["smoker"], ["smoker"])
+    assert Protection.of(revealing).as_they_are == ("smoker",)

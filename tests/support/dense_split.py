@@ -1,0 +1,90 @@
+"""A split questionnaire as a dense matrix of fractions, written down from its definition."""
+
+from fractions import Fraction
+from itertools import chain, combinations, count, product
+from math import prod
+
+
+def points(prime, dimension):
+    """Vectors whose first number that is not 0 is 1, by the place of that 1, then as numbers."""
+    every = [v for v in product(range(prime), repeat=dimension) if next(filter(None, v), 0) == 1]
+    return sorted(every, key=lambda v: (v.index(1), v))
+
+
+def orthogonal(u, y, prime):
+    """Whether two vectors are."""
+    return sum(a * b for a, b in zip(u, y, strict=True)) % prime == 0
+
+
+def placement(cells, symbols):
+    """Index of the point of each cell: cubes in a ring, those beyond the last point once more."""
+    ring = next(
+        m
+        for m in count(max(symbols, 5))
+        if m % 3 == 2 and all(m % divisor for divisor in range(2, m))
+    )
+
+    def cubed(value):
+        return (value + ring // 3) ** 3 % ring
+
+    found = []
+    for cell in range(cells):
+        point = cubed(cell)
+        while point >= symbols:
+            point = cubed(point)
+        found.append(point)
+    return found
+
+
+def belongs(cells, prime, direct):
+    """Whether each symbol (row) is one of each cell's own (column)."""
+    if cells <= direct:
+        return [[y == u for u in range(cells)] for y in range(cells)]
+    dimension = next(t for t in count(3) if len(points(prime, t)) >= cells)
+    every = points(prime, dimension)
+    placed = [every[i] for i in placement(cells, len(every))]
+    return [[orthogonal(u, y, prime) for u in placed] for y in every]
+
+
+def views(shape, classes):
+    """Weight and attributes of every view; classes are (groups, choose, weight)."""
+    return [
+        (weight, tuple(sorted(chain(*chosen))))
+        for groups, choose, weight in classes
+        for chosen in product(
+            *(combinations(sorted(g), k) for g, k in zip(groups, choose, strict=True))
+        )
+    ]
+
+
+def view_matrix(shape, positions, gamma, prime, direct):
+    """P(symbol | record) of one view, rows symbols, columns the records in row-major order."""
+    own_cells = list(product(*(range(shape[j]) for j in positions)))
+    rows = belongs(len(own_cells), prime, direct)
+    total = [sum(gamma if row[u] else 1 for row in rows) for u in range(len(own_cells))]
+    cell_of = [
+        own_cells.index(tuple(record[j] for j in positions))
+        for record in product(*map(range, shape))
+    ]
+    return [[(gamma if row[u] else Fraction(1)) / total[u] for u in cell_of] for row in rows]
+
+
+def matrix(shape, public, gamma, prime, direct, classes):
+    """P(report | record) by report, for each record in row-major order."""
+    drawn = views(shape, classes)
+    weights = sum(weight for weight, _ in drawn)
+    records = list(product(*map(range, shape)))
+    rows, first = {}, 0
+    for weight, positions in drawn:
+        part = view_matrix(shape, positions, gamma, prime, direct)
+        for y, row in enumerate(part):
+            for answers in product(*(range(shape[j]) for j in sorted(public))):
+                rows[(*answers, first + y)] = [
+                    p * Fraction(weight, weights)
+                    if tuple(record[j] for j in sorted(public)) == answers
+                    else Fraction(0)
+                    for record, p in zip(records, row, strict=True)
+                ]
+        first += len(part)
+    assert len(rows) == first * prod(shape[j] for j in public)
+    return rows

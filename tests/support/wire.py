@@ -1,0 +1,145 @@
+"""Requests as they go over the wire, and what the processes that answer them cost."""
+
+import contextlib
+import fcntl
+import random
+import socket
+import struct
+import termios
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from socketserver import ThreadingMixIn
+
+#: Seconds after which nothing more is waited for.
+PATIENCE = 120
+
+REPORTS = "/v1/surveys/health/reports"
+
+
+def connect(url: str) -> socket.socket:
+    """A connection to a server on loopback."""
+    host, port = url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+
+def post(body: bytes, *headers: str) -> bytes:
+    """A whole request as it goes over the wire."""
+    lines = [f"POST {REPORTS} HTTP/1.1", "Host: here", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def get(path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode()
+
+
+def in_chunks(*parts: bytes, path: str = REPORTS) -> bytes:
+    """A whole request whose body comes in these chunks."""
+    head = f"POST {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def answers(connection: socket.socket, count: int) -> list[int]:
+    """The statuses of the next answers, fewer if the connection ends before."""
+    reader = connection.makefile("rb")
+    statuses: list[int] = []
+    while len(statuses) < count and (line := reader.readline()):
+        statuses.append(int(line.split()[1]))
+        length = 0
+        while (header := reader.readline()) not in (b"\r\n", b""):
+            if header.lower().startswith(b"content-length:"):
+                length = int(header.split(b":")[1])
+        reader.read(length)
+    return statuses
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Everything until the other side closes."""
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(65_536):
+            received += data
+    return received
+
+
+def taken(connection: socket.socket) -> bool:
+    """Whether a server on loopback has read all that was sent to it."""
+    unsent = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))
+    ends = [f":{port:04X}" for _, port in (connection.getpeername(), connection.getsockname())]
+    for line in Path("/proc/net/tcp").read_text().splitlines():
+        columns = line.split()
+        if columns[1][-5:] == ends[0] and columns[2][-5:] == ends[1]:
+            # The server's side; behind the colon is what it has not read.
+            return not struct.unpack("i", unsent)[0] and int(columns[4].split(":")[1], 16) == 0
+    return False
+
+
+def free_port() -> int:
+    """A port that nothing listens on, and that no outgoing connection is given meanwhile.
+
+    A port of the range for outgoing connections would not do: while its server is down, a client
+    that connects to it may be given that very port and reach itself.
+    """
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10_000, lowest)
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+
+
+@contextlib.contextmanager
+def running(server: ThreadingMixIn) -> Iterator[ThreadingMixIn]:
+    """A server that answers from threads until the block is left.
+
+    Then its port is free, and every request that had begun is over: none uses what it needs after
+    that has been closed.
+    """
+    opened: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+    accept = server.get_request
+
+    def note() -> tuple[socket.socket, object]:
+        connection, address = accept()
+        opened.add(connection)
+        return connection, address
+
+    server.get_request = note
+    server.daemon_threads = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        for connection in list(opened):
+            # Who keeps a connection open for more requests is not waited for.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        server.server_close()
+
+
+def wait_until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Wait for what no event tells of."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that one has started and that still run."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return sorted(int(child) for task in tasks for child in task.read_text().split())
+
+
+def processor_seconds(pids: list[int]) -> float:
+    """What processes have used of the processor, to the nanosecond, in all of their threads."""
+    spent = 0
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                spent += int((task / "schedstat").read_text().split()[0])
+    return spent / 1e9

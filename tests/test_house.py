@@ -1,0 +1,83 @@
+"""The house keeps to what its documents say of it."""
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"]
+DOCUMENTS += [str(file.relative_to(ROOT)) for file in ROOT.glob("docs/*.md")]
+DOCUMENTS += [f"{room}/README.md" for room in ("shared", "client", "collector")]
+
+#: Folders whose files are written by hand.
+ROOMS = ["shared/halftruth_shared", "client/halftruth_client", "collector/halftruth_collector"]
+
+
+def commands_of(target: str) -> set[str]:
+    """What a target of the Makefile runs, without what only finds the tools."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [body] = re.findall(rf"^{target}:.*\n((?:\t.*\n)+)", makefile, re.M)
+    return set(re.findall(r"(?:\$\(BIN\)|\.bin)/([\w-]+(?: check| format)?)", body))
+
+
+def test_a_commit_is_checked_by_the_tools_of_make_check():
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [entry["repo"] for entry in config["repos"]] == ["local"]
+    hooks = config["repos"][0]["hooks"]
+    assert {hook["language"] for hook in hooks} == {"system"}
+    entries = " ".join(hook["entry"] for hook in hooks)
+    run = set(re.findall(r"bin/([\w-]+(?: check| format)?)", entries))
+    assert run == commands_of("check")
+    assert run >= {"ruff check", "ruff format", "mypy", "lint-imports", "tsc"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_that_a_document_links_to_is_there(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        if not target.startswith("http"):
+            assert (ROOT / document).parent.joinpath(target).exists(), target
+
+
+def test_every_place_that_contributors_are_sent_to_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = re.findall(r"`([\w.-]+/[\w./-]*|[\w-]+\.(?:md|toml))`", text)
+    places += re.findall(r"(?<=[ (])tests/[\w/]+\.py", text)
+    assert len(places) > 30
+    for place in places:
+        if "NAME" not in place:
+            assert (ROOT / place).exists(), place
+
+
+def test_the_map_has_every_room_of_the_collector():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rooms = (ROOT / "collector" / "halftruth_collector").glob("*/__init__.py")
+    for room in rooms:
+        assert f"`{room.parent.relative_to(ROOT)}/`" in text
+
+
+def test_every_source_file_fits_on_a_few_screens():
+    files = chain.from_iterable((ROOT / room).rglob("*.py") for room in ROOMS)
+    scripts = chain.from_iterable((ROOT / room).rglob("*.js") for room in ROOMS)
+    long = {
+        str(file.relative_to(ROOT)): lines
+        for file in chain(files, scripts)
+        if (lines := len(file.read_text(encoding="utf-8").splitlines())) >= 500
+    }
+    assert long == {}
+
+
+def test_what_is_installed_for_developing_has_exact_versions():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = wanted["dependency-groups"]
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    names = {
+        re.sub(r"[-_.]+", "-", name).lower() for name in re.findall(r"^([\w.-]+)==", pinned, re.M)
+    }
+    for name in chain.from_iterable(groups.values()):
+        plain = re.split(r"[ ;\[<>=]", name)[0]
+        assert re.sub(r"[-_.]+", "-", plain).lower() in names

@@ -1,0 +1,366 @@
+// The split questionnaire: every outcome of its draws walked, what it refuses, what it promises,
+// and how a client draws what to ask about.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Survey } from "../../client/halftruth_client/js/index.js";
+import { pack } from "../../client/halftruth_client/js/sealing.js";
+import { assertChannel, away, byName, cells, fraction, multiply, setUp, surveyOf } from "./helpers.mjs";
+
+/** A survey whose views are [weight, groups, choose]; attributes that are public are not sensitive. */
+function split(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [] } = {}) {
+  const document = surveyOf(shape, {
+    kind: "split-questionnaire",
+    gamma,
+    prime,
+    direct,
+    views: views.map(([weight, groups, choose]) => ({
+      attributes: groups.map((group) => group.map((j) => `a${j}`)),
+      ...(choose && { choose }),
+      weight,
+    })),
+    ...(as_it_is.length > 0 && { public: as_it_is.map((j) => `a${j}`) }),
+  });
+  for (const j of as_it_is) document.attributes[j].sensitive = false;
+  return document;
+}
+
+// From here to `channelOf`, everything is computed from docs/protocol.md alone, by counting.
+
+/** All points of a length, in order: those with an earlier 1 first. */
+function pointsOf(q, length) {
+  const vectors = cells(Array(length).fill(q)).filter((v) => v.find((entry) => entry > 0) === 1);
+  const place = (v) => v.findIndex((entry) => entry > 0);
+  return vectors.sort((a, b) => place(a) - place(b) || (a.join() < b.join() ? -1 : 1));
+}
+
+/** The symbols that are each cell's own, and the number of all. */
+function responseOf(n, q, direct) {
+  if (n <= direct) return { own: Array.from({ length: n }, (_, u) => [u]), symbols: n };
+  let length = 3;
+  while ((q ** length - 1) / (q - 1) < n) length += 1;
+  const points = pointsOf(q, length);
+  const isPrime = (k) => Array.from({ length: k - 2 }, (_, i) => i + 2).every((d) => k % d > 0);
+  let m = Math.max(5, points.length);
+  while (!isPrime(m) || m % 3 !== 2) m += 1;
+  const own = Array.from({ length: n }, (_, u) => {
+    let x = u;
+    do x = Number(BigInt(x + Math.floor(m / 3)) ** 3n % BigInt(m));
+    while (x >= points.length);
+    const product = (y) => y.reduce((sum, entry, j) => sum + entry * points[x][j], 0);
+    return points.flatMap((y, number) => (product(y) % q === 0 ? [number] : []));
+  });
+  assert.equal(new Set(own.map(String)).size, n, "each cell has a point of its own");
+  return { own, symbols: points.length };
+}
+
+/** P(report | record) for views given one by one as [weight, positions]; and all reports. */
+function channelOf(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [] }) {
+  const [a, b] = fraction(gamma);
+  const weights = views.reduce((sum, [weight]) => sum + BigInt(weight), 0n);
+  const rows = [];
+  for (const [weight, positions] of views) {
+    const sizes = positions.map((j) => shape[j]);
+    const { own, symbols } = responseOf(cells(sizes).length, prime, direct);
+    const k = BigInt(own[0].length);
+    assert.ok(own.every((found) => found.length === own[0].length));
+    const total = a * k + b * (BigInt(symbols) - k);
+    const cellOf = (u) => positions.reduce((sum, j, i) => sum * sizes[i] + u[j], 0);
+    for (let y = 0; y < symbols; y += 1) {
+      rows.push((u) =>
+        multiply([BigInt(weight), weights], [own[cellOf(u)].includes(y) ? a : b, total]),
+      );
+    }
+  }
+  const known = cells(as_it_is.map((j) => shape[j]));
+  const reports = known.flatMap((codes) => rows.map((_, symbol) => [...codes, symbol]));
+  const probability = (v, u) =>
+    as_it_is.every((j, i) => v[i] === u[j]) ? rows[v[as_it_is.length]](u) : [0n, 1n];
+  return { reports, probability };
+}
+
+const WALKS = [
+  ["one question in one view", [3], [[1, [[0]]]], [[1, [0]]], { direct: 3 }],
+  ["the seven points of the smallest plane", [7], [[1, [[0]]]], [[1, [0]]], { gamma: "3" }],
+  ["a plane of 13 points for 6 cells", [2, 3], [[1, [[0, 1]]]], [[1, [0, 1]]], { prime: 3 }],
+  ["a space of 15 points", [2, 2, 3], [[1, [[0, 1, 2]]]], [[1, [0, 1, 2]]], { gamma: "19/2" }],
+  ["a space of 40 points", [5, 4], [[2, [[1, 0]]]], [[2, [0, 1]]], { gamma: "8/7", prime: 3 }],
+  ["four dimensions more", [17], [[1, [[0]]]], [[1, [0]]], { gamma: "5/3" }],
+  [
+    "pairs of three, and each alone",
+    [2, 2, 3],
+    [[3, [[0, 1, 2]], [2]], [2, [[2, 0, 1]], [1]]],
+    [[3, [0, 1]], [3, [0, 2]], [3, [1, 2]], [2, [0]], [2, [1]], [2, [2]]],
+    { gamma: "7/2", direct: 4 },
+  ],
+  [
+    "one of two and two of three",
+    [2, 2, 2, 2, 2],
+    [[1, [[4, 1], [0, 2, 3]], [1, 2]]],
+    [
+      [1, [0, 1, 2]],
+      [1, [0, 1, 3]],
+      [1, [1, 2, 3]],
+      [1, [0, 2, 4]],
+      [1, [0, 3, 4]],
+      [1, [2, 3, 4]],
+    ],
+    { gamma: "2", direct: 4 },
+  ],
+  [
+    "public answers beside it",
+    [2, 3, 2],
+    [[1, [[1]]]],
+    [[1, [1]]],
+    { as_it_is: [0, 2], direct: 2, gamma: "19/4" },
+  ],
+];
+
+for (const [what, shape, classes, views, how] of WALKS) {
+  test(`every outcome is walked: ${what}`, () => {
+    const { reports, probability } = channelOf(shape, views, how);
+    assertChannel(split(shape, classes, how), probability, { reports });
+  });
+}
+
+test("a view is drawn by its weight, and a report about it needs no other answer", () => {
+  const views = [[3, [0, 1]], [3, [0, 2]], [3, [1, 2]], [2, [0]], [2, [1]], [2, [2]]];
+  const how = { gamma: "7/2", direct: 4 };
+  const document = split([2, 2, 3], [[3, [[0, 1, 2]], [2]], [2, [[0, 1, 2]], [1]]], how);
+  const survey = new Survey(document);
+  const drawn = Array.from({ length: 15 }, (_, i) => survey.drawView(() => BigInt(i)));
+  assert.deepEqual(drawn, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 5]);
+  const { reports, probability } = channelOf([2, 2, 3], views, how);
+  views.forEach(([weight, positions], view) => {
+    assert.deepEqual(survey.asked(view), positions.map((j) => `a${j}`));
+    for (const u of cells([2, 2, 3])) {
+      const asked = Object.fromEntries(positions.map((j) => [`a${j}`, `c${u[j]}`]));
+      const found = new Map();
+      let bound;
+      for (let i = 0n; i < (bound ?? 1n); i += 1n) {
+        const [symbol] = survey.perturb(asked, (k) => ((bound = k), i), view);
+        found.set(symbol, (found.get(symbol) ?? 0n) + 1n);
+      }
+      for (const [symbol, ways] of found) {
+        const [p, of] = probability([symbol], u);
+        // The probability of the view is in it.
+        assert.equal(ways * of * BigInt(weight), p * 15n * bound);
+      }
+      const sum = [...found.values()].reduce((all, ways) => all + ways);
+      assert.equal(sum, bound);
+    }
+  });
+  for (const view of [-1, 6, 0.5]) assert.throws(() => survey.asked(view), { field: "view" });
+});
+
+test("one of ten thousand views is found, and one of many cells is answered", () => {
+  const many = split(Array(40).fill(4), [[7, [Array.from({ length: 40 }, (_, j) => j)], [3]]], {
+    prime: 19,
+    direct: 28,
+  });
+  const survey = new Survey(many);
+  assert.equal(survey.mechanism.views.length, 9880);
+  assert.deepEqual(survey.asked(survey.drawView((k) => k - 1n)), ["a37", "a38", "a39"]);
+  const large = new Survey(split(Array(20).fill(2), [[1, [[...Array(20).keys()]]]], { prime: 65521 }));
+  assert.equal(large.mechanism.reportSpace.shape[0], 65521n ** 2n + 65521n + 1n);
+  const [symbol] = large.perturb(byName(Array(20).fill("c1")), (k) => k - 1n);
+  assert.deepEqual([...pack([symbol], large.mechanism.reportSpace.shape)].length, 4);
+});
+
+const good = split([2, 3, 2], [[1, [[0, 1]]]], { as_it_is: [2] });
+
+const REFUSED = [
+  ["gamma", { gamma: "1" }],
+  ["gamma", { gamma: 1.5 }],
+  ["prime", { prime: 4 }],
+  ["prime", { prime: "2" }],
+  ["prime", { prime: 65537 }],
+  ["prime", { prime: undefined }],
+  ["direct", { direct: 1 }],
+  ["direct", { direct: 2 ** 20 + 1 }],
+  ["direct", { direct: 2.5 }],
+  ["public", { public: "a2" }],
+  ["public", { public: ["a2", "a2"] }],
+  ["public", { public: ["a3"] }],
+  ["public", { public: ["a0"] }],
+  ["lengths", { lengths: { 1: 1 } }],
+  ["views", { views: undefined }],
+  ["views", { views: [] }],
+  ["views", { views: [null] }],
+  ["views", { views: [{ attributes: ["a0", "a1"], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1", "a0"]], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0"], ["a1", "a0"]], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"], []], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1", "a7"]], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1", "a2"]], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0"]], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], weight: 0 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], weight: "1" }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], weight: 2 ** 32 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], weight: 1, shape: [] }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], choose: [0], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], choose: [3], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], choose: [1, 1], weight: 1 }] }],
+  ["views", { views: [{ attributes: [["a0", "a1"]], choose: 1, weight: 1 }] }],
+];
+
+for (const [field, change] of REFUSED) {
+  test(`refused: ${JSON.stringify(change)}`, () => {
+    assert.ok(new Survey(good));
+    const mechanism = { ...good.mechanism, ...change };
+    assert.throws(() => new Survey({ ...good, mechanism }), { name: "SurveyError", field });
+  });
+}
+
+test("too many views, cells or symbols are refused before they are made", () => {
+  const all = [...Array(60).keys()];
+  const wide = (views, how) => () => new Survey(split(Array(60).fill(2), views, how));
+  const error = (message) => ({ name: "SurveyError", field: "views", message });
+  assert.throws(wide([[1, [all], [20]]]), error("views: expected 1 to 131072 of them"));
+  assert.throws(wide([[1, [all]]]), error("views: expected at most 1048576 cells of each"));
+  const symbols = error("views: expected at most 4294967295 symbols of all");
+  assert.throws(wide([[1, [all], [2]]], { prime: 65521 }), symbols);
+});
+
+/** The largest quotient of two answers to one question, all others being equally likely. */
+function alone(shape, views, how, given) {
+  const { reports, probability } = channelOf(shape, views, how);
+  let most = [1n, 1n];
+  for (const v of reports) {
+    for (const fixed of cells(shape.map((size, j) => (given.includes(j) ? size : 1)))) {
+      const possible = cells(shape).filter((u) => given.every((j) => u[j] === fixed[j]));
+      shape.forEach((size, j) => {
+        if (given.includes(j)) return;
+        const sums = Array.from({ length: size }, (_, code) =>
+          possible
+            .filter((u) => u[j] === code)
+            .map((u) => probability(v, u))
+            .reduce(([a, b], [c, d]) => [a * d + c * b, b * d], [0n, 1n]),
+        );
+        for (const [a, b] of sums) {
+          for (const [c, d] of sums) if (c > 0n && a * d * most[1] > c * b * most[0]) most = [a * d, c * b];
+        }
+      });
+    }
+  }
+  return most;
+}
+
+const PROMISES = [
+  [[2, 3, 2], [[1, [[0, 1, 2]]]], [[1, [0, 1, 2]]], { prime: 3, gamma: "19/2" }, [[], [1], [0, 2]]],
+  [[2, 2, 3], [[1, [[0, 1, 2]], [2]]], [[1, [0, 1]], [1, [0, 2]], [1, [1, 2]]], { direct: 6 }, [[], [2]]],
+  [[2, 2, 2, 2], [[1, [[0, 1, 2]]]], [[1, [0, 1, 2]]], { as_it_is: [3], gamma: "4" }, [[3], [0, 3]]],
+];
+
+PROMISES.forEach(([shape, classes, views, how, known], i) => {
+  test(`a single answer is as protected as counting its reports says: ${i}`, () => {
+    const { mechanism } = new Survey(split(shape, classes, how));
+    for (const given of known) {
+      const names = new Set(given.map((j) => `a${j}`));
+      const promised = mechanism.answerAmplification(names);
+      const [a, b] = alone(shape, views, how, given);
+      assert.equal(promised.unknown.numerator * b, promised.unknown.denominator * a);
+      assert.equal(promised.known.compare(mechanism.gamma), 0);
+      assert.equal(mechanism.amplification(names).compare(mechanism.gamma), 0);
+    }
+  });
+});
+
+test("what is sent as it is has to be known, and nothing is left to tell of what is", () => {
+  const { mechanism } = new Survey(good);
+  assert.equal(mechanism.amplification(new Set(["a0", "a1"])), null);
+  assert.equal(String(mechanism.amplification(new Set(["a0", "a1", "a2"]))), "1");
+  const { known, unknown } = mechanism.answerAmplification(new Set(["a0", "a1", "a2"]));
+  assert.deepEqual([String(known), String(unknown)], ["1", "1"]);
+});
+
+test("where its symbols are too many to look at, a single answer is promised γ", () => {
+  const document = split(Array(16).fill(2), [[1, [[...Array(16).keys()]]]], { prime: 19, direct: 28 });
+  const { unknown } = new Survey(document).mechanism.answerAmplification(new Set());
+  assert.equal(String(unknown), "19");
+});
+
+test("a report is told in words: what was picked, the code, and whom it fits", () => {
+  const one = split([2, 3, 2], [[1, [[0, 1]], [1]]], { as_it_is: [2], direct: 3, gamma: "19/2" });
+  one.attributes[1].label = "How often?";
+  const survey = new Survey(one);
+  assert.deepEqual(survey.mechanism.describe([1, 4]), [
+    { label: "a2", value: "c1" },
+    { label: "Your device picked one of the two questions at random", value: "How often?" },
+    { label: "It sent this code", value: "4" },
+    { label: "The code is 9.5 times likelier for this answer than for any other", value: "c2" },
+  ]);
+  const plane = new Survey(split([2, 3], [[1, [[0, 1]]]], { prime: 3 }));
+  const { own, symbols } = responseOf(6, 3, 2);
+  const all = cells([2, 3]).map(([i, j]) => `c${i}, c${j}`);
+  for (let y = 0; y < symbols; y += 1) {
+    const likelier = all.filter((_, u) => own[u].includes(y));
+    const [about, code, ...last] = plane.mechanism.describe([y]);
+    assert.deepEqual([about.value, code.value], ["a0\na1", String(y)]);
+    const shown = likelier.slice(0, 3).join("\n");
+    assert.deepEqual(last.map(({ value }) => value), likelier.length > 0 ? [shown] : []);
+  }
+});
+
+const ten = split(Array(10).fill(2), [[1, [[...Array(10).keys()]], [2]]], { prime: 19, direct: 28 });
+const answers = byName(Array(10).fill("c1"));
+
+test("what to ask about is drawn once, before anything, and the report is about that", async () => {
+  const { collector, storage, open } = await setUp(ten);
+  const survey = await open().survey("health");
+  const asked = await open().asked(survey);
+  assert.equal(asked.length, 2);
+  assert.deepEqual(storage.written.map(([key]) => key), [`halftruth-view:${await survey.digest()}`]);
+  const again = await Promise.all(Array.from({ length: 20 }, () => open().asked(survey)));
+  for (const names of again) assert.deepEqual(names, asked);
+  assert.equal(storage.written.length, 1);
+  collector.trouble = Array(9).fill(away);
+  const some = Object.fromEntries(asked.map((name) => [name, "c1"]));
+  assert.equal((await open().submit(survey, some)).status, "waiting");
+  collector.trouble = [];
+  assert.equal((await open().submit(survey, answers)).status, "accepted");
+  assert.deepEqual(await open().asked(survey), asked);
+  const [[symbol]] = collector.reports.values();
+  const view = survey.mechanism.views[Math.floor(symbol / 4)];
+  assert.deepEqual(view.positions.map((j) => `a${j}`), asked);
+  for (const { reports } of collector.posted) assert.deepEqual(reports[0].values, [symbol]);
+});
+
+test("whole records are taken, also where something was drawn; an answer less is not", async () => {
+  const { collector, open } = await setUp(ten);
+  const survey = await open().survey("health");
+  const asked = await open().asked(survey);
+  for (const name of asked) {
+    const { [name]: _, ...others } = answers;
+    await assert.rejects(open().submit(survey, others), { name: "RecordError", field: name });
+  }
+  await open().submit(survey, answers);
+  const other = await setUp(ten);
+  const { a3: _, ...nine } = answers;
+  await assert.rejects(other.client.submit(survey, nine), { name: "RecordError", field: "a3" });
+  await other.client.submit(survey, answers);
+  assert.equal(collector.reports.size + other.collector.reports.size, 2);
+});
+
+test("another version of a survey draws for itself; a draw that is damaged is made again", async () => {
+  const { storage, open } = await setUp(ten);
+  const survey = new Survey(ten);
+  await open().asked(survey);
+  await open().asked(new Survey({ ...ten, title: "Other" }));
+  assert.equal(storage.items.size, 2);
+  const key = `halftruth-view:${await survey.digest()}`;
+  for (const text of ["", "no", "-1", "1e3", "99999999999999999999"]) {
+    storage.items.set(key, text);
+    assert.equal((await open().asked(survey)).length, 2);
+    assert.match(storage.items.get(key), /^\d+$/);
+  }
+});
+
+test("a mechanism without views draws and remembers nothing, and asks everything", async () => {
+  const { storage, open } = await setUp(surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19" }));
+  const survey = await open().survey("health");
+  assert.deepEqual(await open().asked(survey), ["a0", "a1"]);
+  assert.equal(storage.written.length, 0);
+  assert.equal(survey.drawView(), null);
+});

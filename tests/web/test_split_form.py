@@ -1,0 +1,280 @@
+"""A form of a split questionnaire: what is drawn once for a browser is asked, and nothing else."""
+
+import json
+
+import pytest
+from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
+from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
+from halftruth_shared.protection import Protection
+from halftruth_shared.protocol.terms import Terms
+from playwright.sync_api import expect
+
+from .conftest import SCREENSHOTS, heading, is_not_asked, let_time_pass, posted, press, send
+
+WORK = {
+    "sleep": "Do you sleep badly because of work?",
+    "absent": "Were you absent without being ill?",
+    "harassed": "Were you harassed?",
+    "reported": "Did you report it?",
+    "quit": "Do you want to quit?",
+}
+HOME = {
+    "smoker": "Do you smoke?",
+    "drinks": "Do you drink every day?",
+    "pills": "Do you take pills to sleep?",
+    "alone": "Do you live alone?",
+    "debts": "Are you in debt?",
+}
+LABELS = {"age": "How old are you?"} | WORK | HOME
+NO, YES = "no-hush", "yes-hush"
+SCHEMA = Schema(
+    [
+        Attribute(
+            "age",
+            ["under 40", "40 or older"],
+            sensitive=False,
+            label=LABELS["age"],
+            page="About you",
+        ),
+        *(Attribute(name, [NO, YES], label=label, page="Work") for name, label in WORK.items()),
+        *(Attribute(name, [NO, YES], label=label, page="Home") for name, label in HOME.items()),
+    ]
+)
+PRIVATE = SCHEMA.names[1:]
+
+
+@pytest.fixture
+def app(store, sealing_app):
+    return sealing_app
+
+
+@pytest.fixture
+def survey():
+    pairs = ViewClass(attributes=(PRIVATE,), choose=(2,), weight=2)
+    triple = ViewClass(attributes=(PRIVATE,), choose=(6,), weight=1)
+    mechanism = SplitQuestionnaire(19, [pairs, triple], public=["age"])
+    return Survey("split", "Health at work", SCHEMA, mechanism, description="Two minutes.")
+
+
+def walk(page, each=lambda fieldset: fieldset.get_by_label(YES)):
+    """Answer every page up to the panel; the value is what was asked, in order."""
+    asked = []
+    panel = heading(page, "Nothing has been sent yet")
+    first = page.locator("fieldset").first
+    expect(first.or_(panel)).to_be_visible()
+    while not panel.is_visible():
+        for fieldset in page.locator("fieldset").all():
+            asked.append(fieldset.locator("legend").text_content())
+            of_all = asked[-1] == LABELS["age"]
+            (fieldset.get_by_label("40 or older") if of_all else each(fieldset)).check()
+        before = page.locator("h2").text_content()
+        press(page, "Continue")
+        expect(page.locator("h2")).not_to_have_text(before)
+    return asked
+
+
+def kept(page):
+    """What the browser keeps, by the first word of its name."""
+    items = page.evaluate("({...localStorage})")
+    return {name.split(":")[0]: json.loads(text) for name, text in items.items()}
+
+
+def asked_about(survey, symbol):
+    """Labels of what a symbol is about: found in the views one by one."""
+    first = 0
+    for view in survey.mechanism.views(SCHEMA):
+        if first <= symbol < first + view.response.symbols:
+            return [LABELS["age"], *(LABELS[SCHEMA.names[j]] for j in view.positions)]
+        first += view.response.symbols
+    raise AssertionError(symbol)
+
+
+def counted(live):
+    _, counts, _ = live.store.reports.counts("split")
+    return [
+        tuple(cell)
+        for cell, n in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
+        for _ in range(n)
+    ]
+
+
+def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, survey):
+    found = visit(f"{live.url}/s/split")
+    page = found.page
+    asked = walk(page)
+    assert asked[0] == LABELS["age"]
+    assert len(asked) in (3, 7)
+    # The order of the survey is kept, and the panel shows what was asked.
+    assert asked == [label for label in LABELS.values() if label in asked]
+    assert page.locator(".card dt").all_text_contents() == asked
+    for sentence in Protection.of(survey).sentences()[1:]:
+        expect(page.get_by_text(sentence, exact=True)).to_be_visible()
+    assert kept(page).keys() == {"halftruth-view"}
+    assert posted(found) == []
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    ((age, symbol),) = counted(live)
+    assert age == 1
+    assert asked_about(survey, symbol) == asked
+    expect(heading(page, "This is what was sent")).to_be_visible()
+    shown = page.locator(".card.sent dd").all_text_contents()
+    assert shown[:3] == ["40 or older", "\n".join(asked[1:]), str(symbol)]
+    words = page.locator(".card.sent dt").all_text_contents()
+    number = {3: "two", 7: "six"}[len(asked)]
+    assert words[1] == f"Your device picked {number} of the ten questions at random"
+    assert "hush" not in found.traffic()
+    assert found.said == []
+
+
+def test_the_first_page_says_why_only_these_are_asked(live, visit):
+    page = visit(f"{live.url}/s/split").page
+    note = page.get_by_text("This survey has 11 questions, and you are asked")
+    expect(note).to_be_visible()
+    press(page, "Continue")
+    page.get_by_label("under 40").check()
+    press(page, "Continue")
+    expect(heading(page, "About you")).to_have_count(0)
+    assert not note.is_visible()
+
+
+def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live, visit):
+    found = visit()
+    found.page.context.add_init_script(
+        "const real = crypto.getRandomValues.bind(crypto);"
+        "window.draws = 0;"
+        "crypto.getRandomValues = (bytes) => { window.draws += 1; return real(bytes); };"
+    )
+    page = found.page
+    page.goto(f"{live.url}/s/split")
+    asked = walk(page)
+    assert page.evaluate("window.draws") > 0
+    view = kept(page)
+    other = page.context.new_page()
+    for tab in (page, other, page):
+        tab.goto(f"{live.url}/s/split")
+        # The same is asked whatever is answered.
+        assert walk(tab, lambda fieldset: fieldset.get_by_label(NO)) == asked
+        press(tab, "Back")
+        press(tab, "Continue")
+        assert tab.locator(".card dt").all_text_contents() == asked
+        assert tab.evaluate("window.draws") == 0
+    assert kept(page) == view
+    for tab in (page, other):
+        send(tab)
+        expect(heading(tab, "Thank you")).to_be_visible()
+    assert len(counted(live)) == 1
+
+
+def test_a_report_that_could_not_be_sent_is_about_what_was_asked(live, visit, survey):
+    found = visit()
+    page = found.page
+    page.clock.install()
+    page.goto(f"{live.url}/s/split")
+    asked = walk(page)
+    page.route("**/reports", lambda route: route.abort())
+    send(page)
+    let_time_pass(page, heading(page, "Kept for later"))
+    assert page.locator(".card").count() == 0
+    waiting = kept(page)
+    page.unroute("**/reports")
+    page.goto(f"{live.url}/s/split")
+    expect(page.get_by_text("had been counted already")).to_be_visible()
+    ((age, symbol),) = counted(live)
+    assert waiting["halftruth"]["values"] == [age, symbol]
+    assert waiting["halftruth-view"] == kept(page)["halftruth-view"]
+    assert asked_about(survey, symbol) == asked
+
+
+def test_a_sealed_report_with_an_invitation_is_asked_for_and_counted_alike(
+    live, visit, survey, sealing_key
+):
+    terms = Terms(invitations=True, sealing_key=sealing_key)
+    live.store.surveys.publish(survey, terms)
+    (invitation,) = live.store.invitations.create("split", 1)
+    found = visit(f"{live.url}/s/split")
+    is_not_asked(found, "This survey is by invitation only.")
+    # What is not asked draws nothing.
+    assert kept(found.page) == {}
+    found.page.goto("about:blank")
+    found.page.goto(f"{live.url}/s/split#invitation={invitation}")
+    asked = walk(found.page)
+    send(found.page)
+    expect(heading(found.page, "Thank you")).to_be_visible()
+    ((_, symbol),) = counted(live)
+    assert asked_about(survey, symbol) == asked
+    (sent,) = posted(found)
+    assert '"sealed":' in sent
+    assert '"values":' not in sent
+
+
+def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, visit, survey):
+    found = visit()
+    page = found.page
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } });"
+    )
+    page.goto(f"{live.url}/s/split")
+    asked = walk(page)
+    expect(page.get_by_text("This browser keeps nothing for this page.")).to_be_visible()
+    # The element is taken out and put back, as pages do that show it later once more.
+    page.evaluate("const form = document.querySelector('halftruth-form'); form.replaceWith(form)")
+    assert walk(page) == asked
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    ((_, symbol),) = counted(live)
+    assert asked_about(survey, symbol) == asked
+
+
+@pytest.mark.parametrize("ask", ["all", "drawn", "some"])
+def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
+    script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
+    form = (
+        f'<halftruth-form survey="split" collector="{live.url}" max-gamma="19" unprotected="age"'
+        f' ask="{ask}"></halftruth-form>'
+    )
+    found = visit(origin.add(form, script))
+    page = found.page
+    if ask == "some":
+        is_not_asked(found, "ask: expected drawn or all")
+        return
+    asked = walk(page)
+    assert (len(asked) == 11) == (ask == "all")
+    assert page.locator(".card dt").all_text_contents() == asked
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    ((_, symbol),) = counted(live)
+    assert set(asked_about(survey, symbol)) <= set(asked)
+
+
+def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, origin, visit):
+    script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
+    form = f'<halftruth-form survey="split" collector="{live.url}" max-gamma="19"></halftruth-form>'
+    is_not_asked(visit(origin.add(form, script)), "its amplification is infinite")
+
+
+LOOKS = {
+    "wide": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 700}, "color_scheme": "light"},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_everyone_can_use_every_step(live, visit, look):
+    found = visit(f"{live.url}/s/split", **LOOKS[look])
+    page = found.page
+    SCREENSHOTS.mkdir(exist_ok=True)
+
+    def check(step):
+        page.screenshot(path=SCREENSHOTS / f"split-{step}-{look}.png", full_page=True)
+        assert found.violations() == [], step
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= LOOKS[look]["viewport"]["width"], step
+
+    expect(heading(page, "About you")).to_be_visible()
+    check("form")
+    walk(page)
+    check("panel")
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    check("thanks")
