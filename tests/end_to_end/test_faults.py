@@ -6,6 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -79,6 +81,26 @@ def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
     assert list(tmp_path.iterdir()) == []
 
 
+class Sender:
+    """A client that sends nothing; the first one of all may have the suite stopped as it runs."""
+
+    def __init__(self, *, interrupts: bool) -> None:
+        self.interrupts = interrupts
+
+    def run(self, stop: threading.Event) -> None:
+        if self.interrupts:
+            signal.raise_signal(signal.SIGINT)
+        stop.wait()
+
+
+def test_clients_end_even_if_the_suite_is_told_to_stop_while_they_start(suite):
+    before = threading.active_count()
+    senders = [Sender(interrupts=number == 0) for number in range(20)]
+    with pytest.raises(KeyboardInterrupt), suite.sending(senders):
+        time.sleep(PATIENCE)
+    wait_until(lambda: threading.active_count() == before)
+
+
 def texts_below(folder: Path) -> list[str]:
     """What every log in the suite's folders says."""
     return [log.read_text() for log in folder.glob("*/*.log")]
@@ -103,6 +125,7 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     before = set(sys.modules)
     monkeypatch.syspath_prepend(SOAK)
     import ledger
+    import load
     import processes
     import promise
     import reading
@@ -114,6 +137,7 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         Entry=reading.Entry,
         SqliteFile=sqlite.SqliteFile,
         promise=promise,
+        sending=load.sending,
     )
     for name in set(sys.modules) - before:
         if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == SOAK:

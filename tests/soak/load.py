@@ -376,25 +376,15 @@ class Load:
 def sending(clients: Sequence[_Sender]) -> Iterator[None]:
     """Run clients in threads until the block is left."""
     stop = threading.Event()
-    failures: list[str] = []
-
-    def run(client: _Sender) -> None:
+    with ThreadPoolExecutor(len(clients)) as pool:
+        # Whoever is told to stop may be told so while the first of them run already.
         try:
-            client.run(stop)
-        except Exception:
-            failures.append(traceback.format_exc())
-
-    threads = [threading.Thread(target=run, args=(client,)) for client in clients]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    if failures:
-        raise Broken(f"a client failed:\n{failures[0]}")
+            running = [pool.submit(client.run, stop) for client in clients]
+            yield
+        finally:
+            stop.set()
+    for failure in filter(None, (each.exception() for each in running)):
+        raise Broken("a client failed:\n" + "".join(traceback.format_exception(failure)))
 
 
 def batches(entries: Collection[Entry], invitations: Mapping[Entry, str]) -> Iterator[Batch]:
