@@ -1,4 +1,4 @@
-# demo · test · check · bench · soak · serve — each sets up what it needs in .venv.
+# demo · test · check · bench · soak · studies · serve — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +7,7 @@ ROOMS := -e ./shared -e './client[pandas]' -e './collector[parquet,postgres,redi
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
-.PHONY: demo test check bench soak serve clean
+.PHONY: demo test check bench soak studies serve clean
 
 demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
@@ -35,6 +35,10 @@ bench: .venv/.benched
 soak: .venv/.benched
 	$(BIN)/python tests/soak/run.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest tests/collector/web/test_fuzzing.py -k mutated
+
+# Tables and figures of docs/studies/.
+studies: .venv/.installed
+	$(BIN)/python docs/studies/run.py
 
 clean:
 	rm -rf .venv client/node_modules

@@ -1,0 +1,1 @@
+"""What a survey discloses about a person, and under which assumptions: pure functions."""

@@ -1,0 +1,1 @@
+"""Other ways to protect records, held beside halftruth's own: pure functions."""
