@@ -1,7 +1,7 @@
 """Errors on CENSUS at one amplification, by length of itemsets: ours, the bound, and the peers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import combinations
@@ -42,13 +42,10 @@ def errors_by_length() -> tuple[list[str], list[list[str]]]:
     """Header and rows: mechanism, estimate, and the error for each length in percentage points."""
     lengths = dict.fromkeys(LENGTHS, 1.0)
     rows = [bound()]
-    for mechanism in (
-        SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths),
-        SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {1: 1.0}),
-        GammaDiagonal(GAMMA),
-        RandomizedResponse.for_amplification(SCHEMA, GAMMA),
-    ):
-        rows += _ours(mechanism)
+    rows += _ours(SplitQuestionnaire.designed(SCHEMA, GAMMA, (), lengths))
+    rows.append(_designed_for_one_length_each())
+    rows += _ours(GammaDiagonal(GAMMA))
+    rows += _ours(RandomizedResponse.for_amplification(SCHEMA, GAMMA))
     rows += [_row(name, "its own", _of_whole_records(peer)) for name, peer in WHOLE_RECORDS.items()]
     rows += [_row(name, "its own", _of_single_answers(peer)) for name, peer in SINGLE.items()]
     return ["mechanism", "estimate", *map(str, LENGTHS)], rows
@@ -82,7 +79,7 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
             "independence": partial(_margin, whole),
             "likelihood": partial(estimator.support, estimate="likelihood"),
         }.items():
-            errors = errors_by_length_of(support, len(SCHEMA.shape), truth)
+            errors = errors_by_length_of(support, LENGTHS, truth)
             squares.setdefault(name, []).append(np.square(errors))
     rows = [
         _row("split-questionnaire", name, np.sqrt(np.mean(found, axis=0)))
@@ -102,27 +99,44 @@ def _row(name: str, estimate: str, errors: Sequence[float]) -> list[str]:
 
 
 def _ours(mechanism: Mechanism) -> list[list[str]]:
-    """Rows of one of our mechanisms, as far as its reports tell of lengths."""
+    """Rows of one of our mechanisms, one for each way to estimate."""
+    squares: dict[str, list[Array]] = {method: [] for method in METHODS}
+    for estimator in _simulated(mechanism):
+        for method in METHODS:
+            errors = errors_by_length_of(partial(estimator.support, estimate=method), LENGTHS)
+            squares[method].append(np.square(errors))
+    return [
+        _row(mechanism.kind, method, np.sqrt(np.mean(squares[method], axis=0)))
+        for method in METHODS
+    ]
+
+
+def _designed_for_one_length_each() -> list[str]:
+    """The error at each length of a survey that was designed for that length alone."""
+    errors = []
+    for length in LENGTHS:
+        mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {length: 1.0})
+        found = [
+            errors_by_length_of(estimator.support, [length]) for estimator in _simulated(mechanism)
+        ]
+        errors.append(math.sqrt(np.square(found).mean()))
+    return _row("split-questionnaire, for one length each", "moment", errors)
+
+
+def _simulated(mechanism: Mechanism) -> Iterator[Estimator]:
+    """Estimators of simulated surveys."""
     survey = census_survey("census", mechanism)
-    longest = mechanism.reconstruction(SCHEMA).longest
-    methods = METHODS if longest == len(SCHEMA.shape) else ("moment",)
-    squares: dict[str, list[Array]] = {method: [] for method in methods}
     for seed in range(SURVEYS):
         reports = mechanism.perturb_many(SCHEMA, census_codes(), np.random.default_rng(seed))
-        estimator = Estimator(survey, Counts.from_reports(survey, reports))
-        for method in methods:
-            errors = errors_by_length_of(partial(estimator.support, estimate=method), longest)
-            squares[method].append(np.square(errors))
-    name = mechanism.kind if longest == len(SCHEMA.shape) else f"{mechanism.kind}, length 1 only"
-    return [_row(name, method, np.sqrt(np.mean(squares[method], axis=0))) for method in methods]
+        yield Estimator(survey, Counts.from_reports(survey, reports))
 
 
 def errors_by_length_of(
-    support: Callable[[list[str]], Array], longest: int, truth: Counts = TRUTH
+    support: Callable[[list[str]], Array], lengths: Iterable[int], truth: Counts = TRUTH
 ) -> list[float]:
     """Root-mean-square error over all itemsets of each length."""
     found = []
-    for length in range(1, longest + 1):
+    for length in lengths:
         squared = []
         for positions in combinations(range(len(SCHEMA.names)), length):
             estimated = support([SCHEMA.names[j] for j in positions])
@@ -141,8 +155,7 @@ def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
     squares = []
     for _ in range(PEERS_SURVEYS):
         table = np.reshape(estimated(cells), SCHEMA.shape) / len(cells)
-
-        squares.append(np.square(errors_by_length_of(partial(_margin, table), len(SCHEMA.shape))))
+        squares.append(np.square(errors_by_length_of(partial(_margin, table), LENGTHS)))
     return np.sqrt(np.mean(squares, axis=0))
 
 
@@ -151,7 +164,7 @@ def _of_single_answers(estimated: Callable[[], Sequence[Array]]) -> Array:
     squares = []
     for _ in range(PEERS_SURVEYS):
         tables = dict(zip(SCHEMA.names, estimated(), strict=True))
-        squares.append(np.square(errors_by_length_of(lambda names, t=tables: t[names[0]], 1)))
+        squares.append(np.square(errors_by_length_of(lambda names, t=tables: t[names[0]], [1])))
     return np.sqrt(np.mean(squares, axis=0))
 
 
