@@ -132,6 +132,11 @@ class Channel(ABC):
         [category] = categories
         return (Distortion.by_matrix(self.dense(), category),)
 
+    @property
+    def by_axis(self) -> "tuple[Channel, ...] | None":
+        """The channel of each axis, None if it does not change each by itself."""
+        return (self,) if len(self.input_shape) == 1 else None
+
     def merged(self) -> "Channel":
         """The same channel between tables of fewer axes, each several of these multiplied out.
 

@@ -73,6 +73,10 @@ class Kronecker(Channel):
             return _SmallFactors(factors)
         return Kronecker(factors)
 
+    @property
+    def by_axis(self) -> tuple[Channel, ...]:
+        return self.factors
+
     def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
         found: list[Distortion] = []
         for factor, category in zip(self.factors, categories, strict=True):

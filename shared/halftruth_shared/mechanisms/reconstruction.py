@@ -10,11 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..channels import Channel
 from ..channels.axes import Array, Places, together
 from ..channels.distortion import Distortion
 from ..errors import DomainTooLarge, EstimateError, ParameterError
@@ -282,6 +284,31 @@ class Reconstruction(ABC):
         ndarray
             Of any shape that :meth:`observed` has too.
         """
+
+    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
+        """Probability of every report, for a table of some attributes.
+
+        All others are evenly spread, independently of these.
+
+        Parameters
+        ----------
+        table : ndarray
+            Shares, an axis for each of the attributes in this order.
+
+        Returns
+        -------
+        ndarray
+            Without what of a report then says nothing of these attributes.
+        """
+        sizes, positions = self.schema.shape, self.schema.positions(attributes)
+        others = [1 if j in positions else size for j, size in enumerate(sizes)]
+        ordered = np.transpose(table, np.argsort(positions))
+        own = [size if j in positions else 1 for j, size in enumerate(sizes)]
+        return self.expected(np.broadcast_to(ordered.reshape(own), sizes) / prod(others))
+
+    def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
+        """Channel of each of some attributes, None where they are not perturbed one by one."""
+        return None
 
     @abstractmethod
     def adjoint(self, weights: Array) -> Array:

@@ -147,6 +147,12 @@ class RecordReconstruction(Reconstruction):
         shares = self._merged.forward(np.reshape(table, self._merged.input_shape))
         return shares.reshape(self.schema.shape)
 
+    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
+        return self._channel(attributes).forward(table)
+
+    def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
+        return self._channel(attributes).by_axis
+
     def adjoint(self, weights: Array) -> Array:
         means = self._merged.adjoint(weights.reshape(self._merged.output_shape))
         return means.reshape(self.schema.shape)

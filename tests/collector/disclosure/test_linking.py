@@ -1,0 +1,295 @@
+"""Linking risk: published values, and every world of small surveys enumerated as fractions."""
+
+import csv
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import dense_split
+import numpy as np
+import pytest
+from halftruth_collector.disclosure import linking
+from halftruth_collector.disclosure.linking import (
+    linking_risk,
+    linking_risk_of,
+    linking_risk_of_reports,
+    single_valued,
+)
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    DomainTooLarge,
+    GammaDiagonal,
+    HalftruthError,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.channels import Dense, Kronecker
+from halftruth_shared.mechanisms import ViewClass
+
+STUDIES = Path(__file__).parents[3] / "docs" / "studies" / "data"
+
+#: Columns sum to 1; none is symmetric.
+SKEWED = {
+    2: [["9/10", "3/10"], ["1/10", "7/10"]],
+    3: [["8/10", "1/10", "1/5"], ["1/10", "7/10", "1/5"], ["1/10", "2/10", "3/5"]],
+}
+#: People by two quasi-identifiers and an answer of three categories; nobody in some cells.
+PEOPLE = [[[6, 1, 2], [0, 4, 0]], [[3, 3, 0], [0, 0, 0]], [[1, 0, 2], [5, 2, 1]]]
+SHAPE = (3, 2, 3)
+CELLS = list(product(*map(range, SHAPE)))
+
+
+def keep(size, p):
+    """Keep with p, else any other answer."""
+    matrix = np.full((size, size), (1 - p) / (size - 1))
+    np.fill_diagonal(matrix, p)
+    return Dense(matrix, (size,))
+
+
+def fractions(matrix):
+    return [[Fraction(entry) for entry in row] for row in matrix]
+
+
+def people():
+    total = sum(sum(sum(row) for row in rows) for rows in PEOPLE)
+    return {cell: Fraction(PEOPLE[cell[0]][cell[1]][cell[2]], total) for cell in CELLS}
+
+
+def survey_of(mechanism, sizes=SHAPE):
+    names = [f"a{j}" for j in range(len(sizes))]
+    attributes = [
+        Attribute(name, [f"c{code}" for code in range(size)])
+        for name, size in zip(names, sizes, strict=True)
+    ]
+    return Survey("s", "S", Schema(attributes), mechanism)
+
+
+def worlds(likelihood, shares):
+    """How likely each report puts each person back to each cell, by Bayes as fractions.
+
+    `likelihood` is report → cell → probability; the answer is (true, drawn) → probability.
+    """
+    found = {}
+    for row in likelihood:
+        together = sum(row[cell] * share for cell, share in shares.items())
+        for true, drawn in product(shares, repeat=2):
+            if together and shares[true]:
+                belief = row[drawn] * shares[drawn] / together
+                found[true, drawn] = found.get((true, drawn), 0) + row[true] * belief
+    return found
+
+
+def assert_equals(found, expected):
+    """Every cell of somebody as expected, all others undefined."""
+    for cell, value in np.ndenumerate(found):
+        assert (cell in expected) == (not np.isnan(value))
+        if cell in expected:
+            assert value == pytest.approx(float(expected[cell]), rel=1e-12)
+
+
+def adult():
+    """Counts of Adult by education, marital status, sex, race and, last, workclass."""
+    with open(STUDIES / "adult-workclass.csv", encoding="ascii", newline="") as file:
+        rows = [list(row.values()) for row in csv.DictReader(file)]
+    categories = [sorted(set(column)) for column in list(zip(*rows, strict=True))[:-1]]
+    table = np.zeros([len(names) for names in categories])
+    for *values, count in rows:
+        cell = tuple(names.index(v) for names, v in zip(categories, values, strict=True))
+        table[cell] = int(count)
+    return table
+
+
+def test_published_parameters_meet_their_limit_on_adult():
+    table = adult()
+    assert table.shape == (16, 7, 2, 5, 7)
+    assert table.sum() == 30_162
+    published = (0.824, 0.872, 0.920, 0.941, 1)
+    factors = [keep(size, p) for size, p in zip(table.shape, published, strict=True)]
+    assert 2 * linking_risk(table, factors).maximum == pytest.approx(1.000, abs=5e-4)
+
+
+def test_risk_is_the_chance_that_a_report_is_put_back_rightly_column_by_column():
+    shares = people()
+    matrices = {f"a{j}": SKEWED[size] for j, size in enumerate(SHAPE)}
+    first, second, answer = (fractions(matrix) for matrix in matrices.values())
+    groups = {
+        (i, j): sum(shares[i, j, s] for s in range(3)) for i, j in product(range(3), range(2))
+    }
+    quasi = worlds(
+        [
+            {(i, j): first[v][i] * second[w][j] for i, j in groups}
+            for v, w in product(range(3), range(2))
+        ],
+        groups,
+    )
+    expected = {}
+    for group, share in groups.items():
+        if share:
+            given = {s: shares[*group, s] / share for s in range(3)}
+            back = worlds([dict(enumerate(row)) for row in answer], given)
+            for s in range(3):
+                if given[s]:
+                    expected[*group, s] = given[s] * quasi[group, group] * back[s, s]
+    survey = survey_of(DistortionMatrices(matrices))
+    found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
+    assert_equals(found.risk, expected)
+    assert found.maximum == pytest.approx(float(max(expected.values())))
+
+
+def whole(likelihood, shares):
+    """What `of_whole_reports` has to be of every cell: risk, and belief where q is known."""
+    back = worlds(likelihood, shares)
+    risk, belief = {}, {}
+    for cell, share in shares.items():
+        if share:
+            group = {c: shares[c] for c in shares if c[:-1] == cell[:-1]}
+            risk[cell] = share / sum(group.values()) * back[cell, cell]
+            belief[cell] = worlds(likelihood, group)[cell, cell]
+    return risk, belief
+
+
+def by_attribute():
+    matrices = [fractions(SKEWED[size]) for size in SHAPE]
+    return [
+        {u: np.prod([m[v][c] for m, v, c in zip(matrices, report, u, strict=True)]) for u in CELLS}
+        for report in CELLS
+    ]
+
+
+def gamma_diagonal(gamma):
+    total = gamma + len(CELLS) - 1
+    return [{u: Fraction(gamma if u == v else 1, total) for u in CELLS} for v in CELLS]
+
+
+def split(gamma, classes, sizes):
+    rows = dense_split.matrix(sizes, (), Fraction(gamma), 5, 4, classes).values()
+    records = list(product(*map(range, sizes)))
+    others = len(records) // len(CELLS)
+    # The attributes after the third are evenly spread.
+    return [
+        {u: sum(p for r, p in zip(records, row, strict=True) if r[:3] == u) / others for u in CELLS}
+        for row in rows
+    ]
+
+
+VIEWS = [(((0, 1, 2, 3),), (3,), 2), (((2,), (3,)), (1, 1), 1)]
+SPLIT = SplitQuestionnaire(
+    4,
+    [
+        ViewClass(
+            attributes=[[f"a{j}" for j in group] for group in groups], choose=choose, weight=weight
+        )
+        for groups, choose, weight in VIEWS
+    ],
+    prime=5,
+    direct=4,
+)
+
+MECHANISMS = {
+    "each by itself": (
+        survey_of(DistortionMatrices({f"a{j}": SKEWED[size] for j, size in enumerate(SHAPE)})),
+        by_attribute,
+    ),
+    "whole records": (survey_of(GammaDiagonal("19")), lambda: gamma_diagonal(19)),
+    "symbols about views": (
+        survey_of(SPLIT, (*SHAPE, 2)),
+        lambda: split(4, VIEWS, (*SHAPE, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_whole_reports_are_put_back_as_often_as_in_all_worlds(name):
+    survey, likelihood = MECHANISMS[name]
+    risk, belief = whole(likelihood(), people())
+    found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
+    assert_equals(found.of_whole_reports.risk, risk)
+    assert_equals(found.sensitive, belief)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_order_of_quasi_identifiers_does_not_matter(name):
+    survey, _ = MECHANISMS[name]
+    found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
+    turned = linking_risk_of(survey, ["a1", "a0"], "a2", np.swapaxes(PEOPLE, 0, 1))
+    np.testing.assert_allclose(np.swapaxes(turned.risk, 0, 1), found.risk, rtol=1e-12)
+
+
+def test_the_general_way_agrees_with_the_way_by_attribute():
+    channel = Kronecker([keep(3, 0.7), keep(2, 0.8), keep(3, 0.6)])
+    found = linking_risk(PEOPLE, channel.factors)
+    general = linking_risk_of_reports(PEOPLE, channel.forward)
+    np.testing.assert_allclose(general.risk, found.of_whole_reports.risk, rtol=1e-12)
+    np.testing.assert_allclose(general.sensitive, found.sensitive, rtol=1e-12)
+
+
+def test_whole_reports_tell_no_more_where_the_answer_is_independent():
+    independent = np.multiply.outer([[3, 1], [2, 2], [1, 4]], [5, 3, 1])
+    found = linking_risk(independent, [keep(3, 0.7), keep(2, 0.8), keep(3, 0.6)])
+    np.testing.assert_allclose(found.of_whole_reports.risk, found.risk, rtol=1e-12)
+
+
+def test_an_answer_sent_beside_perturbed_quasi_identifiers_gives_them_away():
+    """Here the answer is q itself, so that the report shows q, which eq. 5.6 does not look at."""
+    found = linking_risk([[10, 0], [0, 10]], [keep(2, 0.6), keep(2, 1)])
+    assert found.maximum == pytest.approx(0.6**2 + 0.4**2)
+    assert found.of_whole_reports.maximum == pytest.approx(1)
+
+
+def test_risk_is_least_where_reports_are_blind_and_there_below_the_table():
+    """Property 1: at p = 1/d every factor is the share that the table gives."""
+    sizes = np.array(SHAPE)
+    blind = linking_risk(PEOPLE, [keep(size, 1 / size) for size in SHAPE])
+    np.testing.assert_allclose(blind.quasi, np.where(blind.quasi > 0, blind.table.sum(-1), np.nan))
+    np.testing.assert_allclose(blind.sensitive, blind.share)
+    rng = np.random.default_rng(1)
+    for p in rng.uniform(1 / sizes, 1, (50, 3)):
+        found = linking_risk(PEOPLE, [keep(d, k) for d, k in zip(SHAPE, p, strict=True)])
+        there = found.table > 0
+        assert (found.risk[there] >= blind.risk[there] - 1e-12).all()
+        assert (found.risk[there] <= found.share[there] + 1e-12).all()
+
+
+def test_one_answer_in_a_group_is_known_whatever_is_done_to_it():
+    as_they_are = [keep(3, 1), keep(2, 1)]
+    for p in (0.34, 0.5, 0.9):
+        assert linking_risk(PEOPLE, [*as_they_are, keep(3, p)]).risk[0, 1, 1] == pytest.approx(1)
+    assert single_valued(PEOPLE) == (1, pytest.approx(4 / 30))
+
+
+def test_people_are_counted_by_risk():
+    found = linking_risk([[6, 2], [1, 1]], [keep(2, 1), keep(2, 1)])
+    np.testing.assert_allclose(found.risk, [[0.75, 0.25], [0.5, 0.5]])
+    assert found.quantiles([0.1, 0.2, 0.3, 0.4, 0.9]).tolist() == [0.25, 0.25, 0.5, 0.5, 0.75]
+    assert [found.above(x) for x in (0.2, 0.25, 0.5, 0.75)] == pytest.approx([1, 0.8, 0.6, 0])
+
+
+@pytest.mark.parametrize(
+    "table", [[[-1, 2], [3, 4]], [[np.nan, 1], [1, 1]], [[0, 0], [0, 0]], [1, 2]]
+)
+def test_a_table_that_cannot_be_people_is_refused(table):
+    with pytest.raises(ParameterError, match="expected counts of at least 0"):
+        linking_risk(table, [keep(2, 0.8)] * np.ndim(table))
+
+
+def test_what_is_asked_of_a_survey_has_to_fit_it(monkeypatch):
+    survey = survey_of(RandomizedResponse({"a0": "1/2", "a1": "3/4", "a2": "1/2"}))
+    for quasi, sensitive, table in (
+        (["a0", "a2"], "a2", PEOPLE),
+        (["a0", "a0"], "a2", PEOPLE),
+        (["a0"], "b", PEOPLE),
+        (["a1", "a0"], "a2", PEOPLE),
+    ):
+        with pytest.raises(HalftruthError, match=r"expected|unknown"):
+            linking_risk_of(survey, quasi, sensitive, table)
+    monkeypatch.setattr(linking, "MAX_CELLS", 17)
+    with pytest.raises(DomainTooLarge, match="fewer quasi-identifiers"):
+        linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
+    monkeypatch.undo()
+    monkeypatch.setattr(linking, "MAX_PROBABILITIES", 100)
+    with pytest.raises(DomainTooLarge, match="fewer quasi-identifiers"):
+        linking_risk_of(survey_of(GammaDiagonal("19")), ["a0", "a1"], "a2", PEOPLE)
