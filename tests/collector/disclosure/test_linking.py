@@ -1,13 +1,12 @@
 """Linking risk: published values, and every world of small surveys enumerated as fractions."""
 
-import csv
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import dense_split
 import numpy as np
 import pytest
+from adult import adult
 from halftruth_collector.disclosure import linking
 from halftruth_collector.disclosure.linking import (
     linking_risk,
@@ -29,8 +28,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.channels import Dense, Kronecker
 from halftruth_shared.mechanisms import ViewClass
-
-STUDIES = Path(__file__).parents[3] / "docs" / "studies" / "data"
 
 #: Columns sum to 1; none is symmetric.
 SKEWED = {
@@ -89,18 +86,6 @@ def assert_equals(found, expected):
         assert (cell in expected) == (not np.isnan(value))
         if cell in expected:
             assert value == pytest.approx(float(expected[cell]), rel=1e-12)
-
-
-def adult():
-    """Counts of Adult by education, marital status, sex, race and, last, workclass."""
-    with open(STUDIES / "adult-workclass.csv", encoding="ascii", newline="") as file:
-        rows = [list(row.values()) for row in csv.DictReader(file)]
-    categories = [sorted(set(column)) for column in list(zip(*rows, strict=True))[:-1]]
-    table = np.zeros([len(names) for names in categories])
-    for *values, count in rows:
-        cell = tuple(names.index(v) for names, v in zip(categories, values, strict=True))
-        table[cell] = int(count)
-    return table
 
 
 def test_published_parameters_meet_their_limit_on_adult():
