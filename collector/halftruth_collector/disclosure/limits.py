@@ -251,9 +251,10 @@ def _unmet(people: Array, axes: NDArray[np.intp], lowest: float) -> str:
     groups, share = single_valued(people)
     if groups and axes.tolist() == [people.ndim - 1]:
         return (
-            f"limit: in {groups} group{'s' * (groups > 1)} of equal quasi-identifiers ({share:.2%} of"
-            " the people) all give one sensitive answer, so that perturbing this answer alone leaves their risk at"
-            " 1; expected quasi-identifiers that are perturbed, too"
+            f"limit: in {groups} group{'s' * (groups > 1)} of equal quasi-identifiers"
+            f" ({share:.2%} of the people) all give one sensitive answer, so that perturbing this"
+            " answer alone leaves their risk at 1; expected quasi-identifiers that are perturbed,"
+            " too"
         )
     return (
         f"limit: even blind reports about these attributes leave a risk of {lowest:.4g}; expected"
