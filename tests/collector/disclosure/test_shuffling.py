@@ -1,0 +1,180 @@
+"""Amplification by shuffling: bounds against what enumeration finds, and published values."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+from math import comb
+
+import numpy as np
+import pytest
+from halftruth_collector.disclosure.shuffling import divergence, shuffled
+from halftruth_shared import ParameterError
+
+GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(19)]
+
+
+def hockey_stick(first, second, factor):
+    """max over sets S of P(S) − factor·Q(S), of distributions as dictionaries."""
+    return sum(max(first[y] - factor * second.get(y, 0), 0) for y in first)
+
+
+def pair(clones, gamma):
+    """How many reports look like the first answer if it is true, and if the second one is."""
+    found = []
+    for chance in (gamma / (gamma + 1), 1 / (gamma + 1)):
+        distribution = Counter()
+        for a in range(clones + 1):
+            share = Fraction(comb(clones, a), 2**clones)
+            distribution[a + 1] += share * chance
+            distribution[a] += share * (1 - chance)
+        found.append(distribution)
+    return found
+
+
+def counts_of(rows):
+    """Distribution of the sorted reports of independent people, one row of chances for each."""
+    found = Counter({(0,) * len(rows[0]): Fraction(1)})
+    for row in rows:
+        longer = Counter()
+        for counts, share in found.items():
+            for y, chance in enumerate(row):
+                more = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+                longer[more] += share * chance
+        found = longer
+    return found
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("factor", [Fraction(1), Fraction(11, 10), Fraction(5, 3), Fraction(10)])
+def test_the_divergence_given_the_clones_is_that_of_enumeration(gamma, factor):
+    clones = np.arange(14)
+    found = divergence(math.log(factor), float(gamma), clones)
+    exact = [float(hockey_stick(*pair(c, gamma), factor)) for c in clones.tolist()]
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-8)
+    assert (found >= exact).all()
+    other_way = [float(hockey_stick(*pair(c, gamma)[::-1], factor)) for c in clones.tolist()]
+    np.testing.assert_allclose(exact, other_way, rtol=1e-12)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("delta", [0.3, 0.03])
+def test_epsilon_is_the_least_for_which_the_clones_leave_delta(gamma, delta):
+    respondents = 9
+    found = shuffled(gamma, respondents, delta).epsilon
+
+    def mean(factor):
+        chances = [comb(8, c) * gamma**-c * (1 - 1 / gamma) ** (8 - c) for c in range(respondents)]
+        return sum(
+            chance * hockey_stick(*pair(c, gamma), factor) for c, chance in enumerate(chances)
+        )
+
+    assert mean(Fraction(math.exp(found))) <= delta
+    if found > 0:
+        assert mean(Fraction(math.exp(found - 1e-4))) > delta
+
+
+# Columns are answers. The first two are the same for all pairs of answers; the third can send one
+# report with one probability for two answers, and is not symmetric; the fourth is Warner's twice.
+MECHANISMS = {
+    "yes or no": [["3/4", "1/4"], ["1/4", "3/4"]],
+    "three categories": [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]],
+    "asymmetric": [["2/10", "4/10", "4/10"], ["5/10", "3/10", "3/10"], ["3/10", "3/10", "3/10"]],
+    "two questions": [
+        ["4/9", "2/9", "2/9", "1/9"],
+        ["2/9", "4/9", "1/9", "2/9"],
+        ["2/9", "1/9", "4/9", "2/9"],
+        ["1/9", "2/9", "2/9", "4/9"],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers(name):
+    matrix = [[Fraction(entry) for entry in row] for row in MECHANISMS[name]]
+    gamma = max(max(row) / min(row) for row in matrix)
+    columns = list(zip(*matrix, strict=True))
+    respondents = 4 if len(columns) == 4 else 6
+    found = {delta: shuffled(gamma, respondents, delta).epsilon for delta in (0.2, 0.1, 0.05)}
+    assert min(found.values()) < shuffled(gamma, respondents, 0.1).local_epsilon
+    for others in combinations_with_replacement(columns, respondents - 1):
+        shared = counts_of(others)
+        of_answer = []
+        for own in columns:
+            whole = Counter()
+            for counts, share in shared.items():
+                for y, chance in enumerate(own):
+                    whole[*counts[:y], counts[y] + 1, *counts[y + 1 :]] += share * chance
+            of_answer.append(whole)
+        for first, second in permutations(of_answer, 2):
+            for delta, epsilon in found.items():
+                assert hockey_stick(first, second, Fraction(math.exp(epsilon))) <= delta
+
+
+def test_many_yes_or_no_answers_tell_no_more_than_the_bound():
+    respondents, delta, keep = 400, 1e-3, 0.75
+    epsilon = shuffled(Fraction(3), respondents, delta).epsilon
+    assert epsilon < 0.5
+    for yes in (0, 100, 399):
+        tails = []
+        for answer in (0, 1):
+            chances = np.repeat([keep, 1 - keep], [yes + answer, respondents - yes - answer])
+            distribution = np.ones(1)
+            for chance in chances:
+                distribution = np.convolve(distribution, [1 - chance, chance])
+            tails.append(distribution)
+        for first, second in permutations(tails):
+            assert np.maximum(first - math.exp(epsilon) * second, 0).sum() <= delta
+
+
+def test_it_is_what_the_authors_print_for_a_hundred_thousand_people():
+    # ε between these for ε₀ = 4, δ = 10⁻⁶, by the program that they published with the paper.
+    found = shuffled(Fraction(math.exp(4)), 100_000, 1e-6)
+    assert 0.1675385583317841 < found.epsilon < 0.172790550755978
+    # Their program's closed form, 0.53780, is (γ−1)/(γ+1/(1+x)) where Theorem 3.1 has (γ−1)/(γ+1).
+    gamma, x = math.exp(4), math.expm1(found.closed_form)
+    x *= (gamma + 1) / (gamma - 1)
+    assert math.log1p((gamma - 1) / (gamma + 1 / (1 + x)) * x) == pytest.approx(
+        0.5378040242374512, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("gamma", [Fraction(2), Fraction(19), Fraction(10**4)])
+def test_more_people_and_a_larger_delta_never_protect_less_and_nothing_less_than_each_report(gamma):
+    people = [1, 2, 10, 100, 10**3, 10**4, 10**6, 10**9, 10**15]
+    deltas = [1e-12, 1e-6, 1e-3, 0.1]
+    table = np.array([[shuffled(gamma, n, delta).epsilon for delta in deltas] for n in people])
+    assert (np.diff(table, axis=0) <= 1e-8).all()
+    assert (np.diff(table, axis=1) <= 1e-8).all()
+    assert (table <= math.log(gamma) + 1e-12).all()
+    assert (table >= 0).all()
+
+
+def test_the_numerical_bound_is_below_the_closed_form_where_that_holds():
+    met = 0
+    for gamma in map(Fraction, ("5/4", 2, 19, 200)):
+        for respondents in (300, 3_000, 10**5, 10**7):
+            for delta in (1e-3, 1e-6, 1e-9):
+                found = shuffled(gamma, respondents, delta)
+                holds = gamma <= respondents / (16 * math.log(2 / delta))
+                assert (found.closed_form is not None) == holds
+                if holds:
+                    met += 1
+                    assert found.epsilon < found.closed_form / 2
+    assert met > 20
+
+
+def test_nobody_hides_a_report_that_proves_an_answer_or_from_themselves():
+    assert shuffled(math.inf, 1_000, 1e-6) is None
+    assert shuffled(Fraction(19), 1, 1e-6).epsilon == pytest.approx(math.log(19), abs=1e-5)
+    assert shuffled(Fraction(10**30), 10**6, 1e-6).epsilon == pytest.approx(30 * math.log(10))
+    assert shuffled(Fraction(1), 10, 1e-6).epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("respondents", "delta", "field"), [(0, 0.1, "respondents"), (5, 0.0, "delta"), (5, 1, "delta")]
+)
+def test_what_is_outside_of_its_range_is_named(respondents, delta, field):
+    with pytest.raises(ParameterError) as raised:
+        shuffled(Fraction(19), respondents, delta)
+    assert raised.value.field == field
