@@ -144,6 +144,9 @@ class SymbolReconstruction(Reconstruction):
     def adjoint(self, weights):
         return (self.matrix.T @ weights).reshape(self.schema.shape)
 
+    def largest_weight(self, attributes):
+        return float(np.abs(self.weights_of(attributes)).max())
+
     def unit_variance(self, attributes, target):
         weights = self.weights_of(attributes)
         moments = (weights**2).reshape(-1, len(self.matrix)) @ self.matrix

@@ -322,6 +322,19 @@ class Reconstruction(ABC):
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """How accurate the table of some attributes will be."""
 
+    @abstractmethod
+    def largest_weight(self, attributes: Sequence[str]) -> float:
+        """Largest weight of a report for a cell of the table of some attributes, as a magnitude.
+
+        An estimated share is the mean of the reports' weights, so that one report of N, made up or
+        not, moves it by at most 1/N of this. A true one has the weight 1 or 0 in the mean.
+
+        Raises
+        ------
+        DomainTooLarge
+            If there are too many cells to look at.
+        """
+
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
         """Share of every cell among the reports themselves, as far as these are records.
 

@@ -1,5 +1,6 @@
 """Mechanisms whose report is itself a record, and their reconstruction through channels."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ import numpy as np
 
 from ..channels import Channel, Distortion, MarginMoments
 from ..channels.axes import Array, Places, together
+from ..errors import DomainTooLarge
 from ..schema import Schema
 from .base import Mechanism
 from .reconstruction import (
+    COVARIANCE_CELLS,
     Margins,
     Reconstruction,
     ReportCounts,
@@ -165,6 +168,11 @@ class RecordReconstruction(Reconstruction):
         even = (moments.total - moments.own) / (moments.own.size - 1)
         return UnitVariance.of_weights(moments.own, even, moments.largest_other, target)
 
+    def largest_weight(self, attributes: Sequence[str]) -> float:
+        channel = self._channel(attributes)
+        # The largest entry of a Kronecker product is the product of the factors' largest.
+        return math.prod(map(_largest_weight, channel.by_axis or (channel,)))
+
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
 
@@ -172,3 +180,14 @@ class RecordReconstruction(Reconstruction):
         self, attributes: Sequence[str], categories: Sequence[int | None]
     ) -> tuple[Distortion, ...] | None:
         return self._channel(attributes).distortions(categories)
+
+
+def _largest_weight(channel: Channel) -> float:
+    """Largest entry of A⁻¹, as a magnitude."""
+    cells = math.prod(channel.output_shape)
+    if cells > COVARIANCE_CELLS:
+        raise DomainTooLarge(
+            f"attributes: the weights of {cells} cells; expected at most {COVARIANCE_CELLS} cells",
+            field="attributes",
+        )
+    return float(np.abs(channel.solve(np.eye(cells).reshape(cells, *channel.output_shape))).max())

@@ -22,6 +22,7 @@ from .decoding import Decoded
 from .overlaps import Overlaps, Views
 from .tables import Grid, SplitMargins, SplitTable
 from .views import View
+from .weights import largest_weight
 
 #: Most cells of a table and its margins together.
 _MOST_CELLS = 2**22
@@ -187,6 +188,14 @@ class SplitReconstruction(Reconstruction):
         others = prod(self.schema.shape[j] for j in public)
         return overlaps.unit_variance(
             others, tuple(self.schema.shape[j] for j in positions), target
+        )
+
+    def largest_weight(self, attributes: Sequence[str]) -> float:
+        """The same, if every view has its share of the reports."""
+        self.check(attributes)
+        _, free = self._split(self.schema.positions(attributes))
+        return largest_weight(
+            self._views, self._columns, free, self._overlaps(free, self._columns.weights)
         )
 
 

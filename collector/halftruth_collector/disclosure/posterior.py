@@ -1,0 +1,222 @@
+"""What reports can tell of single answers, several of one person, and false ones of all others.
+
+An attacker sees a report and computes what it makes likely. How much that is depends on what else
+they know of the other answers: nothing, how answers go together in a population, or all of them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, islice
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, Survey, worst_case_posterior
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms import Reconstruction
+from halftruth_shared.protection import PRIOR, Guarantee
+
+#: Largest table of all records that is looked at.
+MAX_CELLS = 2**20
+
+#: Most sets of attributes of one length whose weights are looked at.
+MAX_SETS = 100
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a report tells of an answer.
+
+    Attributes
+    ----------
+    mean : float
+        Posterior of the answer, on average over the reports of those who gave it.
+    most : float
+        The same by the report that speaks most for it.
+    """
+
+    mean: float
+    most: float
+
+
+@dataclass(frozen=True)
+class AnswerPosterior:
+    """How likely an answer becomes to someone who sees a person's report.
+
+    Attributes
+    ----------
+    attribute, category : str
+    prior : float
+        How likely they thought it before.
+    alone : Told or None
+        To one who knows nothing of the other answers, all of which are equally likely to them; None
+        where there are too many records to look at.
+    together : Told or None
+        To one who knows how all answers go together in a population; None where that is not known.
+    known : float
+        At most, to one who knows all the other answers.
+    """
+
+    attribute: str
+    category: str
+    prior: float
+    alone: Told | None
+    together: Told | None
+    known: float
+
+
+@dataclass(frozen=True)
+class FalseReports:
+    """What made-up reports do to the shares of cells of tables of one length.
+
+    Attributes
+    ----------
+    length : int
+    weight : float
+        Largest weight of a report: m made-up ones among N move a share by m/N of this at most,
+        besides taking the place of true ones.
+    examined, possible : int
+        Sets of attributes that were looked at, and that there are.
+    """
+
+    length: int
+    weight: float
+    examined: int
+    possible: int
+
+
+def answer_posteriors(survey: Survey, table: Array | None = None) -> list[AnswerPosterior]:
+    """What one report tells of each answer that is perturbed.
+
+    Parameters
+    ----------
+    survey : Survey
+    table : ndarray, optional
+        Shares of all records, in the shape of the schema, which the attacker knows; an answer that
+        nobody gives is left out. Without it they think each answer 5 % likely, and every other
+        answer to the same question as likely as the next one.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, RandomizedResponse, Schema
+    >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
+    >>> survey = Survey("s", "S", schema, RandomizedResponse({"smoker": "0.75"}))
+    >>> [_, yes] = answer_posteriors(survey)
+    >>> round(yes.alone.mean, 4), round(yes.alone.most, 4), round(yes.known, 4)
+    (0.1066, 0.1364, 0.1364)
+    """
+    schema, mechanism = survey.schema, survey.mechanism
+    reconstruction = mechanism.reconstruction(schema)
+    as_they_are = mechanism.as_they_are(schema)
+    found = []
+    for j, attribute in enumerate(schema.attributes):
+        if attribute.name in as_they_are:
+            continue
+        others = frozenset(schema.names) - {attribute.name}
+        gamma = mechanism.answer_amplification(schema, public=others).known
+        priors = _priors(table, j, len(attribute.categories))
+        alone = _alone(reconstruction, attribute.name, priors)
+        together = None if table is None else _told(reconstruction.expected, _parts(table, j))
+        for code, category in enumerate(attribute.categories):
+            prior = priors.diagonal()[code]
+            if prior > 0:
+                found.append(
+                    AnswerPosterior(
+                        attribute.name,
+                        category,
+                        float(prior),
+                        None if alone is None else alone[code],
+                        None if together is None else together[code],
+                        _bound(float(prior), gamma),
+                    )
+                )
+    return found
+
+
+def repeated(guarantee: Guarantee, times: int) -> Guarantee:
+    """What is left of a guarantee after so many independent reports of the same answers: γ^times.
+
+    >>> str(repeated(Guarantee(Fraction(3)), 2).gamma)
+    '9'
+    """
+    return Guarantee(guarantee.gamma**times)
+
+
+def false_reports(survey: Survey, length: int) -> FalseReports:
+    """What made-up reports do to tables of so many attributes.
+
+    Parameters
+    ----------
+    survey : Survey
+    length : int
+        From 1 to the most attributes that the reports tell of together.
+
+    Raises
+    ------
+    DomainTooLarge
+        If a table has too many cells.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema
+    >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+    >>> round(false_reports(Survey("s", "S", schema, GammaDiagonal("19")), 1).weight, 4)
+    1.1111
+    """
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    names = survey.schema.names
+    sets = list(islice(combinations(names, length), MAX_SETS))
+    weight = max(map(reconstruction.largest_weight, sets))
+    return FalseReports(length, weight, len(sets), math.comb(len(names), length))
+
+
+def _priors(table: Array | None, axis: int, size: int) -> Array:
+    """Shares of the answers to one question, a row for the prior with which each is judged."""
+    if table is not None:
+        shares = table.sum(axis=tuple(j for j in range(table.ndim) if j != axis))
+        return np.tile(shares, (size, 1))
+    rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
+    np.fill_diagonal(rows, float(PRIOR) if size > 1 else 1.0)
+    return rows
+
+
+def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Told] | None:
+    """Of each answer, with the other questions' answers evenly spread."""
+    if not reconstruction.reports_are_records and reconstruction.schema.size > MAX_CELLS:
+        return None
+    try:
+        likelihood = [
+            reconstruction.expected_of(unit, [name]).ravel() for unit in np.eye(len(priors))
+        ]
+    except DomainTooLarge:
+        return None
+    return [_of(row[:, None] * np.array(likelihood), code) for code, row in enumerate(priors)]
+
+
+def _parts(table: Array, axis: int) -> list[Array]:
+    """The table of those who gave each answer to one question."""
+    codes = np.arange(table.shape[axis]).reshape([-1] + [1] * (table.ndim - axis - 1))
+    return [np.where(codes == code, table, 0.0) for code in range(table.shape[axis])]
+
+
+def _told(forward: Callable[[Array], Array], parts: Sequence[Array]) -> list[Told] | None:
+    try:
+        joint = np.array([forward(part).ravel() for part in parts])
+    except DomainTooLarge:
+        return None
+    return [_of(joint, code) for code in range(len(parts))]
+
+
+def _of(joint: Array, code: int) -> Told:
+    """From Pr(answer, report), a row for each answer to one question."""
+    reports = joint.sum(axis=0)
+    own = joint[code]
+    posterior = np.divide(own, reports, out=np.zeros_like(own), where=reports > 0)
+    return Told(
+        float(own @ posterior / max(own.sum(), np.finfo(float).tiny)), float(posterior.max())
+    )
+
+
+def _bound(prior: float, gamma: Fraction | float) -> float:
+    """The largest posterior that an amplification allows; a prior may be 1."""
+    return 1.0 if prior >= 1 else float(worst_case_posterior(Fraction(prior), gamma))

@@ -1,0 +1,196 @@
+"""What reports tell of answers, by Bayes' rule over dense channels, and what false ones weigh."""
+
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+import pytest
+import weights_of_views
+from halftruth_collector.disclosure.posterior import (
+    answer_posteriors,
+    false_reports,
+    repeated,
+)
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from halftruth_shared.protection import Guarantee
+from symbols import Symbol
+
+SHAPE = (2, 3, 2)
+SCHEMA = Schema(
+    [Attribute(f"a{j}", [f"c{code}" for code in range(size)]) for j, size in enumerate(SHAPE)]
+)
+CELLS = 12
+SKEWED = [["9/10", "3/10"], ["1/10", "7/10"]]
+THREE = [["8/10", "1/10", "1/5"], ["1/10", "7/10", "1/5"], ["1/10", "2/10", "3/5"]]
+
+
+def kept(size, p):
+    return np.where(np.eye(size, dtype=bool), p, (1 - p) / (size - 1))
+
+
+def numbers(matrix):
+    return np.array([[int(e.split("/")[0]) / int(e.split("/")[1]) for e in row] for row in matrix])
+
+
+#: Mechanism, and P(report | record) with a row for each report, by its definition.
+CASES = {
+    "gamma-diagonal": (GammaDiagonal("19"), kept(CELLS, 19 / (19 + CELLS - 1))),
+    "randomized response": (
+        RandomizedResponse({"a0": "7/10", "a1": "6/10", "a2": "9/10"}),
+        reduce(np.kron, [kept(2, 0.7), kept(3, 0.6), kept(2, 0.9)]),
+    ),
+    "matrices": (
+        DistortionMatrices({"a0": SKEWED, "a1": THREE, "a2": SKEWED}),
+        reduce(np.kron, [numbers(SKEWED), numbers(THREE), numbers(SKEWED)]),
+    ),
+}
+
+
+def split(name):
+    survey = weights_of_views.survey_of(weights_of_views.DESIGNS[name])
+    channel = weights_of_views.Definition(survey).channel
+    return survey, channel.reshape(-1, channel.shape[-1])
+
+
+def case(name):
+    if name in CASES:
+        mechanism, channel = CASES[name]
+        return Survey("s", "S", SCHEMA, mechanism), channel
+    return split(name)
+
+
+def by_bayes(channel, prior, inside):
+    """Posterior of being inside: its mean over the reports of those who are, and the largest."""
+    reports = channel @ prior
+    own = channel @ (prior * inside)
+    there = reports > 0
+    posterior = own[there] / reports[there]
+    return own[there] @ posterior / own.sum(), posterior.max()
+
+
+def codes_of(survey, name):
+    j = survey.schema.names.index(name)
+    return np.indices(survey.schema.shape).reshape(len(survey.schema.shape), -1)[j]
+
+
+NAMES = [*CASES, "direct", "mixed", "public"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_together(name):
+    survey, channel = case(name)
+    cells = int(np.prod(survey.schema.shape))
+    table = np.random.default_rng(5).dirichlet(np.full(cells, 0.5))
+    table[: cells // 3] = 0
+    table /= table.sum()
+    found = answer_posteriors(survey, table.reshape(survey.schema.shape))
+    assert {a.attribute for a in found} == set(survey.schema.names) - survey.mechanism.as_they_are(
+        survey.schema
+    )
+    for answer in found:
+        attribute = survey.schema.attributes[survey.schema.names.index(answer.attribute)]
+        inside = codes_of(survey, answer.attribute) == attribute.categories.index(answer.category)
+        assert answer.prior == pytest.approx(table @ inside)
+        mean, most = by_bayes(channel, table, inside)
+        assert (answer.together.mean, answer.together.most) == pytest.approx((mean, most))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_population_an_answer_is_thought_5_percent_likely_and_others_even(name):
+    survey, channel = case(name)
+    for answer in answer_posteriors(survey):
+        codes = codes_of(survey, answer.attribute)
+        attribute = survey.schema.attributes[survey.schema.names.index(answer.attribute)]
+        inside = codes == attribute.categories.index(answer.category)
+        prior = np.where(inside, 0.05 / inside.sum(), 0.95 / (~inside).sum())
+        mean, most = by_bayes(channel, prior, inside)
+        assert answer.prior == pytest.approx(0.05)
+        assert (answer.alone.mean, answer.alone.most) == pytest.approx((mean, most))
+        assert answer.together is None
+        assert answer.alone.most <= answer.known + 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_knows_all_other_answers_never_gets_beyond_what_is_said(name):
+    survey, channel = case(name)
+    shape = survey.schema.shape
+    by_answer = {(a.attribute, a.category): a.known for a in answer_posteriors(survey)}
+    largest = dict.fromkeys(by_answer, 0.0)
+    for j, attribute in enumerate(survey.schema.attributes):
+        if attribute.name in survey.mechanism.as_they_are(survey.schema):
+            continue
+        groups = np.moveaxis(np.arange(channel.shape[1]).reshape(shape), j, -1)
+        for group in groups.reshape(-1, shape[j]):
+            for code, category in enumerate(attribute.categories):
+                prior = np.zeros(channel.shape[1])
+                prior[group] = 0.95 / (shape[j] - 1)
+                prior[group[code]] = 0.05
+                _, most = by_bayes(channel, prior, prior == prior[group[code]])
+                key = attribute.name, category
+                largest[key] = max(largest[key], most)
+    for key, known in by_answer.items():
+        assert largest[key] <= known + 1e-12
+
+
+def test_how_answers_go_together_can_tell_more_than_all_others_and_never_more_than_the_record():
+    # Three questions that everybody answers alike, so that a report tells of each three times.
+    mechanism = RandomizedResponse(dict.fromkeys(("a", "b", "c"), "3/4"))
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
+    table = np.zeros((2, 2, 2))
+    table[0, 0, 0], table[1, 1, 1] = 0.95, 0.05
+    answer = answer_posteriors(Survey("s", "S", schema, mechanism), table)[1]
+    assert answer.known == pytest.approx(0.05 * 3 / (0.05 * 3 + 0.95))
+    assert answer.together.most == pytest.approx(0.05 * 27 / (0.05 * 27 + 0.95))
+
+
+def test_k_reports_of_one_person_have_the_kth_power():
+    matrix = kept(2, 0.75)
+    thrice = reduce(np.kron, [matrix] * 3).reshape(2, 2, 2, 2, 2, 2)
+    alike = np.array([[thrice[(*y, x, x, x)] for x in (0, 1)] for y in np.ndindex(2, 2, 2)])
+    found = repeated(Guarantee(GammaDiagonal("3").gamma), 3)
+    assert float(found.gamma) == pytest.approx((alike.max(axis=1) / alike.min(axis=1)).max())
+
+
+@pytest.mark.parametrize("name", [*CASES, *weights_of_views.DESIGNS, "symbols"])
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_false_report_weighs_what_the_largest_weight_of_a_report_is(name, length):
+    if name == "symbols":
+        survey = Survey("s", "S", SCHEMA, Symbol("4", 30))
+    else:
+        survey, channel = case(name)
+    expected = 0.0
+    for positions in combinations(range(len(survey.schema.shape)), length):
+        if name == "symbols":
+            reconstruction = survey.mechanism.reconstruction(survey.schema)
+            names = [survey.schema.names[j] for j in positions]
+            weights = reconstruction.weights_of(names)
+        elif name in CASES:
+            weights = _inverse_of(channel, positions)
+        else:
+            definition = weights_of_views.Definition(survey)
+            shares = np.array([float(view.weight) for view in definition.views])
+            shares /= shares.sum()
+            weights = definition.weights(positions, shares)
+            for share, columns in zip(shares, definition.columns, strict=True):
+                weights[..., columns] /= share
+        expected = max(expected, np.abs(weights).max())
+    found = false_reports(survey, length)
+    assert found.weight == pytest.approx(expected, rel=1e-9)
+    assert (found.examined, found.possible) == (found.possible, found.possible)
+
+
+def _inverse_of(channel, positions):
+    """Inverse of the channel from the table of some attributes to the same columns."""
+    others = tuple(j for j in range(len(SHAPE)) if j not in positions)
+    tensor = channel.reshape(*SHAPE, *SHAPE)
+    # Whatever the other answers are, these columns are the same in the mean: take even ones.
+    summed = tensor.sum(axis=others).sum(axis=tuple(len(positions) + j for j in others))
+    size = int(np.prod([SHAPE[j] for j in positions]))
+    return np.linalg.inv(summed.reshape(size, size) * size / CELLS)
