@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import ParameterError
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from .bounds import normal_quantile
 from .table import Table
@@ -98,7 +98,7 @@ def independence_test(table: Table) -> IndependenceTest:
     if not eigenvalues[0] > _ROUNDING * eigenvalues[-1]:
         return untested("the reports do not determine the error of every departure")
     statistic = float(departures @ np.linalg.solve(spread, departures))
-    return IndependenceTest(statistic, freedom, float(chi2.sf(statistic, freedom)))
+    return IndependenceTest(statistic, freedom, float(chdtrc(freedom, statistic)))
 
 
 def _slopes(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

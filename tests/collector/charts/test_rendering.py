@@ -1,7 +1,5 @@
 """Pictures of charts: readable, accessible and honest, whatever the numbers are."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import combinations
@@ -477,9 +475,3 @@ def test_a_file_that_cannot_be_written_gets_one_line(file, tmp_path):
         render(CHARTS["overview"], tmp_path / file)
     assert caught.value.field == "plot"
     assert "\n" not in str(caught.value)
-
-
-def test_charts_are_built_without_loading_matplotlib():
-    code = "import sys, halftruth_collector.charts; print('matplotlib' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "False"

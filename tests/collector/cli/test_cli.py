@@ -160,6 +160,13 @@ def test_the_program_runs_as_a_module():
     assert done.stdout.startswith("halftruth, version ")
 
 
+def test_the_program_starts_without_what_takes_long_to_load():
+    slow = ["matplotlib", "pandas", "pyarrow", "scipy.stats"]
+    code = f"import sys, halftruth_collector.cli; print(sys.modules.keys() & set({slow}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 def test_help_names_every_command(halftruth):
     said = halftruth("--help")[1]
     for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "classify", "plan"):
