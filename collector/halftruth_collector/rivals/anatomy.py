@@ -1,0 +1,98 @@
+"""Anatomy: quasi-identifiers and sensitive values published apart (Xiao & Tao 2006).
+
+People are put into groups of at least l with different sensitive values. One table then has the
+quasi-identifier of everybody with the group, another one the sensitive values of each group, so
+that nobody's is known with more than 1/l.
+"""
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from halftruth_shared import ParameterError
+from halftruth_shared.channels.axes import Array
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+
+def anatomize(
+    sensitive: NDArray[np.int64], diversity: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Put people into groups of different sensitive values.
+
+    As long as l values are left, the next group is one person each, drawn at random, of the l
+    values that most are left of; which of equally many is left to chance, too. The few who remain
+    are added to groups, at random, that lack their value.
+
+    Parameters
+    ----------
+    sensitive : ndarray of int, shape (N,)
+        The sensitive value of everybody.
+    diversity : int
+        l, at least 1.
+    rng : Generator
+        A seeded one: for comparisons, not for a release.
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+        Number of each person's group.
+
+    Raises
+    ------
+    ParameterError
+        If more than one in l have the same value, so that there are no such groups.
+    """
+    people, most = len(sensitive), int(np.bincount(sensitive, minlength=1).max())
+    if not 0 < most * diversity <= people:
+        raise ParameterError(
+            f"diversity: the most frequent sensitive value is that of {most} of {people} people;"
+            f" expected at most {people // max(most, 1)}",
+            field="diversity",
+        )
+    shuffled = rng.permutation(people)
+    buckets = [shuffled[sensitive[shuffled] == v].tolist() for v in range(sensitive.max() + 1)]
+    fullest = [
+        (-len(bucket), rng.random(), value) for value, bucket in enumerate(buckets) if bucket
+    ]
+    heapify(fullest)
+    groups, number = np.full(people, -1), 0
+    while len(fullest) >= diversity:
+        for size, _, value in [heappop(fullest) for _ in range(diversity)]:
+            groups[buckets[value].pop()] = number
+            if size < -1:
+                heappush(fullest, (size + 1, rng.random(), value))
+        number += 1
+    for person in [person for bucket in buckets for person in bucket]:
+        with_value = groups[sensitive == sensitive[person]]
+        groups[person] = rng.choice(np.setdiff1d(np.arange(number), with_value))
+    return groups
+
+
+def anatomy_estimate(
+    cells: NDArray[np.int64],
+    sensitive: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    shape: tuple[int, int],
+) -> Array:
+    """What the two tables say of quasi-identifier and sensitive value together.
+
+    Within a group everybody has each of its values equally likely: the share of a cell with value
+    s is Σ_groups (people of the cell)·(share of s in the group).
+
+    Parameters
+    ----------
+    cells, sensitive, groups : ndarray of int, shape (N,)
+        Cell of the quasi-identifier, sensitive value and group of everybody.
+    shape : tuple of int
+        Number of cells, and of sensitive values.
+
+    Returns
+    -------
+    ndarray of this shape
+        Shares of everybody.
+    """
+    (size, values), count = shape, groups.max() + 1
+    quasi = csr_array((np.ones(len(cells)), (cells, groups)), shape=(size, count))
+    shares = 1 / np.bincount(groups)[groups] / len(cells)
+    held = csr_array((shares, (groups, sensitive)), shape=(count, values))
+    return np.asarray((quasi @ held).todense())
