@@ -4,6 +4,7 @@
 Matplotlib is too slow to load for those who draw nothing.
 """
 
+from .comparison import COMPARED, compare_chart
 from .planning import plan_chart
 from .specification import (
     Axis,
@@ -20,6 +21,7 @@ from .specification import (
 )
 
 __all__ = [
+    "COMPARED",
     "Axis",
     "BarChart",
     "BarGroup",
@@ -31,5 +33,6 @@ __all__ = [
     "Panel",
     "Reference",
     "WhiskerChart",
+    "compare_chart",
     "plan_chart",
 ]

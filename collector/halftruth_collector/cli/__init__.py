@@ -8,6 +8,7 @@ from halftruth_shared import HalftruthError
 
 from .analyses import commands as analyses
 from .classify import classify
+from .compare import compare
 from .demo import demo
 from .invite import invite
 from .keys import key, sealing_key
@@ -65,6 +66,7 @@ for command in (
     audit,
     perturb,
     plan,
+    compare,
     *analyses,
     classify,
 ):

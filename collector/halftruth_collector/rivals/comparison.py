@@ -37,6 +37,7 @@ from halftruth_shared.rational import Rational
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from ..disclosure.limits import best_under_limit
 from ..estimation import Counts, Estimator
 from ..estimation.jets import Jet
 from ..estimation.measures import Cells, find_measure
@@ -63,7 +64,7 @@ class CompareQuery(Request, frozen=True, kw_only=True):
     ] = "19"
     pairs: (
         Annotated[
-            list[Annotated[AttributeNames, Meta(min_length=2, max_length=2)]],
+            list[Annotated[list[AttributeName], Meta(min_length=2, max_length=2)]],
             Meta(
                 description="Two attributes whose uncertainty coefficient is wanted: what the"
                 " first tells of the second. By default each quasi-identifier and the sensitive"
@@ -111,14 +112,14 @@ class Parameters(Message, frozen=True, kw_only=True):
     """What a limit was met by.
 
     `levels` are the groups of each quasi-identifier, `minimal` is how many minimal
-    generalizations there are; `keep` is the probability to report each as it is, and null where no
-    parameters were given.
+    generalizations there are; `keep` is the probability to report each as it is, of least loss
+    under a limit of 1/l on the linking risk.
     """
 
     diversity: int
     levels: dict[str, list[str]]
     minimal: int
-    keep: dict[str, float] | None
+    keep: dict[str, float]
 
 
 class CompareResult(Message, frozen=True, kw_only=True):
@@ -254,7 +255,6 @@ def compare(
     people: People,
     query: CompareQuery,
     hierarchies: Sequence[Hierarchy],
-    keep: Mapping[int, Mapping[str, Rational]],
 ) -> CompareResult:
     """Make every release of the same people, and measure what it lost.
 
@@ -265,13 +265,12 @@ def compare(
     query : CompareQuery
     hierarchies : sequence of tuple of Level
         Of each quasi-identifier.
-    keep : mapping
-        By l, for randomized releases, as for :func:`randomized`; there are none for other l.
 
     Raises
     ------
     ParameterError
-        If the people do not allow an l, or a parameter is outside its range.
+        If the people do not allow an l for one of the releases, or a parameter is outside its
+        range.
     """
     names, actual = people.schema.names, people.shares
     pairs = query.pairs or [[name, names[-1]] for name in names[:-1]]
@@ -300,22 +299,22 @@ def compare(
         found = generalize(people.counts, hierarchies, diversity)
         measure("generalization", {"uniform in groups": found.estimate}, diversity, 0)
         chosen = zip(names, hierarchies, found.levels, strict=False)
-        given = keep.get(diversity)
+        limited = best_under_limit(people.counts, 1 / diversity, range(len(query.quasi)))
+        keep = dict(zip(query.quasi, limited.keep, strict=False))
         parameters.append(
             Parameters(
                 diversity=diversity,
                 levels={name: list(levels[level].names) for name, levels, level in chosen},
                 minimal=len(found.minimal),
-                keep=None if given is None else {n: float(Fraction(p)) for n, p in given.items()},
+                keep={name: float(p) for name, p in keep.items()},
             )
         )
         for repetition in range(query.repetitions):
             rng = np.random.default_rng([query.seed, diversity, repetition])
             table = anatomized(people, diversity, rng)
             measure("anatomy", {"shares of groups": table}, diversity, repetition)
-            if given is not None:
-                reports = randomized(people, given, rng)
-                measure("randomized", estimates(reports), diversity, repetition)
+            reports = randomized(people, keep, rng)
+            measure("randomized", estimates(reports), diversity, repetition)
     for repetition in range(query.repetitions):
         rng = np.random.default_rng([query.seed, 0, repetition])
         reports = split_questionnaire(people, query.gamma, rng)

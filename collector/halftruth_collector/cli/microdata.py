@@ -1,0 +1,95 @@
+"""True records of a CSV file, for commands that try ways to protect them; nothing is sent."""
+
+import csv
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, RecordError, Schema
+from halftruth_shared.errors import listing
+from numpy.typing import NDArray
+
+from ..estimation import Counts
+
+#: Different values that a column of categories may have.
+MOST_CATEGORIES = 200
+
+#: What stands for an empty field.
+_EMPTY = "(empty)"
+
+
+def read_microdata(
+    records: IO[str], attributes: Sequence[str] | None = None, count: str | None = None
+) -> tuple[Schema, Counts]:
+    """Read a CSV file: each column is an attribute, whose categories are its values in order.
+
+    Parameters
+    ----------
+    records : file
+    attributes : sequence of str, optional
+        The columns that are read, in this order; all of them by default.
+    count : str, optional
+        The column that says how many people a line stands for, one by default.
+
+    Raises
+    ------
+    RecordError
+        If it is no table of categories; the message names line or column and never an answer.
+    ParameterError
+        If there is no such column.
+    SchemaError
+        If a column cannot be an attribute, such as one with a single value.
+    """
+    reader = csv.reader(records)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        rows = [[value.strip() or _EMPTY for value in row] for row in reader if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise RecordError(
+            f"line {reader.line_num + 1}: expected CSV in UTF-8", field="records"
+        ) from None
+    if not rows:
+        raise RecordError(
+            "records: expected a line with the names of the columns, and records", field="records"
+        )
+    wrong = next((k for k, row in enumerate(rows) if len(row) != len(names)), None)
+    if wrong is not None:
+        raise RecordError(
+            f"record {wrong + 1}: expected {len(names)} values, got {len(rows[wrong])}",
+            field="records",
+        )
+    chosen = [name for name in names if name != count] if attributes is None else attributes
+    for name in [*chosen, *([] if count is None else [count])]:
+        if name not in names:
+            raise ParameterError(
+                f"records: no column '{name}'; the file has: {listing(names)}", field=name
+            )
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    weights = np.ones(len(rows), dtype=np.int64)
+    if count is not None:
+        weights = _numbers(count, columns[count])
+    found, codes = [], []
+    for name in chosen:
+        values, numbered = np.unique(columns[name], return_inverse=True)
+        if len(values) > MOST_CATEGORIES:
+            raise RecordError(
+                f"column '{name}': expected categories, {MOST_CATEGORIES} at most, got"
+                f" {len(values)} different values; cut numbers into ranges, or leave it out",
+                field=name,
+            )
+        found.append(Attribute(name, values.tolist()))
+        codes.append(numbered)
+    schema = Schema(tuple(found))
+    cells, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    counts = np.bincount(place.reshape(-1), weights=weights).astype(np.int64)
+    return schema, Counts(schema.names, schema.shape, cells[counts > 0], counts[counts > 0])
+
+
+def _numbers(name: str, column: Sequence[str]) -> NDArray[np.int64]:
+    for line, value in enumerate(column):
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
+            raise RecordError(
+                f"record {line + 1}: column '{name}': expected how many people it stands for",
+                field=name,
+            )
+    return np.array(column, dtype=np.int64)
