@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ..rivals.comparison import CompareResult
+from ..wording import number
 from .specification import Axis, Curve, CurveChart
 
 #: What can be drawn, and how it is called.
@@ -24,7 +25,8 @@ _SHARES = ("guessed", "over_limit")
 def compare_chart(result: CompareResult, measure: str = "variational") -> CurveChart:
     """One measure of every release against l, as means over the repetitions.
 
-    A release without l is level. Estimates that are undefined or not positive have no point.
+    The split questionnaire, which has no l, is level, and only its best guess is drawn. What is
+    undefined has no point.
 
     Parameters
     ----------
@@ -36,23 +38,25 @@ def compare_chart(result: CompareResult, measure: str = "variational") -> CurveC
     x = tuple(map(float, limits))
     curves: dict[str, dict[int, float | None]] = {}
     for release in result.means:
-        name = release.kind
-        if release.kind in ("randomized", "split-questionnaire"):
-            name = f"{release.kind}, {release.estimate}"
+        if release.diversity is None and release.estimate != "likelihood":
+            continue
+        several = release.kind in ("randomized", "split-questionnaire")
+        name = f"{release.kind}, {release.estimate}" if several else release.kind
         over = limits if release.diversity is None else [release.diversity]
         curves.setdefault(name, {}).update(dict.fromkeys(over, getattr(release, measure)))
-    told = f"{result.people} people; {', '.join(result.query.quasi)} and {result.query.sensitive}."
+    told = f"{number(result.people)} people: {', '.join(result.query.quasi)}; sensitive:"
+    told += f" {result.query.sensitive}."
     shares = measure in _SHARES
     if shares:
-        told += " For someone who knows the former and takes the release's table for the truth."
+        told += " Someone knows the former, and takes a release's table for the truth."
     return CurveChart(
         title=f"Releases compared: {COMPARED[measure]}",
         notes=(
             told,
-            "The limit 1/l is not of the same thing for all releases, and the split questionnaire"
-            f" has none, but γ = {result.query.gamma}.",
+            "What 1/l limits is not the same for all releases; the split questionnaire has no l,"
+            f" but γ = {result.query.gamma}.",
         ),
-        x_axis=Axis("l"),
+        x_axis=Axis("l, of a limit 1/l"),
         y_axis=Axis(COMPARED[measure], shares=shares, scale="linear" if shares else "log"),
         curves=tuple(
             Curve(name, x, tuple(points.get(limit) for limit in limits))
