@@ -26,7 +26,7 @@ EPSILON = math.log(GAMMA)
 LENGTHS = range(1, len(SCHEMA.shape) + 1)
 TRUTH = census_counts()
 METHODS = ("moment", "projected", "likelihood")
-#: Simulated surveys: of ours, and of peers, which take a minute each.
+#: Simulated surveys, and those of peers that take a minute each.
 SURVEYS, PEERS_SURVEYS = 20, 2
 
 #: Functions of local hashing; with more of them it is slower and hardly more accurate.
@@ -162,7 +162,7 @@ def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
 def _of_single_answers(estimated: Callable[[], Sequence[Array]]) -> Array:
     """Errors of a peer that asks several questions and estimates each by itself."""
     squares = []
-    for _ in range(PEERS_SURVEYS):
+    for _ in range(SURVEYS):
         tables = dict(zip(SCHEMA.names, estimated(), strict=True))
         squares.append(np.square(errors_by_length_of(lambda names, t=tables: t[names[0]], [1])))
     return np.sqrt(np.mean(squares, axis=0))
