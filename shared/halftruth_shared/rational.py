@@ -19,6 +19,9 @@ _TEXT = re.compile(r"[+-]?\d+(\.\d+|/\d+)?", re.ASCII)
 #: Longest text that is read or written.
 _MAX_TEXT = 1_000
 
+#: Roots are rounded down to this many parts of 1.
+_ROOT_PARTS = 10**9
+
 
 def parse_rational(value: object, field: str) -> Fraction:
     """Read an exact rational.
@@ -94,3 +97,20 @@ def format_rational(value: Fraction, field: str) -> str:
             f"{field}: expected a number of at most {_MAX_TEXT} characters", field=field
         )
     return text
+
+
+def root_below(value: Fraction, degree: int) -> Fraction:
+    """Largest multiple of one billionth whose power of this degree is at most `value`.
+
+    >>> root_below(Fraction(19), 2)
+    Fraction(4358898943, 1000000000)
+    """
+    scaled = value.numerator * _ROOT_PARTS**degree // value.denominator
+    low, high = 0, 1 << (scaled.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**degree <= scaled:
+            low = middle
+        else:
+            high = middle - 1
+    return Fraction(low, _ROOT_PARTS)

@@ -1,15 +1,15 @@
 """Errors on CENSUS at one amplification, by length of itemsets: ours, the bound, and the peers."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial, reduce
-from itertools import combinations
 
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import independence
+from halftruth_collector.rivals.errors import root_mean_square_errors
 from halftruth_shared import GammaDiagonal, Mechanism, RandomizedResponse, SplitQuestionnaire
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
@@ -79,7 +79,7 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
             "independence": partial(_margin, whole),
             "likelihood": partial(estimator.support, estimate="likelihood"),
         }.items():
-            errors = errors_by_length_of(support, LENGTHS, truth)
+            errors = root_mean_square_errors(support, truth, LENGTHS)
             squares.setdefault(name, []).append(np.square(errors))
     rows = [
         _row("split-questionnaire", name, np.sqrt(np.mean(found, axis=0)))
@@ -103,7 +103,9 @@ def _ours(mechanism: Mechanism) -> list[list[str]]:
     squares: dict[str, list[Array]] = {method: [] for method in METHODS}
     for estimator in _simulated(mechanism):
         for method in METHODS:
-            errors = errors_by_length_of(partial(estimator.support, estimate=method), LENGTHS)
+            errors = root_mean_square_errors(
+                partial(estimator.support, estimate=method), TRUTH, LENGTHS
+            )
             squares[method].append(np.square(errors))
     return [
         _row(mechanism.kind, method, np.sqrt(np.mean(squares[method], axis=0)))
@@ -117,7 +119,8 @@ def _designed_for_one_length_each() -> list[str]:
     for length in LENGTHS:
         mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), {length: 1.0})
         found = [
-            errors_by_length_of(estimator.support, [length]) for estimator in _simulated(mechanism)
+            root_mean_square_errors(estimator.support, TRUTH, [length])
+            for estimator in _simulated(mechanism)
         ]
         errors.append(math.sqrt(np.square(found).mean()))
     return _row("split-questionnaire, for one length each", "moment", errors)
@@ -131,20 +134,6 @@ def _simulated(mechanism: Mechanism) -> Iterator[Estimator]:
         yield Estimator(survey, Counts.from_reports(survey, reports))
 
 
-def errors_by_length_of(
-    support: Callable[[list[str]], Array], lengths: Iterable[int], truth: Counts = TRUTH
-) -> list[float]:
-    """Root-mean-square error over all itemsets of each length."""
-    found = []
-    for length in lengths:
-        squared = []
-        for positions in combinations(range(len(SCHEMA.names)), length):
-            estimated = support([SCHEMA.names[j] for j in positions])
-            squared.append((estimated - truth.marginal(positions) / truth.reports).ravel() ** 2)
-        found.append(math.sqrt(np.concatenate(squared).mean()))
-    return found
-
-
 def _margin(table: Array, names: list[str]) -> Array:
     return table.sum(axis=tuple(set(range(table.ndim)) - set(SCHEMA.positions(names))))
 
@@ -155,7 +144,8 @@ def _of_whole_records(estimated: Callable[[list[int]], Array]) -> Array:
     squares = []
     for _ in range(PEERS_SURVEYS):
         table = np.reshape(estimated(cells), SCHEMA.shape) / len(cells)
-        squares.append(np.square(errors_by_length_of(partial(_margin, table), LENGTHS)))
+        errors = root_mean_square_errors(partial(_margin, table), TRUTH, LENGTHS)
+        squares.append(np.square(errors))
     return np.sqrt(np.mean(squares, axis=0))
 
 
@@ -164,7 +154,8 @@ def _of_single_answers(estimated: Callable[[], Sequence[Array]]) -> Array:
     squares = []
     for _ in range(SURVEYS):
         tables = dict(zip(SCHEMA.names, estimated(), strict=True))
-        squares.append(np.square(errors_by_length_of(lambda names, t=tables: t[names[0]], [1])))
+        errors = root_mean_square_errors(lambda names, t=tables: t[names[0]], TRUTH, [1])
+        squares.append(np.square(errors))
     return np.sqrt(np.mean(squares, axis=0))
 
 

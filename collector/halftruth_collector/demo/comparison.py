@@ -6,10 +6,10 @@ from itertools import combinations, product
 
 import numpy as np
 from halftruth_shared import Schema
-from halftruth_shared.analyses.base import Method
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
 
-from ..estimation import Counts, Estimator
+from ..estimation import Counts
+from ..rivals.errors import MiningErrors, mining_errors
 
 #: An itemset as a key: its (attribute, category) pairs in schema order.
 Itemset = tuple[tuple[str, str], ...]
@@ -21,24 +21,16 @@ class LengthComparison:
 
     Attributes
     ----------
-    length, frequent, found : int
-        Number of items, of truly frequent itemsets F and of found ones R.
-    support_error : float or None
-        ρ, mean of |ŝ − s|/s over F∩R; None where that is empty.
-    false_negatives, false_positives : float or None
-        σ⁻ = |F−R|/|F| and σ⁺ = |R−F|/|F|; None where nothing is frequent.
+    length : int
+    errors : MiningErrors
     covered : float or None
-        Share of F whose interval holds the true support.
+        Share of the truly frequent ones whose interval holds the true support.
     precision : Precision or None
         What the collector itself says of this length; None where it examined none.
     """
 
     length: int
-    frequent: int
-    found: int
-    support_error: float | None
-    false_negatives: float | None
-    false_positives: float | None
+    errors: MiningErrors
     covered: float | None
     precision: Precision | None
 
@@ -82,51 +74,21 @@ def compare(
     verdicts = {entry.length: entry for entry in precision}
     rows = []
     for length in sorted({len(key) for key in truth}):
-        frequent = {key for key, s in truth.items() if len(key) == length and s >= min_support}
-        found = {
-            key
-            for key, itemset in estimates.items()
-            if len(key) == length and itemset.support >= min_support
-        }
-        errors = [abs(estimates[key].support - truth[key]) / truth[key] for key in frequent & found]
-        covered = [_holds(estimates.get(key), truth[key]) for key in frequent]
+        keys = [key for key in truth if len(key) == length]
+        true = np.array([truth[key] for key in keys])
+        estimated = np.array([_support(estimates.get(key)) for key in keys])
+        covered = [
+            _holds(estimates.get(key), truth[key]) for key in keys if truth[key] >= min_support
+        ]
         rows.append(
             LengthComparison(
                 length=length,
-                frequent=len(frequent),
-                found=len(found),
-                support_error=_ratio(sum(errors), len(errors)),
-                false_negatives=_ratio(len(frequent - found), len(frequent)),
-                false_positives=_ratio(len(found - frequent), len(frequent)),
-                covered=_ratio(sum(covered), len(covered)),
+                errors=mining_errors(true, estimated, estimated >= min_support, min_support),
+                covered=sum(covered) / len(covered) if covered else None,
                 precision=verdicts.get(length),
             )
         )
     return rows
-
-
-def errors_by_length(
-    estimator: Estimator, truth: Counts, estimate: Method = "moment"
-) -> list[float]:
-    """Root-mean-square error of the supports of all itemsets of each length.
-
-    Parameters
-    ----------
-    estimator : Estimator
-    truth : Counts
-        Of true records.
-    estimate : {"moment", "projected", "likelihood"}
-    """
-    names = estimator.survey.schema.names
-    found = []
-    for length in range(1, len(names) + 1):
-        squares = []
-        for positions in combinations(range(len(names)), length):
-            shares = truth.marginal(positions) / truth.reports
-            estimated = estimator.support([names[j] for j in positions], estimate)
-            squares.append(((estimated - shares) ** 2).ravel())
-        found.append(float(np.sqrt(np.concatenate(squares).mean())))
-    return found
 
 
 def _holds(itemset: ItemsetEstimate | None, share: float) -> bool:
@@ -135,5 +97,6 @@ def _holds(itemset: ItemsetEstimate | None, share: float) -> bool:
     return itemset.interval[0] <= share <= itemset.interval[1]
 
 
-def _ratio(numerator: float, denominator: int) -> float | None:
-    return numerator / denominator if denominator else None
+def _support(itemset: ItemsetEstimate | None) -> float:
+    """NaN for one that was ruled out, which is below every threshold."""
+    return np.nan if itemset is None else itemset.support

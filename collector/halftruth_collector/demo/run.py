@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,10 +24,11 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from ..estimation import Counts, Estimator
+from ..rivals.errors import root_mean_square_errors
 from ..store import Store
 from ..wording import items, number, percent, share, share_interval
 from .census import SCHEMA, census_counts, census_records, census_survey
-from .comparison import Itemset, LengthComparison, compare, errors_by_length, true_supports
+from .comparison import Itemset, LengthComparison, compare, true_supports
 from .process import collector_process
 
 GAMMA = "19"
@@ -123,11 +125,11 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
         [
             [
                 row.length,
-                row.frequent,
-                row.found,
-                percent(row.support_error, 1),
-                percent(row.false_negatives, 1),
-                percent(row.false_positives, 1),
+                row.errors.frequent,
+                row.errors.found,
+                percent(row.errors.support_error, 1),
+                percent(row.errors.false_negatives, 1),
+                percent(row.errors.false_positives, 1),
                 percent(row.covered, 1),
             ]
             for row in rows
@@ -166,6 +168,7 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
 
 def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
     """Print the errors of all surveys beside each other."""
+    lengths = range(1, len(SCHEMA.attributes) + 1)
     estimates: dict[Method, str] = {"moment": "unbiased", "likelihood": "best guess"}
     click.echo(
         "\nThe same people and the same protection: root-mean-square error of all supports, in"
@@ -176,9 +179,11 @@ def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
     for survey in surveys:
         estimator = Estimator(survey, store.reports.counts(survey.id)[1])
         for estimate, name in estimates.items():
-            errors = errors_by_length(estimator, truth, estimate)
+            errors = root_mean_square_errors(
+                partial(estimator.support, estimate=estimate), truth, lengths
+            )
             rows.append([survey.mechanism.kind, name, *(number(100 * e, 2) for e in errors)])
-    _print(["mechanism", "estimate", *map(str, range(1, len(SCHEMA.attributes) + 1))], rows)
+    _print(["mechanism", "estimate", *map(str, lengths)], rows)
 
 
 def _is_telling(row: LengthComparison) -> bool:

@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from ..channels import Channel, Dense, UniformMixture
 from ..errors import ParameterError
-from ..rational import Rational, format_rational, parse_rational
+from ..rational import Rational, format_rational, parse_rational, root_below
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Attribute, Schema
 from .base import Parameters
 from .gamma_diagonal import resolve_gamma
 from .per_attribute import PerAttributeMechanism, check_condition, check_names
 from .uniform import move_or_keep
-
-#: A symmetric budget is rounded down to this many parts of 1.
-_BUDGET_PARTS = 10**9
 
 #: Categories up to which an attribute's matrix is multiplied out.
 _SMALL = 32
@@ -104,7 +101,7 @@ class RandomizedResponse(PerAttributeMechanism):
         """
         whole = parse_rational(gamma, "gamma")
         count = sum(name not in public for name in schema.names)
-        share = whole if count <= 1 else _root_below(whole, count)
+        share = whole if count <= 1 else root_below(whole, count)
         if whole <= 1 or share <= 1:
             raise ParameterError(
                 f"gamma: expected an amplification far enough above 1 to share among {count}"
@@ -191,16 +188,3 @@ class RandomizedResponse(PerAttributeMechanism):
             draws = draw(weights.total, len(records))
             reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
         return reports
-
-
-def _root_below(value: Fraction, degree: int) -> Fraction:
-    """Largest multiple of 1/`_BUDGET_PARTS` whose power is at most `value`."""
-    scaled = value.numerator * _BUDGET_PARTS**degree // value.denominator
-    low, high = 0, 1 << (scaled.bit_length() // degree + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle**degree <= scaled:
-            low = middle
-        else:
-            high = middle - 1
-    return Fraction(low, _BUDGET_PARTS)

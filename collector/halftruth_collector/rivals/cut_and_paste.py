@@ -1,0 +1,160 @@
+"""Cut-and-paste: some of a basket's items, and others at random (FRAPP eq. 12–15).
+
+For the comparison of schemes only; no survey can have it.
+"""
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.rational import Rational, parse_rational
+from halftruth_shared.sampling import RandBelow
+from numpy.typing import NDArray
+
+from .baskets import Baskets, BasketScheme, baskets_of, binomial
+
+#: Cutoff that FRAPP uses.
+CUTOFF = 3
+
+#: A rate is rounded up to so many parts of 1.
+_PARTS = 10**9
+
+
+@dataclass(frozen=True)
+class CutAndPaste(BasketScheme):
+    """Keep up to K items of a basket, and add every other item of the universe with ρ.
+
+    How many items are kept is drawn evenly from 0 to K, where more than M counts as M; which, too.
+
+    Parameters
+    ----------
+    cutoff : int
+        K, at least 1.
+    rate : Fraction
+        ρ, above 0 and below 1.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range.
+    """
+
+    cutoff: int
+    rate: Fraction
+
+    kind = "cut-and-paste"
+
+    def __post_init__(self) -> None:
+        if type(self.cutoff) is not int or self.cutoff < 1:
+            raise ParameterError("cutoff: expected an integer of at least 1", field="cutoff")
+        if not 0 < self.rate < 1:
+            raise ParameterError("rate: expected a number above 0 and below 1", field="rate")
+
+    @classmethod
+    def for_amplification(
+        cls, schema: Schema, gamma: Rational, cutoff: int = CUTOFF
+    ) -> "CutAndPaste":
+        """The smallest rate, in billionths, whose amplification is at most γ.
+
+        Raises
+        ------
+        ParameterError
+            If there is none: γ has to be above K + 1.
+        """
+        most = parse_rational(gamma, "gamma")
+        low, high = 0, _PARTS
+        while high - low > 1:
+            middle = (low + high) // 2
+            if cls(cutoff, Fraction(middle, _PARTS)).amplification(schema) <= most:
+                high = middle
+            else:
+                low = middle
+        if high == _PARTS:
+            raise ParameterError(
+                f"gamma: expected an amplification above {cutoff + 1} for cut-and-paste with a"
+                f" cutoff of {cutoff}",
+                field="gamma",
+            )
+        return cls(cutoff, Fraction(high, _PARTS))
+
+    def keeping(self, attributes: int) -> list[Fraction]:
+        """Probability of keeping 0, 1, … of a record's M items."""
+        most = min(self.cutoff, attributes)
+        chances = [Fraction(1, self.cutoff + 1)] * most
+        return [*chances, 1 - sum(chances, start=Fraction(0))]
+
+    def amplification(self, schema: Schema) -> Fraction:
+        """Σ_j P(keep j)·ρ^−j / P(keep 0), which is Σ ρ^−j for K ≤ M.
+
+        A report v is ρ^|v| (1−ρ)^(M_b−|v|) Σ_j P(keep j) C(s,j)/C(M,j) ρ^−j likely for a record
+        with s of its items: most for a record that it holds, least for one of which it has nothing.
+        """
+        keeping = self.keeping(len(schema.shape))
+        return (
+            sum(
+                (chance / self.rate**kept for kept, chance in enumerate(keeping)), start=Fraction(0)
+            )
+            / keeping[0]
+        )
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        record = schema.check(codes)
+        left = list(range(len(record)))
+        kept = set()
+        for _ in range(min(randbelow(self.cutoff + 1), len(record))):
+            kept.add(left.pop(randbelow(len(left))))
+        numerator, denominator = self.rate.as_integer_ratio()
+        return tuple(
+            1 if (j in kept and item == code) or randbelow(denominator) < numerator else 0
+            for j, (size, code) in enumerate(zip(schema.shape, record, strict=True))
+            for item in range(size)
+        )
+
+    def simulate(
+        self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
+    ) -> Baskets:
+        baskets = baskets_of(schema, codes)
+        people, attributes = codes.shape
+        number = np.minimum(rng.integers(0, self.cutoff + 1, people), attributes)
+        order = rng.random(codes.shape).argsort(axis=1).argsort(axis=1)
+        kept = np.repeat(order < number[:, None], schema.shape, axis=1)
+        return np.asarray((baskets & kept) | (rng.random(baskets.shape) < float(self.rate)))
+
+    def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:
+        """FRAPP eq. 14: of j items that are kept, q are of the itemset (hypergeometric)."""
+        keeping = list(enumerate(self.keeping(attributes)))
+
+        def chance(reported: int, held: int) -> Fraction:
+            return sum(
+                (
+                    keep
+                    * Fraction(
+                        math.comb(held, of_set) * math.comb(attributes - held, kept - of_set),
+                        math.comb(attributes, kept),
+                    )
+                    * binomial(length - of_set, reported - of_set, self.rate)
+                    for kept, keep in keeping
+                    for of_set in range(min(kept, held) + 1)
+                ),
+                start=Fraction(0),
+            )
+
+        sizes = range(length + 1)
+        return [[chance(reported, held) for held in sizes] for reported in sizes]
+
+    def longest(self, attributes: int) -> int:
+        """K: no k > K items are ever kept together, and then `held_matrix` has rank K + 1."""
+        return min(self.cutoff, attributes)
+
+    def condition_number(self, attributes: int, length: int) -> float:
+        """That of the matrix of how many of an itemset's items are held."""
+        if length > self.longest(attributes):
+            return math.inf
+        matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)
+        return float(np.linalg.cond(matrix))

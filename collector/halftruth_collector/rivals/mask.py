@@ -1,0 +1,158 @@
+"""MASK and EMASK: every bit of a basket is kept or flipped by itself (FRAPP eq. 11).
+
+For the comparison of schemes only; no survey can have it.
+"""
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from halftruth_shared import ParameterError, Schema
+from halftruth_shared.rational import Rational, parse_rational, root_below
+from halftruth_shared.sampling import RandBelow
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from .baskets import Baskets, BasketScheme, baskets_of, binomial
+
+#: EMASK's probability of keeping a 1 has so many parts of 1.
+_PARTS = 10_000
+
+
+@dataclass(frozen=True)
+class Mask(BasketScheme):
+    """Keep each 1 of a basket with one probability, and each 0 with another.
+
+    Parameters
+    ----------
+    ones, zeros : Fraction
+        Above 0, below 1, and above 1 together, so that what a report holds speaks for it. MASK has
+        the same for both, EMASK any two.
+
+    Raises
+    ------
+    ParameterError
+        If they are outside this range.
+    """
+
+    ones: Fraction
+    zeros: Fraction
+
+    def __post_init__(self) -> None:
+        for field, value in (("ones", self.ones), ("zeros", self.zeros)):
+            if not 0 < value < 1 < self.ones + self.zeros:
+                raise ParameterError(
+                    f"{field}: expected two probabilities above 0 and below 1, together above 1",
+                    field=field,
+                )
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Its name in the literature."""
+        return "MASK" if self.ones == self.zeros else "EMASK"
+
+    @classmethod
+    def for_amplification(cls, schema: Schema, gamma: Rational) -> "Mask":
+        """MASK of an amplification: (p/(1−p))^2M = γ, p rounded down.
+
+        >>> from halftruth_shared import Attribute
+        >>> schema = Schema([Attribute(f"a{j}", ["no", "yes"]) for j in range(6)])
+        >>> round(float(Mask.for_amplification(schema, 19).ones), 4)
+        0.561
+        """
+        odds = _root(gamma, 2 * len(schema.shape))
+        return cls(odds / (1 + odds), odds / (1 + odds))
+
+    @classmethod
+    def extended(cls, schema: Schema, gamma: Rational) -> "Mask":
+        """EMASK of an amplification, with the smallest error for whole records spread evenly.
+
+        γ = (o₁·o₀)^M for odds o₁ and o₀ of keeping a 1 and a 0, which leaves o₁ free. The mean
+        square of a report's weight for an itemset is a product over its attributes, as
+        :meth:`weight_square` says. For rare items, the best o₁ is near 1: that is *optimized unary
+        encoding* (Wang et al. 2017), and the ½ that EMASK's authors use.
+        """
+        odds = _root(gamma, len(schema.shape))
+
+        def scheme(ones: Fraction) -> "Mask":
+            other = odds * (1 - ones) / ones
+            return cls(ones, other / (1 + other))
+
+        def error(place: float) -> float:
+            tried = scheme(Fraction(round(place * _PARTS), _PARTS))
+            return sum(math.log(tried.weight_square(1 / size)) for size in schema.shape)
+
+        found = minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
+        return scheme(Fraction(round(float(found.x) * _PARTS), _PARTS))
+
+    def weight_square(self, share: float) -> float:
+        """Mean square of a report's weight for one item, which so many people have."""
+        ones, flipped = float(self.ones), 1 - float(self.zeros)
+        own = ones * (1 - flipped) ** 2 + (1 - ones) * flipped**2
+        other = flipped * (1 - flipped)
+        return (share * own + (1 - share) * other) / (ones - flipped) ** 2
+
+    def amplification(self, schema: Schema) -> Fraction:
+        odds = self.ones * self.zeros / ((1 - self.ones) * (1 - self.zeros))
+        return odds ** len(schema.shape)
+
+    def perturb(
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+    ) -> tuple[int, ...]:
+        record = schema.check(codes)
+        report = []
+        for size, code in zip(schema.shape, record, strict=True):
+            for item in range(size):
+                bit = int(item == code)
+                keep = self.ones if bit else self.zeros
+                kept = randbelow(keep.denominator) < keep.numerator
+                report.append(bit if kept else 1 - bit)
+        return tuple(report)
+
+    def simulate(
+        self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
+    ) -> Baskets:
+        baskets = baskets_of(schema, codes)
+        chances = np.where(baskets, float(self.ones), 1 - float(self.zeros))
+        return np.asarray(rng.random(baskets.shape) < chances)
+
+    def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:
+        return [
+            [
+                sum(
+                    (
+                        binomial(held, kept, self.ones)
+                        * binomial(length - held, reported - kept, 1 - self.zeros)
+                        for kept in range(reported + 1)
+                    ),
+                    start=Fraction(0),
+                )
+                for held in range(length + 1)
+            ]
+            for reported in range(length + 1)
+        ]
+
+    def longest(self, attributes: int) -> int:
+        return attributes
+
+    def condition_number(self, attributes: int, length: int) -> float:
+        """That of the 2^k × 2^k matrix of all bits of an itemset, a power of one bit's."""
+        ones, zeros = float(self.ones), float(self.zeros)
+        return float(np.linalg.cond([[zeros, 1 - ones], [1 - zeros, ones]])) ** length
+
+
+def _root(gamma: Rational, degree: int) -> Fraction:
+    """γ^(1/degree), rounded down.
+
+    Raises
+    ------
+    ParameterError
+        If it is not above 1.
+    """
+    root = root_below(parse_rational(gamma, "gamma"), degree)
+    if root <= 1:
+        raise ParameterError("gamma: expected an amplification above 1", field="gamma")
+    return root
