@@ -1,7 +1,6 @@
 """Oracles: exact matrices written from the formulas, and a walk over every random outcome."""
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +19,7 @@ from halftruth_shared import (
     Schema,
 )
 from scipy import stats
+from walking import walked
 
 # The same examples on every run, none kept on disk, and no deadline on a busy machine.
 hypothesis.settings.register_profile("shared", derandomize=True, database=None, deadline=None)
@@ -198,42 +198,10 @@ def case_of():
     return Case
 
 
-def _walk(sample):
-    """The exact distribution of what ``sample(randbelow)`` returns.
-
-    Depth first over the tree of draws: each run replays the choices of `path` and takes the first
-    branch of every draw beyond them.
-    """
-    distribution = defaultdict(Fraction)
-    path = []
-    while True:
-        depth = 0
-
-        def randbelow(outcomes):
-            nonlocal depth
-            if depth == len(path):
-                assert type(outcomes) is int
-                assert outcomes >= 1
-                path.append([0, outcomes])
-            choice, known = path[depth]
-            assert outcomes == known
-            depth += 1
-            return choice
-
-        result = sample(randbelow)
-        assert depth == len(path)
-        distribution[result] += Fraction(1, math.prod(outcomes for _, outcomes in path))
-        while path and path[-1][0] + 1 == path[-1][1]:
-            path.pop()
-        if not path:
-            return dict(distribution)
-        path[-1][0] += 1
-
-
 @pytest.fixture(scope="session")
 def walk():
     """``walk(sample)``: the exact distribution of ``sample(randbelow)``."""
-    return _walk
+    return walked
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Charts of results: what they show, and the chart of a plan.
+"""Charts of results: what they show, and the charts of plans and of schemes beside each other.
 
 ``halftruth_collector.charts.rendering`` draws them. It is imported where something is drawn, for
 Matplotlib is too slow to load for those who draw nothing.
@@ -6,6 +6,7 @@ Matplotlib is too slow to load for those who draw nothing.
 
 from .comparison import COMPARED, compare_chart
 from .planning import plan_chart
+from .rivals import MEASURES, posterior_chart, randomization_chart, rivals_chart
 from .specification import (
     Axis,
     BarChart,
@@ -22,6 +23,7 @@ from .specification import (
 
 __all__ = [
     "COMPARED",
+    "MEASURES",
     "Axis",
     "BarChart",
     "BarGroup",
@@ -35,4 +37,7 @@ __all__ = [
     "WhiskerChart",
     "compare_chart",
     "plan_chart",
+    "posterior_chart",
+    "randomization_chart",
+    "rivals_chart",
 ]

@@ -15,6 +15,7 @@ from .keys import key, sealing_key
 from .maintenance import audit, backup, compact, export_reports, import_reports, migrate, restore
 from .perturb import perturb
 from .plan import plan
+from .rivals import rivals
 from .serve import serve
 from .surveys import survey
 from .tokens import token
@@ -67,6 +68,7 @@ for command in (
     perturb,
     plan,
     compare,
+    rivals,
     *analyses,
     classify,
 ):

@@ -95,6 +95,23 @@ class BasketScheme(ABC):
         matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)
         return np.linalg.solve(matrix.T, np.eye(length + 1)[length])
 
+    def weight_square(self, attributes: int, length: int, share: Fraction) -> float:
+        """Mean square of these weights, if people have each of k items independently.
+
+        Parameters
+        ----------
+        attributes, length : int
+            M and k; infinite for more than `longest`.
+        share : Fraction
+            Of the people who have an item.
+        """
+        weights = self.weights(attributes, length)
+        if weights is None:
+            return math.inf
+        matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)
+        holding = [float(binomial(length, held, share)) for held in range(length + 1)]
+        return float(weights**2 @ matrix @ holding)
+
 
 class BasketSupports:
     """Supports of itemsets, reconstructed from baskets.

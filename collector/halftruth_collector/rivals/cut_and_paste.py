@@ -81,6 +81,25 @@ class CutAndPaste(BasketScheme):
             )
         return cls(cutoff, Fraction(high, _PARTS))
 
+    @classmethod
+    def best(cls, schema: Schema, gamma: Rational, length: int) -> "CutAndPaste | None":
+        """The one of an amplification with the smallest error for itemsets of a length.
+
+        For evenly spread answers, with the mean of the shares 1/d_j for each of them. None where
+        γ is too small for one that tells of so many items together.
+        """
+        attributes = len(schema.shape)
+        share = sum((Fraction(1, size) for size in schema.shape), start=Fraction(0)) / attributes
+        most = parse_rational(gamma, "gamma") - 1
+        tried = [
+            cls.for_amplification(schema, gamma, cutoff)
+            for cutoff in range(length, attributes + 1)
+            if cutoff < most
+        ]
+        return min(
+            tried, key=lambda scheme: scheme.weight_square(attributes, length, share), default=None
+        )
+
     def keeping(self, attributes: int) -> list[Fraction]:
         """Probability of keeping 0, 1, … of a record's M items."""
         most = min(self.cutoff, attributes)

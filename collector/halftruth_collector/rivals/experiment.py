@@ -92,10 +92,24 @@ class SchemeErrors(Message, frozen=True, kw_only=True):
     lengths: list[LengthErrors]
 
 
+class RandomizedErrors(Message, frozen=True, kw_only=True):
+    """RAN-GD with one α: range of the posterior of a property, and errors.
+
+    `alpha` is the half-range of r as a share of γx. `lower` and `upper` are the posteriors for
+    someone who knows that r is at its lower or upper end (FRAPP eq. 31).
+    """
+
+    alpha: float
+    lower: float
+    upper: float
+    errors: SchemeErrors
+
+
 class RivalsResult(Message, frozen=True, kw_only=True):
     """Schemes beside each other on the same records.
 
-    `left_out` says which scheme cannot serve these records, and why.
+    `left_out` says which scheme cannot serve these records, and why. `randomized` has RAN-GD for
+    several α, and is empty where it cannot serve them.
     """
 
     records: int
@@ -104,6 +118,7 @@ class RivalsResult(Message, frozen=True, kw_only=True):
     surveys: int
     schemes: list[SchemeErrors]
     left_out: list[str]
+    randomized: list[RandomizedErrors]
 
     @property
     def columns(self) -> Columns:
@@ -190,11 +205,12 @@ class Records:
 def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], list[str]]:
     """The schemes of an amplification, and why others are left out.
 
-    Cut-and-paste is there twice: with FRAPP's cutoff, and with one that keeps all items at times,
-    without which longer itemsets are lost.
+    Cut-and-paste is there twice: with FRAPP's cutoff, and with the best one for the longest
+    itemsets, of which the first may tell nothing.
     """
     schema, lengths = records.schema, records.lengths
-    attributes = len(schema.shape)
+    best = CutAndPaste.best(schema, gamma, lengths[-1])
+    cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
     makers: list[tuple[str, Callable[[], Scheme]]] = [
         ("gamma-diagonal", lambda: own(records, GammaDiagonal(gamma))),
         (
@@ -205,7 +221,7 @@ def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], li
         ("EMASK", lambda: rival(records, Mask.extended(schema, gamma))),
         *(
             (f"cut-and-paste, K = {cutoff}", partial(_cut_and_paste, records, gamma, cutoff))
-            for cutoff in sorted({CUTOFF, attributes})
+            for cutoff in sorted(cutoffs)
         ),
         (
             "randomized response",
@@ -315,6 +331,44 @@ def errors_of(
         )
         for estimate, of_surveys in found.items()
     ]
+
+
+def randomized_errors(
+    records: Records, gamma: Fraction, prior: Fraction, surveys: int, steps: int = 4
+) -> list[RandomizedErrors]:
+    """RAN-GD for α from 0 to γx, or as far as no probability is negative.
+
+    Parameters
+    ----------
+    records : Records
+    gamma : Fraction
+    prior : Fraction
+        Of the property whose posterior is told.
+    surveys : int
+        How many are simulated for each α.
+    steps : int
+        Number of steps from the smallest to the largest α.
+
+    Raises
+    ------
+    ParameterError
+        If gamma-diagonal matrices cannot serve these records.
+    """
+    most = min(Fraction(1), Fraction(records.schema.size - 1) / gamma)
+    found = []
+    for step in range(steps + 1):
+        mechanism = RandomizedGammaDiagonal(gamma, most * step / steps)
+        lower, upper = mechanism.posterior_range(records.schema, prior)
+        # Surveys of their own: what differs between two α is then as uncertain as it looks.
+        [errors] = errors_of(
+            "randomized gamma-diagonal", own(records, mechanism), records, surveys, step * surveys
+        )
+        found.append(
+            RandomizedErrors(
+                alpha=float(mechanism.alpha), lower=float(lower), upper=float(upper), errors=errors
+            )
+        )
+    return found
 
 
 def _by_length(support: Support, records: Records) -> Iterator[tuple[MiningErrors, float | None]]:

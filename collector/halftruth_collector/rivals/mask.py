@@ -71,9 +71,9 @@ class Mask(BasketScheme):
         """EMASK of an amplification, with the smallest error for whole records spread evenly.
 
         γ = (o₁·o₀)^M for odds o₁ and o₀ of keeping a 1 and a 0, which leaves o₁ free. The mean
-        square of a report's weight for an itemset is a product over its attributes, as
-        :meth:`weight_square` says. For rare items, the best o₁ is near 1: that is *optimized unary
-        encoding* (Wang et al. 2017), and the ½ that EMASK's authors use.
+        square of a report's weight for a whole record is a product over its attributes. The rarer
+        items are, the nearer is the best o₁ to 1, which is known as *optimized unary encoding*
+        (Wang et al. 2017).
         """
         odds = _root(gamma, len(schema.shape))
 
@@ -83,17 +83,12 @@ class Mask(BasketScheme):
 
         def error(place: float) -> float:
             tried = scheme(Fraction(round(place * _PARTS), _PARTS))
-            return sum(math.log(tried.weight_square(1 / size)) for size in schema.shape)
+            return sum(
+                math.log(tried.weight_square(1, 1, Fraction(1, size))) for size in schema.shape
+            )
 
         found = minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
         return scheme(Fraction(round(float(found.x) * _PARTS), _PARTS))
-
-    def weight_square(self, share: float) -> float:
-        """Mean square of a report's weight for one item, which so many people have."""
-        ones, flipped = float(self.ones), 1 - float(self.zeros)
-        own = ones * (1 - flipped) ** 2 + (1 - ones) * flipped**2
-        other = flipped * (1 - flipped)
-        return (share * own + (1 - share) * other) / (ones - flipped) ** 2
 
     def amplification(self, schema: Schema) -> Fraction:
         odds = self.ones * self.zeros / ((1 - self.ones) * (1 - self.zeros))
