@@ -6,7 +6,7 @@ Matplotlib is too slow to load for those who draw nothing.
 
 from .comparison import COMPARED, compare_chart
 from .planning import plan_chart
-from .rivals import MEASURES, posterior_chart, randomization_chart, rivals_chart
+from .rivals import RIVAL_MEASURES, posterior_chart, randomization_chart, rivals_chart
 from .specification import (
     Axis,
     BarChart,
@@ -23,7 +23,7 @@ from .specification import (
 
 __all__ = [
     "COMPARED",
-    "MEASURES",
+    "RIVAL_MEASURES",
     "Axis",
     "BarChart",
     "BarGroup",

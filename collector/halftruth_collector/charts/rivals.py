@@ -18,7 +18,7 @@ class Measure:
 
 
 #: By their names on the command line.
-MEASURES = {
+RIVAL_MEASURES = {
     "support-error": Measure(
         "Support error by length",
         Axis("mean error of found frequent itemsets, relative to their supports", True, "log"),
@@ -48,8 +48,8 @@ MEASURES = {
 
 
 def rivals_chart(result: RivalsResult, measure: str) -> CurveChart:
-    """One measure of :data:`MEASURES` against the length, a curve for each scheme that has it."""
-    shown = MEASURES[measure]
+    """One of :data:`RIVAL_MEASURES` against the length, a curve for each scheme that has it."""
+    shown = RIVAL_MEASURES[measure]
     curves = [
         Curve(
             scheme.scheme,

@@ -9,7 +9,7 @@ from halftruth_shared.rational import as_float, parse_rational
 from tqdm import tqdm
 
 from ..analyses.tabular import to_parquet
-from ..charts import MEASURES, rivals_chart
+from ..charts import RIVAL_MEASURES, rivals_chart
 from ..rivals.experiment import (
     Records,
     RivalsResult,
@@ -28,6 +28,7 @@ _PRIOR = Fraction(1, 20)
 
 @click.command()
 @click.argument("records", type=click.File("r", encoding="utf-8-sig"), required=False)
+@click.option("--count", metavar="NAME", help="Column with the number of people of a line.")
 @click.option("--gamma", default="19", show_default=True, help="Amplification of every scheme.")
 @click.option(
     "--min-support",
@@ -46,7 +47,7 @@ _PRIOR = Fraction(1, 20)
 )
 @click.option(
     "--measure",
-    type=click.Choice(list(MEASURES)),
+    type=click.Choice(list(RIVAL_MEASURES)),
     default="support-error",
     show_default=True,
     help="What --plot draws.",
@@ -55,6 +56,7 @@ _PRIOR = Fraction(1, 20)
 @options.formats
 def rivals(
     records: IO[str] | None,
+    count: str | None,
     gamma: str,
     min_support: float,
     max_length: int | None,
@@ -76,7 +78,7 @@ def rivals(
 
         schema, truth = SCHEMA, census_counts()
     else:
-        schema, truth = read_microdata(records)
+        schema, truth = read_microdata(records, count=count)
     result = _try(
         Records.of(schema, truth, min_support, max_length), parse_rational(gamma, "gamma"), surveys
     )

@@ -63,6 +63,18 @@ def test_csv_has_a_row_for_each_scheme_and_length(command, records):
     assert [row["condition_number"] for row in split] == ["", ""]
 
 
+def test_a_line_may_stand_for_many_people(command, tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text("a,people,b\nno,300,x\nyes,100,x\nno,200,y\n", encoding="utf-8")
+    asked = ("--count", "people", "--json", "--surveys", 1, "--min-support", "0.5")
+    status, out, _ = command("rivals", file, *asked)
+    assert status == 0
+    result = json.loads(out)
+    assert result["records"] == 600
+    # a = no, b = x, and both together.
+    assert [length["frequent"] for length in result["schemes"][0]["lengths"]] == [2, 1]
+
+
 def test_a_measure_is_drawn(command, records, tmp_path):
     picture = tmp_path / "errors.svg"
     asked = ("--surveys", 1, "--plot", picture, "--measure", "condition-number")

@@ -6,7 +6,12 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from halftruth_collector.charts import MEASURES, posterior_chart, randomization_chart, rivals_chart
+from halftruth_collector.charts import (
+    RIVAL_MEASURES,
+    posterior_chart,
+    randomization_chart,
+    rivals_chart,
+)
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.estimation import Counts
 from halftruth_collector.rivals.errors import mining_errors
@@ -232,7 +237,7 @@ def test_charts_show_what_was_found():
         randomized=points,
     )
     assert [row[0] for row in result.rows()][::3] == [*chosen, "split questionnaire, best guess"]
-    for name in MEASURES:
+    for name in RIVAL_MEASURES:
         field = name.replace("-", "_")
         curves = {curve.name: curve for curve in rivals_chart(result, name).curves}
         for scheme in found:
