@@ -198,6 +198,7 @@ ASKED = {
     },
     "loglinear": {"terms": "smoker,coughs"},
     "classifier": {"predict": "coughs"},
+    "risk": {"quasi": "smoker,drinks", "sensitive": "coughs"},
 }
 
 

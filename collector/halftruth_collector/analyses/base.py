@@ -12,6 +12,7 @@ from halftruth_shared.analyses.reading import Field, fields
 
 from ..charts import Chart
 from ..estimation import Counts, Estimator
+from ..estimation.bounds import Array
 from ..estimation.measures import ALIASES, MEASURE_NAMES
 
 Q = TypeVar("Q", bound=Query[Any])
@@ -67,6 +68,9 @@ class Analysis(Generic[Q, R]):
         What it gives, for a heading.
     compute : callable
         The answer to a question.
+    of_people : callable or None
+        The same of people whose true answers are at hand, which no collector ever sees: from the
+        survey, the question, and what counts these people by the attributes that it is given.
     start : callable
         The question with which a page about a survey begins; also the example of the description.
     grid : callable
@@ -88,6 +92,7 @@ class Analysis(Generic[Q, R]):
     compute: Callable[[Counted, Q], R]
     start: Callable[[Survey], Q]
     grid: Callable[[R], Grid]
+    of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     chart: Callable[[R], Chart] | None = None
     notices: Callable[[R], list[str]] = lambda _: []
     reading: Callable[[R], list[str]] = lambda _: []

@@ -54,7 +54,10 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
 
 
 def of_reports(result: Result) -> str:
-    """How many reports a result is of, and when."""
+    """How many reports a result is of, and when; or how many people of a pilot."""
+    pilot = getattr(result, "pilot", None)
+    if pilot is not None:
+        return f"{number(pilot, 0)} people of a pilot"
     counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
     return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 

@@ -1,13 +1,16 @@
 """A command for each analysis, derived from its question: ``halftruth itemsets`` and the others."""
 
+from functools import partial
 from typing import Any
 
 import click
+from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
 from . import options
 from .output import print_result
+from .pilots import read_pilot
 from .sources import Source
 
 
@@ -16,9 +19,14 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 
     def run(survey: str, database: str, url: str | None, token: str | None, **given: Any) -> None:
         form = options.form(given)
-        plot = given.pop("plot", None)
+        plot, pilot = given.pop("plot", None), given.pop("pilot", None)
         query = read(analysis.query, options.texts(given))
-        result = Source(survey, database, url, token).result(analysis, query)
+        if pilot is not None and analysis.of_people is not None:
+            written = read_survey(survey)
+            people = partial(read_pilot, pilot, written.schema)
+            result = analysis.of_people(written, query, people)
+        else:
+            result = Source(survey, database, url, token).result(analysis, query)
         print_result(analysis, result, form, plot)
 
     found = click.Command(
@@ -28,10 +36,16 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             click.Argument(["survey"]),
             *options.of_query(analysis.fields, analysis.options),
         ],
-        help=f"{analysis.query.__doc__}\n\nSURVEY is the id of a survey.",
+        help=f"{analysis.query.__doc__}\n\nSURVEY is the id of a survey"
+        + (", or with --pilot a TOML file." if analysis.of_people else "."),
         short_help=analysis.summary,
     )
-    for add in (options.source, options.formats, *([options.plot] if analysis.chart else [])):
+    for add in (
+        options.source,
+        *([options.pilot] if analysis.of_people else []),
+        options.formats,
+        *([options.plot] if analysis.chart else []),
+    ):
         add(found)
     return found
 

@@ -59,6 +59,17 @@ def source(command: C) -> C:
     return command
 
 
+def pilot(command: C) -> C:
+    """Add ``--pilot``."""
+    return click.option(
+        "--pilot",
+        type=click.Path(),
+        metavar="FILE",
+        help="CSV file of people's true answers, a person or with a column 'count' so many people a"
+        " line, instead of what a collector counted. It stays on this machine.",
+    )(command)
+
+
 def formats(command: C) -> C:
     """Add ``--json``, ``--csv`` and ``--parquet``."""
     for option in (

@@ -114,7 +114,7 @@ class LinkingRisk:
         """Share of the people whose risk is above a limit."""
         risks, people = self._ordered
         safe = np.searchsorted(risks, limit * (1 + _ROUNDING), side="right")
-        return float(1 - people[safe - 1]) if safe else 1.0
+        return max(0.0, float(1 - people[safe - 1])) if safe else 1.0
 
 
 def linking_risk(table: ArrayLike, factors: Sequence[Channel]) -> LinkingRisk:

@@ -81,6 +81,12 @@ BAD = [
     ("independence", {"attributes": [*PAIR, "age"]}, "attributes", "two"),
     ("independence", {"attributes": ["age", "age"]}, "attributes", "twice"),
     ("independence", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
+    ("risk", {"quasi": [], "sensitive": "vote"}, "quasi", "one or more"),
+    ("risk", {"quasi": ["age", "weight"], "sensitive": "vote"}, "quasi", "attribute 'weight'"),
+    ("risk", {"quasi": ["age", "age"], "sensitive": "vote"}, "quasi", "twice"),
+    ("risk", {"quasi": ["age"], "sensitive": "weight"}, "sensitive", "attribute 'weight'"),
+    ("risk", {"quasi": PAIR, "sensitive": "smoker"}, "sensitive", "expected another attribute"),
+    ("risk", {"quasi": PAIR, "sensitive": "vote", "limit": 0}, "limit", "above 0 and at most 1"),
     ("associations", {"attributes": ["age"]}, "attributes", "two or more"),
     ("associations", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
     ("associations", {"attributes": ["age", "age"]}, "attributes", "twice"),
@@ -160,6 +166,8 @@ def test_a_bad_question_is_one_line_that_names_the_field(
 def test_the_estimator_refuses_the_same(study, path, asked, field, said):
     if path == "itemsets" and field in ("length", "attribute", "decision"):
         return  # What is asked of the answer.
+    if path == "risk":
+        return  # No estimate of its own.
     estimator = study.estimators["study"]
     ask = {
         "table": lambda attributes, estimate="moment", confidence=0.95: (

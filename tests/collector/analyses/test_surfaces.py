@@ -17,6 +17,7 @@ import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.cli import main
+from halftruth_collector.disclosure.linking import linking_risk_of
 from halftruth_collector.estimation.usability import judge_table
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -37,6 +38,8 @@ def computed(path, asked, estimator):
         return {"cells": cells_of_table(estimator, **asked)}
     if path == "independence":
         return dataclasses.asdict(estimator.independence(**asked))
+    if path == "risk":
+        return risks(estimator, **asked)
     found = getattr(estimator, path.replace("-", "_"))(**asked)
     if path == "itemsets":
         return {
@@ -66,6 +69,12 @@ def computed(path, asked, estimator):
         "associations": "associations",
     }
     return {fields.get(path, "measures"): list(found) if path == "rules" else found}
+
+
+def risks(estimator, quasi, sensitive, limit):
+    guess = estimator.support([*quasi, sensitive], "likelihood")
+    found = linking_risk_of(estimator.survey, quasi, sensitive, guess).of_whole_reports
+    return {"pilot": None, "told": np.nanmax(found.sensitive).item()}
 
 
 def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, target="population"):
@@ -212,6 +221,13 @@ ANALYSES = {
         ["row", "column", "statistic", "degrees_of_freedom", "p_value", "undefined"],
         lambda answer: 1,
         ["vote", "p-value", "ndependen"],
+    ),
+    "risk": (
+        "risk",
+        {"quasi": ["vote", "age"], "sensitive": "smoker", "limit": 0.3},
+        ["vote", "age", "smoker", "share", "given", "quasi", "sensitive", "risk", "whole_risk"],
+        lambda answer: 18,
+        ["none, a=b", "above 30\u202f% for ", "not what somebody believes", "best guess"],
     ),
     "associations": (
         "associations",
@@ -432,6 +448,10 @@ def rows_of(path, answer):
     elif path == "independence":
         numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
         yield [*answer["query"]["attributes"], *numbers]
+    elif path == "risk":
+        for cell in answer["cells"]:
+            numbers = ["share", "given", "quasi", "sensitive", "risk", "whole_risk"]
+            yield [*cell["values"].values(), *(cell[name] for name in numbers)]
     elif path == "associations":
         for pair in answer["associations"]:
             measure = pair["estimate"]

@@ -1,0 +1,227 @@
+"""Risk of disclosure by linking."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from halftruth_shared import Survey
+from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, RiskSummary
+
+from ..charts.specification import Axis, Curve, CurveChart, Reference
+from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
+from ..estimation.bounds import Array
+from ..wording import percent
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Cells that are shown to people.
+MAX_CELLS = 20
+
+#: Points of a curve.
+_POINTS = 201
+
+#: Fewer people than this in a cell of the best guess are nobody.
+_NOBODY = 0.5
+
+#: Level of the intervals that tell whether anybody is in a cell.
+_CONFIDENCE = 0.95
+
+
+def compute(counted: Counted, query: RiskQuery) -> RiskResult:
+    """Risk of the people of the best guess from the reports, since no share of it is negative."""
+    survey, names = counted.survey, [*query.quasi, query.sensitive]
+    shape_of(survey, query.quasi, query.sensitive)
+    lower, _ = counted.estimator.table(names).interval(_CONFIDENCE, "population")
+    table = counted.estimator.support(names, "likelihood")
+    # The likeliest table has hardly any share that is exactly 0.
+    table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
+    uncertain = int(np.count_nonzero((table > 0) & ~(lower > 0)))
+    return _result(survey, query, table, {**counted.origin(), "uncertain": uncertain})
+
+
+def of_people(
+    survey: Survey, query: RiskQuery, people: Callable[[Sequence[str]], Array]
+) -> RiskResult:
+    """The same of a pilot: `people` counts them by the attributes that it is given."""
+    shape_of(survey, query.quasi, query.sensitive)
+    table = people([*query.quasi, query.sensitive])
+    origin = {
+        "survey": survey.id,
+        "digest": survey.digest,
+        "reports": 0,
+        "as_of": datetime.now(UTC),
+    }
+    return _result(survey, query, table, {**origin, "pilot": int(table.sum())})
+
+
+def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, Any]) -> RiskResult:
+    found = linking_risk_of(survey, query.quasi, query.sensitive, table)
+    whole = found.of_whole_reports
+    apart = found.record is not found.whole
+    return RiskResult(
+        **origin,
+        query=query,
+        column_by_column=_summary(found, query.limit) if apart else None,
+        whole_reports=_summary(whole, query.limit),
+        believed=float(np.nanmax(found.share)),
+        told=float(np.nanmax(found.sensitive)),
+        cells=[
+            RiskCell(
+                values=_values(survey, query, cell),
+                share=float(found.table[cell]),
+                given=float(found.share[cell]),
+                quasi=float(found.quasi[cell[:-1]]),
+                sensitive=float(found.sensitive[cell]),
+                risk=float(found.risk[cell]) if apart else None,
+                whole_risk=float(whole.risk[cell]),
+            )
+            for cell in _worst_first(found)
+        ],
+    )
+
+
+def _summary(found: LinkingRisk, limit: float) -> RiskSummary:
+    median, ninth, last = found.quantiles([0.5, 0.9, 0.99]).tolist()
+    return RiskSummary(
+        maximum=found.maximum,
+        above=found.above(limit),
+        median=median,
+        ninth_decile=ninth,
+        last_percentile=last,
+    )
+
+
+def _worst_first(found: LinkingRisk) -> list[tuple[int, ...]]:
+    """Cells where somebody is, by the larger of their two risks."""
+    there, larger = found.table > 0, np.fmax(found.risk, found.of_whole_reports.risk)
+    cells, order = np.argwhere(there), np.argsort(-larger[there], kind="stable")
+    return list(map(tuple, cells[order].tolist()))
+
+
+def _values(survey: Survey, query: RiskQuery, cell: Sequence[int]) -> dict[str, str]:
+    names = [*query.quasi, query.sensitive]
+    positions = survey.schema.positions(names)
+    categories = [survey.schema.attributes[j].categories for j in positions]
+    return {n: known[code] for n, known, code in zip(names, categories, cell, strict=True)}
+
+
+def grid(result: RiskResult) -> Grid:
+    """The cells of the largest risks, with what these are the product of."""
+    return Grid(
+        [
+            *result.query.quasi,
+            result.query.sensitive,
+            "share of the people",
+            "of their quasi-identifiers",
+            "quasi-identifiers put back",
+            "answer put back",
+            "risk",
+            "of whole reports",
+        ],
+        [
+            [
+                *cell.values.values(),
+                percent(cell.share, 2),
+                *(
+                    percent(value, 1)
+                    for value in (
+                        cell.given,
+                        cell.quasi,
+                        cell.sensitive,
+                        cell.risk,
+                        cell.whole_risk,
+                    )
+                ),
+            ]
+            for cell in result.cells[:MAX_CELLS]
+        ],
+    )
+
+
+def chart(result: RiskResult) -> CurveChart:
+    """Share of the people by risk, and by what is believed of them, with the limit as a line."""
+    shares = np.array([cell.share for cell in result.cells])
+    risks: dict[str, list[float | None]] = {
+        "risk, column by column": [cell.risk for cell in result.cells],
+        "risk of whole reports": [cell.whole_risk for cell in result.cells],
+        "belief by table and known report": [cell.sensitive for cell in result.cells],
+        "belief by the table alone": [cell.given for cell in result.cells],
+    }
+    points = np.linspace(0, 1, _POINTS)
+    return CurveChart(
+        title=f"Risk that {result.query.sensitive} is linked in {result.survey}",
+        notes=(f"{sentences.of_reports(result)}.", *notices(result), *_summaries(result)),
+        x_axis=Axis("risk or belief", shares=True),
+        y_axis=Axis("share of the people above it", shares=True),
+        curves=tuple(
+            Curve(name, tuple(points.tolist()), tuple(_above(np.array(values), shares, points)))
+            for name, values in risks.items()
+            if None not in values
+        ),
+        x_marker=Reference(result.query.limit, f"limit {percent(result.query.limit)}"),
+    )
+
+
+def _above(values: Array, shares: Array, points: Array) -> list[float]:
+    """Share of the people whose value is above each point, but for rounding."""
+    return [float(shares[values > point * (1 + 1e-9)].sum()) for point in points.tolist()]
+
+
+def notices(result: RiskResult) -> list[str]:
+    """That the people of a best guess are not known, and that risk is no belief."""
+    said = []
+    if result.uncertain is not None:
+        said.append(
+            "These are risks in the best guess from the reports, of the cells with at least half a"
+            f" person. Whether anybody is there cannot be told of {result.uncertain} of"
+            f" {len(result.cells)}; risks among the real people may be larger."
+        )
+    said.append(
+        "The risk is not what somebody believes: the table alone tells up to"
+        f" {percent(result.believed, 1)} of an answer, and a report up to"
+        f" {percent(result.told, 1)} on average to those who know whose it is. What bounds that is"
+        " the survey's γ."
+    )
+    return said
+
+
+def reading(result: RiskResult) -> list[str]:
+    """The largest risks, how many people are above the limit, and which cells are shown."""
+    shown = min(len(result.cells), MAX_CELLS)
+    return [
+        *_summaries(result),
+        *sentences.left_out(shown, len(result.cells), "cells of the largest risks"),
+    ]
+
+
+def _summaries(result: RiskResult) -> list[str]:
+    ways = [
+        ("Reports put back column by column", result.column_by_column),
+        ("Whole reports put back", result.whole_reports),
+    ]
+    return [
+        f"{way}: the risk is at most {percent(found.maximum, 1)}, and above"
+        f" {percent(result.query.limit)} for {percent(found.above, 2)} of the people; half of them"
+        f" have at most {percent(found.median, 1)}, and 99 in 100 at most"
+        f" {percent(found.last_percentile, 1)}."
+        for way, found in ways
+        if found is not None
+    ]
+
+
+ANALYSIS = Analysis(
+    query=RiskQuery,
+    title="Linking risk",
+    compute=compute,
+    of_people=of_people,
+    start=lambda survey: RiskQuery(
+        quasi=list(survey.schema.names[:-1][:2]) or [survey.schema.names[0]],
+        sensitive=survey.schema.names[-1],
+    ),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=90,
+)

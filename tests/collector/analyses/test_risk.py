@@ -1,0 +1,205 @@
+"""Linking risk of a pilot and of a survey's own best guess, worked by hand."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.risk import RiskQuery
+
+TOML = """
+id = "health"
+title = "Health"
+
+[mechanism]
+kind = "randomized-response"
+keep = { town = "4/5", job = "1", coughs = "9/10" }
+
+[[attributes]]
+name = "town"
+categories = ["north", "south"]
+
+[[attributes]]
+name = "job"
+categories = ["office", "field", "none"]
+sensitive = false
+
+[[attributes]]
+name = "coughs"
+categories = ["no", "yes"]
+"""
+#: People by town and cough.
+PEOPLE = {("north", "no"): 50, ("north", "yes"): 10, ("south", "no"): 40}
+ASKED = ("--quasi", "town", "--sensitive", "coughs")
+
+#: λ of "north" and of "yes" among those of the north, and from these eq. 5.14, 5.8 and 5.6.
+NORTH, YES = 0.6 * 0.8 + 0.4 * 0.2, 1 / 6 * 0.9 + 5 / 6 * 0.1
+QUASI = {
+    "north": 0.6 * (0.8**2 / NORTH + 0.2**2 / (1 - NORTH)),
+    "south": 0.4 * (0.2**2 / NORTH + 0.8**2 / (1 - NORTH)),
+}
+SENSITIVE = {
+    ("north", "no"): 5 / 6 * (0.1**2 / YES + 0.9**2 / (1 - YES)),
+    ("north", "yes"): 1 / 6 * (0.9**2 / YES + 0.1**2 / (1 - YES)),
+    ("south", "no"): 1.0,
+}
+GIVEN = {("north", "no"): 5 / 6, ("north", "yes"): 1 / 6, ("south", "no"): 1.0}
+RISK = {cell: GIVEN[cell] * QUASI[cell[0]] * SENSITIVE[cell] for cell in PEOPLE}
+
+
+@pytest.fixture
+def survey_file(tmp_path):
+    path = tmp_path / "health.toml"
+    path.write_text(TOML, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    """A CSV file of these lines."""
+
+    def make(*lines):
+        path = tmp_path / "pilot.csv"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(lines)
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def counted(pilot):
+    return pilot(["coughs", "town", "count"], *([c, t, n] for (t, c), n in PEOPLE.items()))
+
+
+def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted):
+    status, said, _ = halftruth("risk", survey_file, "--pilot", counted, *ASKED, "--json")
+    found = json.loads(said)
+    assert status == 0
+    assert (found["pilot"], found["reports"], found["uncertain"]) == (100, 0, None)
+    cells = {(c["values"]["town"], c["values"]["coughs"]): c for c in found["cells"]}
+    assert set(cells) == set(PEOPLE)
+    for cell, n in PEOPLE.items():
+        numbers = (n / 100, GIVEN[cell], QUASI[cell[0]], SENSITIVE[cell], RISK[cell])
+        names = ("share", "given", "quasi", "sensitive", "risk")
+        assert [cells[cell][name] for name in names] == pytest.approx(numbers)
+    # The largest comes first.
+    assert found["cells"][0]["risk"] == pytest.approx(max(RISK.values()))
+    assert found["column_by_column"]["maximum"] == pytest.approx(max(RISK.values()))
+    assert found["column_by_column"]["median"] == pytest.approx(RISK["north", "no"])
+    assert (found["believed"], found["told"]) == pytest.approx((1, 1))
+
+
+def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilot, counted):
+    words = ("risk", survey_file, "--pilot", counted, *ASKED, "--csv")
+    expected = halftruth(*words)[1]
+    people = [[t, "blue", c] for (t, c), n in PEOPLE.items() for _ in range(n)]
+    pilot(["town", "favourite colour", "coughs"], *people)
+    assert halftruth(*words)[1] == expected
+    header, *rows = csv.reader(io.StringIO(expected))
+    assert header[:3] == ["town", "coughs", "share"]
+    assert len(rows) == 3
+
+
+def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted):
+    status, said, _ = halftruth("risk", survey_file, "--pilot", counted, *ASKED, "--limit", "0.4")
+    said = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert status == 0
+    assert said.startswith("100 people of a pilot\n")
+    assert "The risk is not what somebody believes: the table alone tells up to 100.0 %" in said
+    largest = f"{100 * max(RISK.values()):.1f} %"
+    assert f"column by column: the risk is at most {largest}, and above 40 % for" in said
+    assert "best guess" not in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ([["town"], ["north"]], "pilot: column 'coughs' is missing"),
+        ([["town", "coughs"]], "pilot: expected at least one person"),
+        (
+            [["town", "coughs"], ["north", "no"], ["north", "secret"]],
+            "pilot: line 3: attribute 'coughs': the answer is not one of: no, yes",
+        ),
+        ([["town", "coughs"], ["north"]], "pilot: line 2: attribute 'coughs': the answer is not"),
+        (
+            [["town", "coughs", "count"], ["north", "no", "-3"]],
+            "pilot: line 2: column 'count': expected an integer of at least 0",
+        ),
+    ],
+)
+def test_a_bad_pilot_is_one_line_without_an_answer(halftruth, survey_file, pilot, lines, complaint):
+    status, said, found = halftruth("risk", survey_file, "--pilot", pilot(*lines), *ASKED)
+    assert (status, said) == (2, "")
+    assert complaint in found
+    assert found.count("\n") == 1
+    assert "secret" not in found
+
+
+def test_a_pilot_that_is_no_file_or_no_text_is_refused(halftruth, survey_file, tmp_path):
+    for content in (None, b"\xff\xfe"):
+        path = tmp_path / "pilot.csv"
+        if content is not None:
+            path.write_bytes(content)
+        status, _, complaint = halftruth("risk", survey_file, "--pilot", str(path), *ASKED)
+        assert (status, complaint.count("\n")) == (2, 1)
+        assert "pilot: " in complaint
+
+
+def survey_of(mechanism):
+    attributes = (Attribute("town", ("north", "south")), Attribute("coughs", ("no", "yes")))
+    return Survey("s", "S", Schema(attributes), mechanism)
+
+
+def of_reports(survey, counts):
+    cells = np.argwhere(np.array(counts) >= 0)
+    counted = Counts.from_cells(survey, cells, np.ravel(counts))
+    query = RiskQuery(quasi=["town"], sensitive="coughs")
+    return ANALYSES["risk"].compute(
+        Counted(survey, counted, datetime(2026, 5, 9, tzinfo=UTC)), query
+    )
+
+
+def test_risk_of_reports_is_that_of_the_people_that_they_fit():
+    """These are exactly the reports to be expected of 50 000, 10 000, 30 000 and 10 000 people."""
+    people = np.array([[50_000, 10_000], [30_000, 10_000]])
+    town, coughs = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.1, 0.9]])
+    reports = np.rint(town @ people @ coughs).astype(int)
+    found = of_reports(survey_of(RandomizedResponse({"town": "4/5", "coughs": "9/10"})), reports)
+    assert (found.pilot, found.uncertain) == (None, 0)
+    cells = {(c.values["town"], c.values["coughs"]): c for c in found.cells}
+    assert cells["north", "no"].given == pytest.approx(5 / 6, rel=1e-2)
+    assert cells["north", "no"].quasi == pytest.approx(QUASI["north"], rel=1e-2)
+    assert cells["north", "no"].risk == pytest.approx(RISK["north", "no"], rel=2e-2)
+
+
+def test_cells_of_a_best_guess_that_may_be_empty_are_counted():
+    found = of_reports(survey_of(GammaDiagonal("19")), [[90, 5], [5, 5]])
+    # The reports of the last cell, 5, are what all others would send to it together.
+    assert found.uncertain >= 1
+    assert found.column_by_column is None
+    [notice, _] = ANALYSES["risk"].notices(found)
+    assert f"cannot be told of {found.uncertain} of {len(found.cells)}" in notice
+    assert all(cell.risk is None for cell in found.cells)
+
+
+def test_the_chart_shows_how_many_are_above_the_limit():
+    found = of_reports(survey_of(GammaDiagonal("19")), [[400, 60], [300, 240]])
+    chart = ANALYSES["risk"].chart(found)
+    assert chart.x_marker.value == 0.5
+    curves = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in chart.curves}
+    assert curves["risk of whole reports"][0.5] == pytest.approx(found.whole_reports.above)
+    assert set(curves) == {
+        "risk of whole reports",
+        "belief by table and known report",
+        "belief by the table alone",
+    }
+    for curve in curves.values():
+        heights = list(curve.values())
+        assert heights == sorted(heights, reverse=True)
+        assert heights[-1] == 0
