@@ -35,8 +35,8 @@ def as_form(result: Message | Tabular, form: Form) -> str:
     return to_csv(result).rstrip("\n")  # type: ignore[arg-type]
 
 
-def write(file: str, content: bytes) -> None:
-    """Write a file.
+def write(file: str, content: bytes, option: str = "parquet") -> None:
+    """Write a file that an option names.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def write(file: str, content: bytes) -> None:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not the name of a file"
         raise ParameterError(
-            f"parquet: expected a file that can be written: {why}", field="parquet"
+            f"{option}: expected a file that can be written: {why}", field=option
         ) from None
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import click
-from halftruth_shared import read_survey
+from halftruth_shared import ParameterError, read_survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
 
@@ -11,19 +11,29 @@ from ..analyses.tabular import to_parquet
 from ..charts import plan_chart
 from ..estimation.planner import plan as make_plan
 from ..wording import half_width, number, percent, value
-from . import options
+from . import limited, options
 from .output import as_form, draw, print_table, write
 
 
 def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
     form = options.form(given)
+    limit, out = limited.take(given)
+    if limit is not None and out is None and not form.is_text:
+        raise ParameterError(
+            "out: expected a file for the parameters, with --json or --csv", field="out"
+        )
     query = read(PlanQuery, options.texts(given))
-    result = make_plan(read_survey(survey_file), query)
+    survey, said = read_survey(survey_file), ""
+    if limit is not None:
+        survey, sentences = limited.meet(survey, limit)
+        said = "\n".join([*sentences, limited.as_toml(survey, out), ""])
+    result = make_plan(survey, query)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:
         draw(plan_chart(result), plot)
     if form.is_text:
+        click.echo(said, nl=False)
         _print(result)
     else:
         click.echo(as_form(result, form))
@@ -35,6 +45,7 @@ plan = click.Command(
     params=[
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
         *options.of_query(fields(PlanQuery), {"lengths": "length"}),
+        *limited.OPTIONS,
     ],
     help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
 )

@@ -34,8 +34,9 @@ _STARTS, _DRAWN = (0.25, 0.5, 0.75), 5
 #: Cells with the largest risks that are taken up at once, and most rounds of taking up some.
 _CELLS, _ROUNDS = 40, 20
 
-#: Nearest that p comes to 1/d, as a share of the way to 1, and steps of halving an interval.
-_BLIND, _HALVINGS = 1e-6, 50
+#: Nearest that p comes to 1/d, as a share of the way to its largest, so that matrices can be
+#: inverted; and steps of halving an interval.
+_BLIND, _HALVINGS = 1e-3, 50
 
 #: Shares of the limit by which a risk is above it only as far as gradients can tell.
 _MET = 1e-6
@@ -72,6 +73,7 @@ def best_under_limit(
     *,
     whole_reports: bool = False,
     loss: Loss | None = None,
+    most: ArrayLike = 1.0,
 ) -> Limited:
     """The p_i of least loss under which nobody's risk is above a limit.
 
@@ -87,6 +89,8 @@ def best_under_limit(
         Whether the risk is that of reports that are put back at once, instead of eq. 5.6.
     loss : callable, optional
         ∏‖P_i⁻¹‖_F² by default; see also `error_of_tables`.
+    most : array_like
+        Largest p_i of each axis that is perturbed, above 1/d_i.
 
     Raises
     ------
@@ -105,7 +109,11 @@ def best_under_limit(
         raise ParameterError("perturbed: expected axes of the table", field="perturbed")
     if not 0 < limit < 1:
         raise ParameterError("limit: expected a number above 0 and below 1", field="limit")
-    search = _Search(people, limit, axes, whole_reports, loss or inverse_norm(sizes))
+    ends = np.ones(len(sizes))
+    ends[axes] = np.broadcast_to(most, ends.shape)[axes]
+    if not ((ends > 1 / np.array(sizes)) & (ends <= 1)).all():
+        raise ParameterError("most: expected numbers above 1/d and at most 1", field="most")
+    search = _Search(people, limit, axes, ends, whole_reports, loss or inverse_norm(sizes))
     lowest = float(search.risks(np.full(len(axes), _BLIND)).max())
     if lowest > limit:
         raise ParameterError(_unmet(people, axes, lowest), field="limit")
@@ -156,20 +164,26 @@ def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
 
 
 class _Search:
-    """Points are shares of the way from 1/d to 1, one for each attribute that is perturbed."""
+    """Points are shares of the way from 1/d to the largest p, one for each perturbed attribute."""
 
     def __init__(
-        self, people: Array, limit: float, axes: NDArray[np.intp], whole_reports: bool, loss: Loss
+        self,
+        people: Array,
+        limit: float,
+        axes: NDArray[np.intp],
+        most: Array,
+        whole_reports: bool,
+        loss: Loss,
     ) -> None:
         self._people, self._there, self._limit = people, people > 0, limit
-        self._axes, self._least = axes, 1 / np.array(people.shape)
+        self._axes, self._least, self._most = axes, 1 / np.array(people.shape), most
         self._whole_reports, self._loss = whole_reports, loss
 
     def keep(self, point: Array) -> Array:
         """All p_i."""
         found = np.ones(len(self._least))
-        least = self._least[self._axes]
-        found[self._axes] = least + point * (1 - least)
+        least, most = self._least[self._axes], self._most[self._axes]
+        found[self._axes] = np.minimum(least + point * (most - least), most)
         return found
 
     def loss_at(self, point: Array) -> float:
@@ -234,7 +248,10 @@ class _Search:
         for places in _PLACES:
             scale = 10**places
             # A last digit that is missing by rounding alone is not taken away.
-            keep = [Fraction(math.floor(p * scale + _NEARLY), scale) for p in exact.tolist()]
+            keep = [
+                Fraction(min(math.floor(p * scale + _NEARLY), math.floor(most * scale)), scale)
+                for p, most in zip(exact.tolist(), self._most.tolist(), strict=True)
+            ]
             rounded = np.array([float(p) for p in keep])
             if (rounded > self._least).all():
                 maximum = float(self._risks(rounded).max())
