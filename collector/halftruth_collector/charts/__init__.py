@@ -1,10 +1,11 @@
-"""Charts of results: what they show, and the charts of plans and of schemes beside each other.
+"""Charts of results: what they show, and the charts of plans, schemes and attacks.
 
 ``halftruth_collector.charts.rendering`` draws them. It is imported where something is drawn, for
 Matplotlib is too slow to load for those who draw nothing.
 """
 
 from .comparison import COMPARED, compare_chart
+from .noise import attack_chart
 from .planning import plan_chart
 from .rivals import RIVAL_MEASURES, posterior_chart, randomization_chart, rivals_chart
 from .specification import (
@@ -35,6 +36,7 @@ __all__ = [
     "Panel",
     "Reference",
     "WhiskerChart",
+    "attack_chart",
     "compare_chart",
     "plan_chart",
     "posterior_chart",

@@ -7,6 +7,7 @@ import click
 from halftruth_shared import HalftruthError
 
 from .analyses import commands as analyses
+from .attack import attack
 from .classify import classify
 from .compare import compare
 from .demo import demo
@@ -71,6 +72,7 @@ for command in (
     rivals,
     *analyses,
     classify,
+    attack,
 ):
     main.add_command(command)
 

@@ -1,0 +1,157 @@
+"""Five estimators of X from Y = X + R: what a curious collector makes of additive noise.
+
+Each sees the perturbed records and the law of the noise, never a true value, and returns an
+estimate for each value. Source: Huang, Du & Chen 2005 (HDC). All of them see an attribute in
+units of its noise's standard deviation, which leaves the source's case of equal noise as it is and
+makes the estimates independent of the attributes' units.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from halftruth_shared import ParameterError
+
+from .density import density
+from .noise import Array, Noise
+
+
+def noise_distribution_reconstruction(perturbed: Array, noise: Noise) -> Array:
+    """NDR: the perturbed value itself, x̂ = y − μ_r, whose mean square error is the variance of R."""
+    return perturbed - noise.mean
+
+
+def univariate_reconstruction(perturbed: Array, noise: Noise) -> Array:
+    """UDR: x̂ = E[x | y], each attribute by itself, its density estimated from the same values."""
+    attributes = zip(perturbed.T, noise.mean, noise.standard_deviation, strict=True)
+    return np.transpose([density(y, mean, sd).posterior_mean(y) for y, mean, sd in attributes])
+
+
+def principal_component_reconstruction(perturbed: Array, noise: Noise) -> Array:
+    """PCA-DR: the projection on the leading eigenvectors of Σ̂_x.
+
+    As many are kept as stand before the largest gap between consecutive eigenvalues; after the last
+    one stands a 0, so that all may be kept where all are alike. Of independent noise a share p/m
+    of the variance remains (HDC Theorem 5.2); what the data have in the other components is lost.
+    """
+    sd = noise.standard_deviation
+    eigenvalues, vectors = np.linalg.eigh(data_covariance(perturbed, noise) / np.outer(sd, sd))
+    gaps = -np.diff(eigenvalues[::-1], append=0.0)
+    return _projected(perturbed, noise, vectors[:, ::-1][:, : int(gaps.argmax()) + 1])
+
+
+def spectral_filtering(perturbed: Array, noise: Noise) -> Array:
+    """SF: the projection on those eigenvectors of Σ̂_y that noise alone does not explain.
+
+    By random matrix theory (Marčenko & Pastur) the sample covariance of n records of independent
+    noise of variance 1 has its eigenvalues between (1 − √(m/n))² and (1 + √(m/n))². Kept is what is
+    above the upper bound. The method knows of no correlated noise: it takes any for independent.
+    Source: Kargupta, Datta, Wang & Sivakumar 2003 (ICDM).
+    """
+    records, attributes = perturbed.shape
+    sd = noise.standard_deviation
+    eigenvalues, vectors = np.linalg.eigh(_covariance(perturbed) / np.outer(sd, sd))
+    return _projected(
+        perturbed, noise, vectors[:, eigenvalues > (1 + np.sqrt(attributes / records)) ** 2]
+    )
+
+
+def bayes_reconstruction(
+    perturbed: Array, noise: Noise, covariance: Array | None = None, mean: Array | None = None
+) -> Array:
+    """BE-DR: the posterior mean of normal data.
+
+    Computed as μ_x + Σ_x (Σ_x + Σ_r)⁻¹ (y − μ_x − μ_r), which equals
+    (Σ_x⁻¹ + Σ_r⁻¹)⁻¹ (Σ_x⁻¹μ_x − Σ_r⁻¹μ_r + Σ_r⁻¹y) (HDC eq. 11, 13) and does without the inverses
+    of singular matrices. Of all linear estimators it has the least mean square error, whatever the
+    law of the data, when it knows Σ_x and μ_x; with estimates of them others can come out ahead.
+
+    Parameters
+    ----------
+    perturbed : array of shape (n, m)
+    noise : Noise
+    covariance : array of shape (m, m), optional
+        Σ_x; by default `data_covariance`.
+    mean : array of shape (m,), optional
+        μ_x; by default the mean of the perturbed records less that of the noise.
+    """
+    if covariance is None:
+        covariance = data_covariance(perturbed, noise)
+    if mean is None:
+        mean = perturbed.mean(axis=0) - noise.mean
+    sd = noise.standard_deviation
+    signal = covariance / np.outer(sd, sd)
+    both = signal + noise.covariance / np.outer(sd, sd)
+    weights = np.linalg.pinv(both, hermitian=True) @ signal
+    return np.asarray(mean + ((perturbed - mean - noise.mean) / sd) @ weights * sd)
+
+
+#: Every estimator by the source's name.
+ESTIMATORS: Mapping[str, Callable[[Array, Noise], Array]] = {
+    "NDR": noise_distribution_reconstruction,
+    "UDR": univariate_reconstruction,
+    "SF": spectral_filtering,
+    "PCA-DR": principal_component_reconstruction,
+    "BE-DR": bayes_reconstruction,
+}
+
+
+def attack(perturbed: Array, noise: Noise) -> dict[str, Array]:
+    """What every estimator makes of perturbed records, by its name.
+
+    Parameters
+    ----------
+    perturbed : array of shape (n, m)
+        Finite numbers, n > m.
+    noise : Noise
+        What was added.
+
+    Raises
+    ------
+    ParameterError
+        If there are not more records than attributes, or the noise is of another number of them.
+    """
+    records, attributes = perturbed.shape
+    if records <= attributes or len(noise.mean) != attributes:
+        raise ParameterError(
+            "records: expected more of them than attributes, and noise for each attribute",
+            field="records",
+        )
+    return {name: estimate(perturbed, noise) for name, estimate in ESTIMATORS.items()}
+
+
+class Error(NamedTuple):
+    """Root mean square error of each attribute, and its standard error over independent records."""
+
+    value: Array
+    standard_error: Array
+
+
+def error(estimate: Array, truth: Array) -> Error:
+    """How far estimates are from the truth, which no attacker knows; both of shape (n, m)."""
+    squares = (estimate - truth) ** 2
+    root = np.sqrt(squares.mean(axis=0))
+    # sd(√s) = sd(s) / 2√s
+    return Error(root, squares.std(axis=0) / (2 * root * np.sqrt(len(truth))))
+
+
+def data_covariance(perturbed: Array, noise: Noise) -> Array:
+    """Σ̂_x = Σ̂_y − Σ_r (HDC Theorems 5.1, 8.2), as an attacker estimates it.
+
+    Negative eigenvalues, in units of the noise's standard deviations, are set to 0, which gives the
+    nearest positive semidefinite matrix in these units.
+    """
+    sd = noise.standard_deviation
+    units = np.outer(sd, sd)
+    eigenvalues, vectors = np.linalg.eigh((_covariance(perturbed) - noise.covariance) / units)
+    return np.asarray((vectors * np.maximum(eigenvalues, 0)) @ vectors.T * units)
+
+
+def _covariance(records: Array) -> Array:
+    return np.atleast_2d(np.cov(records, rowvar=False))
+
+
+def _projected(perturbed: Array, noise: Noise, vectors: Array) -> Array:
+    """Projection on orthonormal vectors, around the mean and in units of the noise."""
+    mean, sd = perturbed.mean(axis=0), noise.standard_deviation
+    return np.asarray(mean - noise.mean + ((perturbed - mean) / sd) @ vectors @ vectors.T * sd)

@@ -1,0 +1,120 @@
+"""Additive noise R on numeric records X, released as Y = X + R, and how like the data it is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared import ParameterError
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+#: Most negative eigenvalue of a covariance, against the largest, that is taken for rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Normal noise as everyone knows it: its law is published with the data, its draws are not.
+
+    Parameters
+    ----------
+    covariance : array of shape (m, m)
+        Σ_r over the m attributes.
+    mean : array of shape (m,)
+        μ_r.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, a variance is not above 0 or the covariance is none.
+    """
+
+    covariance: Array
+    mean: Array
+
+    def __post_init__(self) -> None:
+        covariance, mean = self.covariance, self.mean
+        if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
+            raise ParameterError(
+                "noise: expected a mean of m numbers and a covariance of m × m", field="noise"
+            )
+        if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()):
+            raise ParameterError("noise: expected finite variances above 0", field="noise")
+        correlations = correlation(covariance)
+        eigenvalues = np.linalg.eigvalsh(correlations)
+        if not (
+            np.allclose(correlations, correlations.T) and eigenvalues[0] >= -_ROUNDING * len(mean)
+        ):
+            raise ParameterError(
+                "noise: expected a covariance that is symmetric and positive semidefinite",
+                field="noise",
+            )
+
+    @property
+    def standard_deviation(self) -> Array:
+        """Of each attribute's noise."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def simulate(self, records: int, rng: np.random.Generator) -> Array:
+        """Draws for a simulation, of shape (records, m): no sampler for anybody's real record."""
+        draws = rng.multivariate_normal(
+            np.zeros(len(self.mean)), correlation(self.covariance), records, method="eigh"
+        )
+        return np.asarray(self.mean + draws * self.standard_deviation)
+
+
+def independent_noise(standard_deviation: ArrayLike) -> Noise:
+    """Noise of mean 0 that is independent between attributes.
+
+    Parameters
+    ----------
+    standard_deviation : array of shape (m,)
+        σ of each attribute.
+    """
+    sd = np.asarray(standard_deviation, dtype=float)
+    return Noise(np.diag(sd**2), np.zeros(len(sd)))
+
+
+def correlated_noise(standard_deviation: ArrayLike, covariance: ArrayLike) -> Noise:
+    """Noise of mean 0 with the correlations of the data: the defence of HDC §8.
+
+    Where σ is proportional to the data's standard deviations, Σ_r is proportional to Σ_x.
+
+    Parameters
+    ----------
+    standard_deviation : array of shape (m,)
+        σ of each attribute's noise.
+    covariance : array of shape (m, m)
+        The data's, Σ_x, of any scale.
+    """
+    sd = np.asarray(standard_deviation, dtype=float)
+    return Noise(correlation(np.asarray(covariance)) * np.outer(sd, sd), np.zeros(len(sd)))
+
+
+def correlation(covariance: Array) -> Array:
+    """Correlations of a covariance."""
+    sd = np.sqrt(np.diag(covariance))
+    return np.asarray(covariance / np.outer(sd, sd))
+
+
+def correlation_dissimilarity(one: Array, other: Array) -> float:
+    """How unlike the correlations of two covariances are: √Σ_{i≠j}(C_X − C_R)² / (m² − m).
+
+    Source: HDC Definition 8.1. Times √(m² − m) it is the root mean square difference of two
+    correlations.
+
+    Parameters
+    ----------
+    one, other : array of shape (m, m)
+        Covariances, m ≥ 2.
+
+    Raises
+    ------
+    ParameterError
+        If there is a single attribute.
+    """
+    m = len(one)
+    if m < 2:
+        raise ParameterError("covariance: expected two or more attributes", field="covariance")
+    # The diagonal is 1 in both.
+    return float(np.linalg.norm(correlation(one) - correlation(other)) / (m * m - m))

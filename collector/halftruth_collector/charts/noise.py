@@ -1,0 +1,36 @@
+"""Chart of an attack: what is left of the noise, attribute by attribute."""
+
+from ..attacks.assessment import ATTACKS, AttackResult, NoisyAttribute
+from ..estimation.bounds import normal_quantile
+from ..wording import number, percent
+from .specification import Axis, BarChart, BarGroup, Estimate
+
+_DOUBT = 0.05
+
+
+def attack_chart(result: AttackResult) -> BarChart:
+    """What each attack leaves of the noise of each attribute, with its simulation error."""
+    return BarChart(
+        title="What is left of the noise",
+        notes=(
+            "Root mean square error of each attack, in percent of the noise's standard deviation;"
+            f" {percent(1 - _DOUBT)} intervals over {number(result.records)} records.",
+        ),
+        axis=Axis("error, in percent of the noise", shares=True),
+        groups=tuple(_bars(found) for found in result.attributes),
+        bars_label="attack",
+        values_label="error",
+    )
+
+
+def _bars(found: NoisyAttribute) -> BarGroup:
+    bars = []
+    for left in found.remaining:
+        value, half = left.error / found.noise, normal_quantile(_DOUBT) * left.standard_error
+        ends = value - half / found.noise, value + half / found.noise
+        bars.append(Estimate(f"{ATTACKS[left.attack]} ({left.attack})", value, *ends))
+    return BarGroup(
+        f"{found.attribute} (noise of {number(found.noise)}, spread of"
+        f" {number(found.standard_deviation)})",
+        tuple(bars),
+    )
