@@ -201,9 +201,9 @@ def _reading(found: Sequence[NoisyAttribute], correlated: bool) -> list[str]:
     if correlated:
         said.append(
             "Noise with the data's correlations leaves attributes little to tell of each other"
-            " (nothing to linear attacks where its covariance is proportional to the data's, as with"
-            " 0.5sd). Only somebody who holds all true records can make it; a person's own device"
-            " cannot."
+            " (nothing to linear attacks where its covariance is proportional to the data's, as"
+            " with 0.5sd). Only somebody who holds all true records can make it; a person's own"
+            " device cannot."
         )
     elif any(each.best in ("SF", "PCA-DR", "BE-DR") for each in found):
         said.append(
@@ -219,6 +219,6 @@ NO_GAMMA = (
     " number than for another as you like, even where true numbers lie within bounds. Noise within"
     " bounds is worse: some noisy numbers prove that the true one is not below, or not above, some"
     " other number.",
-    "What halftruth offers for numbers is a question whose categories are bins, such as 0–19, 20–39,"
-    " 40 and more: its γ holds for every report and against every attack, these among them.",
+    "What halftruth offers for numbers is a question whose categories are bins, such as 0–19,"
+    " 20–39, 40 and more: its γ holds for every report and against every attack, these among them.",
 )

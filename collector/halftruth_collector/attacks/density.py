@@ -7,9 +7,9 @@ that a step costs two convolutions whatever the number of values.
 
 EM stops at the first step that raises the log-likelihood of all n values by less than 0.01, or
 after 500 steps. Its limit is not wanted: deconvolution is ill-posed, and the most likely density is
-spiky. By this rule E[X | Y] came within 4 % as near to X as by the best of six rules, from 0.01n down to
-10⁻⁶n in the place of 0.01, over normal, exponential and two-peaked data, 100 to 10 000 values, and
-noise from a quarter to six times as wide as the data.
+spiky. By this rule the error of E[X | Y] was at most 4 % above that by the best of six rules, from
+0.01n down to 10⁻⁶n in the place of 0.01, over normal, exponential and two-peaked data, 100 to
+10 000 values, and noise from a quarter to six times as wide as the data.
 """
 
 from collections.abc import Callable
@@ -83,17 +83,19 @@ def density(perturbed: Array, noise_mean: float, noise_sd: float) -> Density:
     its ends.
     """
     values = perturbed - noise_mean
-    low, span = values.min(), max(np.ptp(values), _FINE * noise_sd)
-    bins = int(np.clip(np.ceil(span / (_FINE * noise_sd)), _FEWEST_BINS, _MOST_BINS))
+    low, span = values.min(), max(float(np.ptp(values)), _FINE * noise_sd)
+    wanted = np.clip(span / (_FINE * noise_sd), _FEWEST_BINS, _MOST_BINS)
+    # Powers of two are quick to transform.
+    bins = int(2 ** np.ceil(np.log2(wanted)))
     width = span / bins
     cells = np.minimum((values - low) / width, bins - 1).astype(int)
     counts = np.bincount(cells, minlength=bins)
     convolve = _channel(width / noise_sd, bins)
     shares: Array = np.full(bins, 1 / bins)
-    before = -np.inf
+    before: float = -np.inf
     for steps in range(_MOST_STEPS + 1):  # noqa: B007 (it is returned)
         expected = np.maximum(convolve(shares), _TINY)
-        likelihood = counts @ np.log(expected)
+        likelihood = float(counts @ np.log(expected))
         if likelihood - before < _STOP:
             break
         before = likelihood

@@ -17,7 +17,7 @@ from .noise import Array, Noise
 
 
 def noise_distribution_reconstruction(perturbed: Array, noise: Noise) -> Array:
-    """NDR: the perturbed value itself, x̂ = y − μ_r, whose mean square error is the variance of R."""
+    """NDR: the perturbed value itself, x̂ = y − μ_r; its mean square error is the variance of R."""
     return perturbed - noise.mean
 
 

@@ -29,8 +29,5 @@ def _bars(found: NoisyAttribute) -> BarGroup:
         value, half = left.error / found.noise, normal_quantile(_DOUBT) * left.standard_error
         ends = value - half / found.noise, value + half / found.noise
         bars.append(Estimate(f"{ATTACKS[left.attack]} ({left.attack})", value, *ends))
-    return BarGroup(
-        f"{found.attribute} (noise of {number(found.noise)}, spread of"
-        f" {number(found.standard_deviation)})",
-        tuple(bars),
-    )
+    noise, spread = (number(float(f"{sd:.3g}")) for sd in (found.noise, found.standard_deviation))
+    return BarGroup(f"{found.attribute} (noise of {noise}, spread of {spread})", tuple(bars))
