@@ -117,7 +117,7 @@ def test_spectral_filtering_keeps_what_noise_alone_does_not_explain():
     The largest of them is above that bound for about one seed of six; then 3 are kept.
     """
     vectors = np.linalg.qr(np.random.default_rng(7).standard_normal((50, 50)))[0][:, :2]
-    mse = attacked(normal(400 * vectors @ vectors.T, records=5_000), independent_noise([5.0] * 50))
+    mse = attacked(normal(400 * vectors @ vectors.T, records=3_000), independent_noise([5.0] * 50))
     assert mse["SF"].mean() == pytest.approx(mse["PCA-DR"].mean(), rel=1e-6)
 
 
