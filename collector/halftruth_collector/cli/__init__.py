@@ -8,12 +8,21 @@ from halftruth_shared import HalftruthError
 
 from .analyses import commands as analyses
 from .attack import attack
+from .audit import audit
 from .classify import classify
 from .compare import compare
 from .demo import demo
 from .invite import invite
 from .keys import key, sealing_key
-from .maintenance import audit, backup, compact, export_reports, import_reports, migrate, restore
+from .maintenance import (
+    audit_log,
+    backup,
+    compact,
+    export_reports,
+    import_reports,
+    migrate,
+    restore,
+)
 from .perturb import perturb
 from .plan import plan
 from .rivals import rivals
@@ -65,9 +74,10 @@ for command in (
     restore,
     export_reports,
     import_reports,
-    audit,
+    audit_log,
     perturb,
     plan,
+    audit,
     compare,
     rivals,
     *analyses,

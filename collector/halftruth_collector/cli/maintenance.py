@@ -1,4 +1,4 @@
-"""Commands that keep a collector's database: migrate, audit, back-ups, and counts of others."""
+"""Commands that keep a collector's database: migrate, audit log, back-ups, and counts of others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,10 +46,10 @@ def compact(database: str) -> None:
     click.echo("the files hold no order of arrival")
 
 
-@click.command()
+@click.command("audit-log")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @options.database
-def audit(as_json: bool, database: str) -> None:
+def audit_log(as_json: bool, database: str) -> None:
     """Print what operators did, the first thing first."""
     with Store(database) as store:
         entries = store.audit.all()

@@ -85,14 +85,18 @@ class FalseReports:
     possible: int
 
 
-def answer_posteriors(survey: Survey, table: Array | None = None) -> list[AnswerPosterior]:
+#: Counts or shares of people by some attributes, an axis for each.
+People = Callable[[Sequence[str]], Array]
+
+
+def answer_posteriors(survey: Survey, people: People | None = None) -> list[AnswerPosterior]:
     """What one report tells of each answer that is perturbed.
 
     Parameters
     ----------
     survey : Survey
-    table : ndarray, optional
-        Shares of all records, in the shape of the schema, which the attacker knows; an answer that
+    people : callable, optional
+        A population that the attacker knows, as its table of some attributes; an answer that
         nobody gives is left out. Without it they think each answer 5 % likely, and every other
         answer to the same question as likely as the next one.
 
@@ -108,26 +112,28 @@ def answer_posteriors(survey: Survey, table: Array | None = None) -> list[Answer
     schema, mechanism = survey.schema, survey.mechanism
     reconstruction = mechanism.reconstruction(schema)
     as_they_are = mechanism.as_they_are(schema)
+    whole = None if people is None or schema.size > MAX_CELLS else people(schema.names)
     found = []
     for j, attribute in enumerate(schema.attributes):
         if attribute.name in as_they_are:
             continue
         others = frozenset(schema.names) - {attribute.name}
         gamma = mechanism.answer_amplification(schema, public=others).known
-        priors = _priors(table, j, len(attribute.categories))
+        margin = None if people is None else people([attribute.name])
+        priors = _priors(len(attribute.categories), margin)
         alone = _alone(reconstruction, attribute.name, priors)
-        together = None if table is None else _told(reconstruction.expected, _parts(table, j))
+        together = None if whole is None else _together(reconstruction, whole, j)
         for code, category in enumerate(attribute.categories):
-            prior = priors.diagonal()[code]
+            prior = float(priors[code, code])
             if prior > 0:
                 found.append(
                     AnswerPosterior(
                         attribute.name,
                         category,
-                        float(prior),
+                        prior,
                         None if alone is None else alone[code],
                         None if together is None else together[code],
-                        _bound(float(prior), gamma),
+                        _bound(prior, gamma),
                     )
                 )
     return found
@@ -170,11 +176,10 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 
-def _priors(table: Array | None, axis: int, size: int) -> Array:
-    """Shares of the answers to one question, a row for the prior with which each is judged."""
-    if table is not None:
-        shares = table.sum(axis=tuple(j for j in range(table.ndim) if j != axis))
-        return np.tile(shares, (size, 1))
+def _priors(size: int, margin: Array | None) -> Array:
+    """Of the answers to one question, a row for the prior that each of them is judged with."""
+    if margin is not None:
+        return np.tile(margin / margin.sum(), (size, 1))
     rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
     np.fill_diagonal(rows, float(PRIOR) if size > 1 else 1.0)
     return rows
@@ -193,18 +198,18 @@ def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Tol
     return [_of(row[:, None] * np.array(likelihood), code) for code, row in enumerate(priors)]
 
 
-def _parts(table: Array, axis: int) -> list[Array]:
-    """The table of those who gave each answer to one question."""
-    codes = np.arange(table.shape[axis]).reshape([-1] + [1] * (table.ndim - axis - 1))
-    return [np.where(codes == code, table, 0.0) for code in range(table.shape[axis])]
-
-
-def _told(forward: Callable[[Array], Array], parts: Sequence[Array]) -> list[Told] | None:
+def _together(reconstruction: Reconstruction, whole: Array, axis: int) -> list[Told] | None:
+    """Of each answer to the question of one axis, in the table of all records."""
+    joint = []
     try:
-        joint = np.array([forward(part).ravel() for part in parts])
+        for code in range(whole.shape[axis]):
+            part = np.zeros(whole.shape)
+            place = (slice(None),) * axis + (code,)
+            part[place] = whole[place] / whole.sum()
+            joint.append(reconstruction.expected(part).ravel())
     except DomainTooLarge:
         return None
-    return [_of(joint, code) for code in range(len(parts))]
+    return [_of(np.array(joint), code) for code in range(len(joint))]
 
 
 def _of(joint: Array, code: int) -> Told:

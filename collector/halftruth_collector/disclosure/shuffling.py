@@ -23,7 +23,6 @@ from halftruth_shared import ParameterError
 from halftruth_shared.privacy import epsilon as epsilon_of
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import binom
 
 #: Values of C that are told apart; between two of them all count as the smaller one.
 _STEPS = 512
@@ -137,6 +136,8 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArr
     ndarray
         Never less than the divergence: rounding errors are added.
     """
+    from scipy.stats import binom  # Imported here, for it takes long to load.
+
     factor = math.exp(epsilon)
     likelier, rarer = max(gamma - factor, 0.0), gamma * factor - 1
     # P(a) > e^ε Q(a) where a/(c + 1) is more than this.
@@ -150,6 +151,8 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArr
 
 def _numerical(gamma: float, local: float, respondents: int, delta: float) -> float:
     """The smallest ε for which the mean divergence over C is at most δ, rounded up."""
+    from scipy.stats import binom
+
     if gamma <= 1:
         return 0.0
     # More people never protect less.

@@ -165,7 +165,7 @@ def test_invitations_are_issued_counted_and_withdrawn(done, store):
     assert done("invite", "revoke", "health", "--all") == "withdrawn 3\n"
     assert store.invitations.count("health").unused == 0
     assert done("invite", "list", "health").splitlines()[-1].split()[1:] == ["5", "0", "5", "0"]
-    assert not any(invitation in done("audit") for invitation in made)
+    assert not any(invitation in done("audit-log") for invitation in made)
 
 
 def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(halftruth, published):
@@ -216,12 +216,12 @@ def test_what_operators_did_is_written_down(done, signed, operator_key):
     made = done("invite", "create", "health", "2").split()
     done("key", "revoke", operator_key)
     done("survey", "close", "health")
-    actions = [json.loads(line)["action"] for line in done("audit", "--json").splitlines()]
+    actions = [json.loads(line)["action"] for line in done("audit-log", "--json").splitlines()]
     assert actions == [
         *("survey publish", "token create", "survey terms"),
         *("invite create", "key revoke", "survey close"),
     ]
-    listed = done("audit")
+    listed = done("audit-log")
     assert all(action in listed for action in actions)
     assert operator_key in listed
     assert not any(secret in listed for secret in (token, *made))

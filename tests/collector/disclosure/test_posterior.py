@@ -75,6 +75,19 @@ def by_bayes(channel, prior, inside):
     return own[there] @ posterior / own.sum(), posterior.max()
 
 
+def people(survey, table):
+    """A population's tables, as counts of a thousand."""
+    whole = 1_000 * np.reshape(table, survey.schema.shape)
+
+    def by(names):
+        positions = [survey.schema.names.index(name) for name in names]
+        others = tuple(j for j in range(whole.ndim) if j not in positions)
+        order = sorted(positions)
+        return whole.sum(axis=others).transpose([order.index(j) for j in positions])
+
+    return by
+
+
 def codes_of(survey, name):
     j = survey.schema.names.index(name)
     return np.indices(survey.schema.shape).reshape(len(survey.schema.shape), -1)[j]
@@ -90,7 +103,7 @@ def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_togeth
     table = np.random.default_rng(5).dirichlet(np.full(cells, 0.5))
     table[: cells // 3] = 0
     table /= table.sum()
-    found = answer_posteriors(survey, table.reshape(survey.schema.shape))
+    found = answer_posteriors(survey, people(survey, table))
     assert {a.attribute for a in found} == set(survey.schema.names) - survey.mechanism.as_they_are(
         survey.schema
     )
@@ -145,7 +158,8 @@ def test_how_answers_go_together_can_tell_more_than_all_others_and_never_more_th
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
     table = np.zeros((2, 2, 2))
     table[0, 0, 0], table[1, 1, 1] = 0.95, 0.05
-    answer = answer_posteriors(Survey("s", "S", schema, mechanism), table)[1]
+    survey = Survey("s", "S", schema, mechanism)
+    answer = answer_posteriors(survey, people(survey, table))[1]
     assert answer.known == pytest.approx(0.05 * 3 / (0.05 * 3 + 0.95))
     assert answer.together.most == pytest.approx(0.05 * 27 / (0.05 * 27 + 0.95))
 

@@ -1,0 +1,80 @@
+"""``halftruth audit``: what a survey discloses, before anyone answers it."""
+
+from functools import partial
+
+import click
+import msgspec
+from halftruth_shared import read_survey
+
+from ..disclosure.audit import DELTA, Audit
+from ..disclosure.audit import audit as make_audit
+from ..disclosure.statement import statement
+from . import options
+from .documents import as_html, as_pdf, as_text
+from .output import write
+from .pilots import read_pilot
+
+#: Respondents, unless asked or as many as there are in a pilot.
+_RESPONDENTS = 1_000
+
+
+@click.command()
+@click.argument("survey_file", metavar="SURVEY", type=click.Path())
+@options.pilot
+@click.option(
+    "--respondents",
+    type=click.IntRange(2, 10**18),
+    metavar="INTEGER",
+    help=f"How many people are to answer; those of the pilot, or {_RESPONDENTS}, by default.",
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=DELTA,
+    show_default=True,
+    metavar="NUMBER",
+    help="Chance with which nothing is promised of the counts.",
+)
+@click.option("--quasi", metavar="NAMES", help="Attributes that others may know of a person.")
+@click.option("--sensitive", metavar="NAME", help="The attribute that they do not.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
+@click.option("--pdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write a PDF, too.")
+def audit(
+    survey_file: str,
+    pilot: str | None,
+    respondents: int | None,
+    delta: float,
+    quasi: str | None,
+    sensitive: str | None,
+    as_json: bool,
+    html: str | None,
+    pdf: str | None,
+) -> None:
+    """Tell what SURVEY (a TOML file) discloses of a person, to whom, and what can falsify it.
+
+    With a pilot, for its people; the page and the PDF are for an ethics board.
+    """
+    survey = read_survey(survey_file)
+    people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
+    if respondents is None:
+        respondents = _RESPONDENTS
+        if people is not None:
+            respondents = int(people(survey.schema.names[:1]).sum())
+    found = make_audit(
+        survey, respondents, delta, people, quasi.split(",") if quasi else (), sensitive
+    )
+    said = statement(found)
+    # Everything is made before anything is written or said.
+    page = None if html is None else as_html(said)
+    document = None if pdf is None else as_pdf(said)
+    for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
+        if file is not None and content is not None:
+            write(file, content, field)
+    click.echo(_json(found) if as_json else as_text(said))
+
+
+def _json(audit: Audit) -> str:
+    # Fractions; what is infinite is null.
+    encoded = msgspec.json.encode(audit, enc_hook=float)
+    return msgspec.json.format(encoded, indent=2).decode()

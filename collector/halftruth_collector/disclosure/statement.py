@@ -1,0 +1,319 @@
+"""An audit in words, for whoever has to judge a survey: sections of sentences and tables."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from halftruth_shared.errors import listing
+from halftruth_shared.protection import PRIOR, Guarantee
+from halftruth_shared.protection import percent as rounded_up
+
+from ..wording import UNDEFINED, half_width, number, percent
+from .audit import LIMIT, TIMES, Audit
+from .posterior import AnswerPosterior, Told
+
+#: Most answers that are shown.
+MAX_ROWS = 24
+
+#: The share whose margin is told, that of `PlanQuery`.
+_SHARE = 0.05
+
+#: Bounds on ε that are nearer than this to that of a single report are no better.
+_HARDLY = 0.99
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with what it shows, a header, and rows of texts."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, paragraphs or items of a list, and perhaps a table with notes."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+    table: Table | None = None
+    notes: tuple[str, ...] = ()
+    listed: bool = False
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What an audit says."""
+
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+
+
+def statement(audit: Audit) -> Statement:
+    """Put an audit in words.
+
+    Parameters
+    ----------
+    audit : Audit
+
+    Returns
+    -------
+    Statement
+        What is a bound is rounded up.
+    """
+    questions = "question" if audit.questions == 1 else "questions"
+    return Statement(
+        f"Audit of the survey “{audit.title}”",
+        f"Survey {audit.survey}, {audit.questions} {questions}, mechanism {audit.mechanism},"
+        f" {number(audit.respondents)} respondents planned. SHA-256 of what is asked and how:"
+        f" {audit.digest}.",
+        tuple(
+            section
+            for section in (
+                _promise(audit),
+                _answers(audit),
+                _again(audit),
+                _counts(audit),
+                _linking(audit),
+                _results(audit),
+                _assumptions(audit),
+            )
+            if section is not None
+        ),
+    )
+
+
+def _promise(audit: Audit) -> Section:
+    said = [" ".join(audit.protection.sentences())]
+    if audit.protection.protected:
+        said.append(
+            "This holds against whoever sees the report, the collector's own operator among them,"
+            " and however they compute. Prior beliefs may rest on anything but this report."
+        )
+    return Section("What every single report promises", tuple(said))
+
+
+def _answers(audit: Audit) -> Section | None:
+    if not audit.answers:
+        return None
+    shown, together = _most_told(audit), audit.pilot is not None
+    header = ["question", "answer", "before", "after, on average", "after, at most"]
+    header += ["who knows how answers go together"] * together
+    header += ["who knows all other answers"]
+    rows = [
+        (
+            answer.attribute,
+            answer.category,
+            percent(answer.prior, 1),
+            *_told(answer.alone),
+            *_told(answer.together)[1:] * together,
+            _at_most(answer.known),
+        )
+        for answer in shown
+    ]
+    if audit.pilot is None:
+        before = (
+            f"Each answer was thought {percent(float(PRIOR))} likely before; of every question the"
+            " answer of which a report tells most."
+        )
+    else:
+        before = f"Before, answers were thought as likely as they are among {_people(audit.pilot)}."
+        if len(shown) < len(audit.answers):
+            before += f" The {len(shown)} of {len(audit.answers)} answers of which most is told."
+    notes = [
+        "On average: over the reports of those who gave the answer, to someone who knows nothing of"
+        " the others. The last columns are at most, too."
+    ]
+    if together:
+        notes.append(
+            "Someone who knows how answers go together reads a question's answer also from what is"
+            " reported of the others, which may tell more than knowing these does."
+        )
+    if any(answer.alone is None or (together and answer.together is None) for answer in shown):
+        notes.append(f"“{UNDEFINED}” where there are too many possible records to look at.")
+    return Section(
+        "What one report tells of an answer",
+        (before,),
+        Table("How likely an answer becomes", tuple(header), tuple(rows)),
+        (" ".join(notes),),
+    )
+
+
+def _most_told(audit: Audit) -> Sequence[AnswerPosterior]:
+    """Those to show, in the survey's order."""
+    answers: Sequence[AnswerPosterior] = audit.answers
+    if audit.pilot is None:
+        answers = [
+            max(group, key=_gain) for _, group in groupby(answers, lambda found: found.attribute)
+        ]
+    most = sorted(answers, key=_gain, reverse=True)[:MAX_ROWS]
+    return [answer for answer in answers if answer in most]
+
+
+def _gain(answer: AnswerPosterior) -> float:
+    told = answer.together or answer.alone
+    return (answer.known if told is None else told.most) - answer.prior
+
+
+def _told(told: Told | None) -> tuple[str, str]:
+    return (UNDEFINED,) * 2 if told is None else (percent(told.mean, 1), _at_most(told.most))
+
+
+def _again(audit: Audit) -> Section | None:
+    if not audit.protection.protected:
+        return None
+    return Section(
+        "Someone who takes part more than once",
+        (
+            f"After {TIMES} independent reports of the same answers by one person the bound on the"
+            f" whole record is {audit.twice}; k of them raise γ to its kth power. Whoever answers"
+            " again in the same browser, or by the same key, sends the first report again, which"
+            " tells nothing more. Another browser or device, or another survey about the same"
+            " things, draws anew; an invitation for each person prevents the former.",
+        ),
+    )
+
+
+def _counts(audit: Audit) -> Section | None:
+    if not audit.protection.protected:
+        return None
+    title, found = "Someone who sees only the counts", audit.counts
+    if found is None:
+        return Section(
+            title,
+            (
+                "Nothing is promised beyond the above: answers that are sent as they are make"
+                " groups that can be told apart, with fewer people in each to hide among.",
+            ),
+        )
+    chance = f"1 in {number(math.floor(1 / found.delta))}"
+    if found.epsilon > _HARDLY * found.local_epsilon:
+        said = (
+            "So few reports do not hide one another: but for what is above, nothing is promised"
+            f" with δ = {chance}."
+        )
+    else:
+        guarantee = Guarantee(Fraction(math.exp(found.epsilon)))
+        closed_form = (
+            "the closed form does not apply to so few respondents"
+            if found.closed_form is None
+            else f"ε = {_up(found.closed_form)} by the closed form"
+        )
+        said = (
+            f"Through somebody's own report, the counts of {number(found.respondents)} reports and"
+            f" all that is computed from them make what was thought {percent(float(PRIOR))} likely"
+            f" at most {rounded_up(guarantee.posterior)} likely, but for a chance of {chance}. This"
+            f" is amplification by shuffling, from ε = {found.local_epsilon:.3g} of each report to"
+            f" ε = {_up(found.epsilon)} with δ = {chance}; {closed_form}. What the others' reports"
+            " tell of everybody is besides."
+        )
+    return Section(
+        title,
+        (
+            said,
+            "This takes more than the promise of a single report does: that the collector shows"
+            " nobody which report came from whom or when (its database tells the order of arrival"
+            " until it was compacted), and that so many respondents each sent one report as the"
+            " survey says. Reports that are false, or whose draws somebody knows, do not count.",
+        ),
+    )
+
+
+def _linking(audit: Audit) -> Section | None:
+    found = audit.linking
+    if found is None or audit.pilot is None:
+        return None
+    one_by_one = ""
+    if found.one_by_one is not None:
+        one_by_one = f", or {_at_most(found.one_by_one)} where answers are put back one by one"
+    return Section(
+        "Someone who knows quasi-identifiers",
+        (
+            f"Someone who knows {listing(found.quasi)} of {_people(audit.pilot)}, and all reports"
+            " but not whose each is, may put reports back to what they were drawn from. So they"
+            f" link a person with their answer to {found.sensitive} with a risk of"
+            f" {_at_most(found.at_once)} at most{one_by_one}. The risk is above {percent(LIMIT)}"
+            f" for {_at_most(found.above)} of the people.",
+            f"Risk is no belief: the table alone lets somebody believe up to"
+            f" {_at_most(found.believed)} of an answer, and who knows whose report is which up to"
+            f" {_at_most(found.told)}, on average over the reports that this person may send.",
+        ),
+    )
+
+
+def _results(audit: Audit) -> Section | None:
+    if not audit.precision:
+        return None
+    reports = audit.respondents
+    false = {found.length: found for found in audit.false_reports}
+    rows = []
+    for length in audit.precision:
+        found = false.get(length.length)
+        rows.append(
+            (
+                number(length.length),
+                half_width(length.half_width) + " (useless)" * (length.half_width >= _SHARE),
+                half_width(length.worst_half_width),
+                UNDEFINED if found is None else number(found.weight, 1),
+                UNDEFINED
+                if found is None
+                else number(math.ceil(length.half_width * reports / found.weight)),
+            )
+        )
+    return Section(
+        "What the results will tell, and what can falsify them",
+        (f"With {number(reports)} respondents, by the number of questions that a share is of:",),
+        Table(
+            "Precision, and the weight of false reports",
+            (
+                "questions",
+                f"margin of error of a share of {percent(_SHARE)}",
+                "at worst",
+                "largest weight of one report",
+                "false reports that move a share by its margin",
+            ),
+            tuple(rows),
+        ),
+        (
+            "Margins are half-widths of 95 % intervals. A share is the mean of what the reports"
+            " weigh, which of true answers is 0 or 1 on average. Who makes up reports can send"
+            " those that weigh most, and nothing in a report shows that it is false. An invitation"
+            " for each person bounds their number; without invitations, only a limit for each"
+            " address.",
+        ),
+    )
+
+
+def _assumptions(audit: Audit) -> Section:
+    said = [
+        "The person's own device draws the report as the survey says, from good randomness, and"
+        " sends nothing else: whoever provides the form or its script could do otherwise.",
+        "One report for each person; whether somebody took part at all is not hidden.",
+        "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
+    ]
+    if audit.pilot is not None:
+        said.append(
+            f"The people of the pilot ({number(audit.pilot)}) are taken for the whole population;"
+            " what it would tell by chance alone is not taken off."
+        )
+    if any(found.examined < found.possible for found in audit.false_reports):
+        said.append("Weights of reports are those of the first sets of questions only.")
+    return Section("What this rests on", tuple(said), listed=True)
+
+
+def _people(count: int) -> str:
+    return f"the {number(count)} people of the pilot"
+
+
+def _at_most(share: float) -> str:
+    return rounded_up(Fraction(min(share, 1.0)))
+
+
+def _up(epsilon: float) -> str:
+    """Rounded up to two places, or three digits below 0.1."""
+    places = 2 if epsilon >= 0.1 else 2 - math.floor(math.log10(epsilon or 1))
+    return number(math.ceil(epsilon * 10**places) / 10**places)

@@ -1,0 +1,154 @@
+"""``halftruth audit``: text, JSON, a page and a PDF of one audit."""
+
+import json
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from halftruth_shared import Protection, read_survey
+
+TOML = """
+id = "health"
+title = "Health <at> work"
+
+[mechanism]
+kind = "randomized-response"
+keep = { smoker = "3/4", drinks = "1/2" }
+
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "drinks"
+categories = ["never", "<b>weekly</b>", "daily"]
+"""
+RECORDS = "smoker,drinks\n" + "no,never\n" * 40 + "yes,<b>weekly</b>\n" * 9 + "yes,daily\n" * 3
+
+#: Elements without an end tag.
+VOID = {"meta", "br", "hr", "link", "img"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
+    (tmp_path / "pilot.csv").write_text(RECORDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+LINKED = ("--pilot", "pilot.csv", "--quasi", "drinks", "--sensitive", "smoker")
+
+
+class Page(HTMLParser):
+    """Elements of a page, closed as they were opened, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.text = [], [], ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.text += " "
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text += data
+
+    def of(self, tag):
+        return [attributes for found, attributes in self.elements if found == tag]
+
+
+def test_it_tells_of_every_kind_of_attacker(command, folder):
+    status, said, complaint = command("audit", "health.toml", "--respondents", "5000")
+    assert (status, complaint) == (0, "")
+    assert "5\u202f000 respondents planned" in said
+    flat = said.replace("\n", " ")
+    for sentence in Protection.of(read_survey("health.toml")).sentences():
+        assert sentence in flat
+    for title in ("takes part more than once", "sees only the counts", "can falsify them"):
+        assert title in said
+    assert "quasi-identifiers" not in said
+    # What is wide is wrapped; tables are as wide as they are.
+    assert max(len(line) for line in said.splitlines() if not set("  ") <= set(line)) <= 100
+
+
+def test_a_pilot_is_its_respondents_and_tells_of_linking(command, folder):
+    said = command("audit", "health.toml", *LINKED)[1]
+    assert "52 respondents planned" in said
+    assert "Someone who knows drinks of the 52 people of the pilot" in said
+
+
+def test_json_has_every_number_and_null_for_what_there_is_none(command, folder):
+    found = json.loads(command("audit", "health.toml", *LINKED, "--json", "--delta", "0.001")[1])
+    assert (found["survey"], found["respondents"], found["pilot"]) == ("health", 52, 52)
+    assert found["protection"]["record"]["gamma"] == 6.0
+    assert found["counts"]["delta"] == 0.001
+    assert found["counts"]["closed_form"] is None
+    assert {answer["category"] for answer in found["answers"]} >= {"no", "<b>weekly</b>"}
+    assert 0 < found["linking"]["at_once"] < 1
+
+
+def test_a_page_needs_nothing_else_and_can_be_read_by_everybody(command, folder):
+    text = command("audit", "health.toml", *LINKED, "--html", "audit.html")[1]
+    written = (folder / "audit.html").read_text(encoding="utf-8")
+    page = Page(written)
+    assert page.of("html") == [{"lang": "en"}]
+    assert not {"script", "link", "img", "b"} & {tag for tag, _ in page.elements}
+    assert not any(
+        name in attributes for _, attributes in page.elements for name in ("src", "href", "style")
+    )
+    assert "url(" not in written
+    assert "@import" not in written
+    headings = [tag for tag, _ in page.elements if tag[0] == "h" and tag[1:].isdigit()]
+    assert headings == ["h1"] + ["h2"] * (len(headings) - 1)
+    assert all(attributes["scope"] in ("col", "row") for attributes in page.of("th"))
+    assert len(page.of("caption")) == len(page.of("table")) == 2
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    labels = {attributes.get("aria-labelledby") for _, attributes in page.elements} - {None}
+    assert labels <= set(ids)
+    assert "Health <at> work" in page.text
+    # The page says what the terminal says, but for what lays it out.
+    spoken = {word for word in text.split() if set(word) - set("-•")}
+    assert spoken <= set(page.text.split())
+
+
+def test_a_pdf_is_written_where_its_library_is(command, folder, monkeypatch):
+    pytest.importorskip("fpdf")
+    assert command("audit", "health.toml", *LINKED, "--pdf", "audit.pdf")[0] == 0
+    written = (folder / "audit.pdf").read_bytes()
+    assert written.startswith(b"%PDF-")
+    assert written.count(b"/Type /Page\n") <= 2
+    monkeypatch.setitem(sys.modules, "fpdf", None)
+    status, said, complaint = command("audit", "health.toml", "--pdf", "another.pdf")
+    assert (status, said) == (2, "")
+    assert "expected halftruth-collector[pdf] to be installed" in complaint
+    assert not (folder / "another.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("no.toml",), "no.toml: cannot be read"),
+        (("health.toml", "--quasi", "drinks", "--sensitive", "smoker"), "pilot: expected"),
+        (("health.toml", "--pilot", "pilot.csv", "--quasi", "drinks"), "sensitive: expected"),
+        (("health.toml", *LINKED[:2], "--quasi", "age", "--sensitive", "smoker"), "quasi: unknown"),
+        (("health.toml", "--pilot", "no.csv"), "pilot: cannot be read"),
+        (("health.toml", "--respondents", "1"), "--respondents"),
+        (("health.toml", "--delta", "2"), "--delta"),
+        (("health.toml", "--html", "no/where.html"), "html: expected a file"),
+    ],
+)
+def test_bad_input_is_one_line(command, folder, words, said):
+    status, printed, complaint = command("audit", *words)
+    assert (status, printed) == (2, "")
+    assert said in complaint
+    assert complaint.count("\n") == 1

@@ -1,0 +1,152 @@
+"""An audit has every part that applies to a survey, and its statement says it."""
+
+import math
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from halftruth_collector.disclosure.audit import audit
+from halftruth_collector.disclosure.linking import linking_risk_of
+from halftruth_collector.disclosure.statement import MAX_ROWS, statement
+from halftruth_collector.estimation.planner import plan
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    ParameterError,
+    Protection,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.plan import PlanQuery
+
+SCHEMA = Schema(
+    [
+        Attribute("sex", ["f", "m"]),
+        Attribute("town", ["A", "B", "C"], sensitive=False),
+        Attribute("illness", ["none", "flu", "hush"]),
+    ]
+)
+RESPONSE = RandomizedResponse({"sex": "3/4", "town": "2/3", "illness": "3/5"})
+OPEN_TOWN = RandomizedResponse({"sex": "3/4", "town": "1", "illness": "3/5"})
+PEOPLE = np.array([[[30, 5, 1], [20, 4, 0], [9, 0, 0]], [[25, 9, 2], [0, 3, 3], [12, 7, 7]]])
+
+
+def survey_of(mechanism, schema=SCHEMA):
+    return Survey("clinic", "A clinic", schema, mechanism)
+
+
+def people(names):
+    axes = [SCHEMA.names.index(name) for name in names]
+    others = tuple(j for j in range(3) if j not in axes)
+    order = sorted(axes)
+    return PEOPLE.sum(axis=others).transpose([order.index(j) for j in axes])
+
+
+def said(found):
+    return {
+        section.title: " ".join((*section.paragraphs, *section.notes))
+        for section in statement(found).sections
+    }
+
+
+def test_an_audit_tells_what_the_other_commands_tell():
+    survey = survey_of(RESPONSE)
+    found = audit(survey, 3_000, people=people, quasi=["town", "sex"], sensitive="illness")
+    assert found.protection == Protection.of(survey)
+    assert found.pilot == PEOPLE.sum()
+    assert found.digest == survey.digest
+    assert list(found.precision) == plan(survey, PlanQuery(respondents=3_000)).mechanisms[0].lengths
+    assert found.twice.gamma == found.protection.record.gamma**2
+    assert len(found.answers) == 8
+    linked = linking_risk_of(survey, ["town", "sex"], "illness", people(["town", "sex", "illness"]))
+    assert found.linking.one_by_one == linked.maximum
+    assert found.linking.at_once == linked.of_whole_reports.maximum
+    with pytest.raises(FrozenInstanceError):
+        found.respondents = 1
+
+
+def test_every_sentence_of_the_promise_is_in_the_statement():
+    survey = survey_of(RESPONSE)
+    texts = said(audit(survey, 3_000))
+    for sentence in Protection.of(survey).sentences():
+        assert sentence in texts["What every single report promises"]
+
+
+def test_false_reports_are_those_that_move_a_share_by_its_margin():
+    # Yes or no, kept with 3/4: a report weighs 3/2 or −1/2.
+    survey = survey_of(RandomizedResponse({"a": "3/4"}), Schema([Attribute("a", ["no", "yes"])]))
+    found = audit(survey, 10_000)
+    [length], [false] = found.precision, found.false_reports
+    assert false.weight == pytest.approx(1.5)
+    [row] = statement(found).sections[-2].table.rows
+    assert row[-1] == str(math.ceil(length.half_width * 10_000 / 1.5))
+
+
+def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():
+    found = audit(survey_of(OPEN_TOWN), 3_000)
+    assert found.counts is None
+    assert {answer.attribute for answer in found.answers} == {"sex", "illness"}
+    assert "sent as they are make groups" in said(found)["Someone who sees only the counts"]
+
+
+def test_where_nothing_is_protected_nothing_is_promised():
+    schema = Schema([Attribute("town", ["A", "B"], sensitive=False)])
+    found = audit(survey_of(RandomizedResponse({"town": "1"}), schema), 3_000)
+    assert found.answers == ()
+    texts = said(found)
+    assert texts["What every single report promises"] == (
+        "Sent as answered, without protection: town."
+    )
+    assert not any("Someone" in title for title in texts)
+
+
+def test_so_few_people_that_they_hide_nobody_are_told():
+    assert (
+        "So few reports"
+        in said(audit(survey_of(GammaDiagonal("19")), 20))["Someone who sees only the counts"]
+    )
+
+
+def test_answers_of_a_pilot_are_all_told_or_those_of_which_most_is():
+    whole = audit(survey_of(RESPONSE), 3_000, people=people)
+    assert len(statement(whole).sections[1].table.rows) == 8
+    sizes = [f"c{code}" for code in range(30)]
+    many = Schema([Attribute("a", sizes)])
+    found = audit(
+        survey_of(GammaDiagonal("19"), many), 3_000, people=lambda names: np.arange(1, 31)
+    )
+    section = statement(found).sections[1]
+    assert len(section.table.rows) == MAX_ROWS
+    assert f"The {MAX_ROWS} of 30 answers" in section.paragraphs[0]
+    gains = {a.category: a.alone.most - a.prior for a in found.answers}
+    shown = {row[1] for row in section.table.rows}
+    assert min(gains[c] for c in shown) >= max(gains[c] for c in set(gains) - shown)
+
+
+def test_records_beyond_what_can_be_looked_at_are_undefined_and_said_to_be():
+    names = [f"q{j}" for j in range(24)]
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0})
+    found = audit(survey_of(mechanism, schema), 3_000)
+    assert found.answers[0].alone is None
+    section = statement(found).sections[1]
+    assert section.table.rows[0][3:5] == ("undefined", "undefined")
+    assert "too many possible records" in section.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"quasi": ["sex"], "sensitive": "illness"}, "pilot"),
+        ({"quasi": ["sex"], "people": people}, "sensitive"),
+        ({"sensitive": "illness", "people": people}, "quasi"),
+        ({"quasi": ["sex"], "sensitive": "sex", "people": people}, "sensitive"),
+        ({"delta": 0.0}, "delta"),
+    ],
+)
+def test_what_is_missing_or_outside_of_its_range_is_named(asked, field):
+    with pytest.raises(ParameterError) as raised:
+        audit(survey_of(RESPONSE), 3_000, **asked)
+    assert raised.value.field == field
