@@ -73,7 +73,7 @@ def study(page: Page) -> None:
 
 def _people() -> tuple[People, list[Hierarchy]]:
     with open(FOLDER / "data" / "adult-occupation.csv", encoding="ascii") as file:
-        schema, counts = read_microdata(file, [*QUASI, SENSITIVE], "count")
+        schema, counts = read_microdata(file, [*QUASI, SENSITIVE])
     document = tomllib.loads((FOLDER / "data" / "adult-hierarchies.toml").read_text("ascii"))
     people = People(schema, counts.marginal(range(len(schema.names))))
     return people, read_hierarchies(schema.attributes[:-1], document)

@@ -56,7 +56,9 @@ compare = click.Command(
             help="TOML file that says how categories are generalized; by default to * only.",
         ),
         click.Option(
-            ["--count"], metavar="NAME", help="Column with the number of people of a line."
+            ["--count"],
+            metavar="NAME",
+            help="Column with the number of people of a line, if it is not called 'count'.",
         ),
         click.Option(
             ["--measure"],

@@ -10,6 +10,7 @@ from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
 from ..estimation import Counts
+from .pilots import COUNT
 
 #: Different values that a column of categories may have.
 MOST_CATEGORIES = 200
@@ -29,7 +30,8 @@ def read_microdata(
     attributes : sequence of str, optional
         The columns that are read, in this order; all of them by default.
     count : str, optional
-        The column that says how many people a line stands for, one by default.
+        The column that says how many people a line stands for. By default that is `COUNT`, if there
+        is one that is not among the attributes; else it is one.
 
     Raises
     ------
@@ -58,6 +60,8 @@ def read_microdata(
             f"record {wrong + 1}: expected {len(names)} values, got {len(rows[wrong])}",
             field="records",
         )
+    if count is None and COUNT in names and COUNT not in (attributes or ()):
+        count = COUNT
     chosen = [name for name in names if name != count] if attributes is None else attributes
     for name in [*chosen, *([] if count is None else [count])]:
         if name not in names:

@@ -22,9 +22,9 @@ def folder(tmp_path):
     lines = [",".join(row) for row in rows]
     (tmp_path / "records.csv").write_text("\n".join(["town,sex,illness,name", *lines]) + "\n")
     counted = sorted({line: lines.count(line) for line in lines}.items())
-    (tmp_path / "counts.csv").write_text(
-        "\n".join(["town,sex,illness,name,people", *(f"{line},{n}" for line, n in counted)])
-    )
+    for file, column in (("counts.csv", "people"), ("pilot.csv", "count")):
+        header = f"town,sex,illness,name,{column}"
+        (tmp_path / file).write_text("\n".join([header, *(f"{line},{n}" for line, n in counted)]))
     (tmp_path / "hierarchies.toml").write_text('[[town]]\nA = ["A1", "A2"]\n')
     return tmp_path
 
@@ -41,9 +41,13 @@ def test_releases_are_a_table(command, folder):
 def test_counted_records_are_the_same_people(command, folder):
     found = [
         json.loads(command("compare", folder / file, *ASKED, "--json", *more)[1])
-        for file, more in (("records.csv", ()), ("counts.csv", ("--count", "people")))
+        for file, more in (
+            ("records.csv", ()),
+            ("counts.csv", ("--count", "people")),
+            ("pilot.csv", ()),
+        )
     ]
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert found[0]["people"] == 400
 
 
