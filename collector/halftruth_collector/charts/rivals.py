@@ -9,7 +9,7 @@ from .specification import Axis, Curve, CurveChart
 
 
 @dataclass(frozen=True)
-class Measure:
+class RivalMeasure:
     """What a chart of schemes shows, by length."""
 
     title: str
@@ -19,27 +19,27 @@ class Measure:
 
 #: By their names on the command line.
 RIVAL_MEASURES = {
-    "support-error": Measure(
+    "support-error": RivalMeasure(
         "Support error by length",
         Axis("mean error of found frequent itemsets, relative to their supports", True, "log"),
         lambda errors: errors.support_error,
     ),
-    "false-negatives": Measure(
+    "false-negatives": RivalMeasure(
         "False negatives by length",
         Axis("frequent itemsets not found, in percent of frequent ones", True),
         lambda errors: errors.false_negatives,
     ),
-    "false-positives": Measure(
+    "false-positives": RivalMeasure(
         "False positives by length",
         Axis("found itemsets not frequent, in percent of frequent ones", True),
         lambda errors: errors.false_positives,
     ),
-    "root-mean-square": Measure(
+    "root-mean-square": RivalMeasure(
         "Error of all supports by length",
         Axis("root-mean-square error of all supports", True, "log"),
         lambda errors: errors.root_mean_square,
     ),
-    "condition-number": Measure(
+    "condition-number": RivalMeasure(
         "Condition numbers by length",
         Axis("condition number", scale="log"),
         lambda errors: errors.condition_number,
@@ -63,7 +63,7 @@ def rivals_chart(result: RivalsResult, measure: str) -> CurveChart:
         notes=(
             f"{number(result.records)} records, amplification {number(result.gamma)}; frequent"
             f" from a support of {percent(result.min_support)} on; mean of {result.surveys}"
-            " simulated surveys. A curve ends where a scheme finds or tells nothing.",
+            " simulated surveys. A curve ends where it is undefined.",
         ),
         x_axis=Axis("length of itemsets"),
         y_axis=shown.axis,

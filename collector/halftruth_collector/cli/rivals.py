@@ -1,5 +1,6 @@
 """``halftruth rivals``: earlier schemes beside halftruth's own, tried on records."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import IO, Any
 
@@ -39,6 +40,12 @@ _PRIOR = Fraction(1, 20)
 )
 @click.option("--max-length", type=int, help="Longest itemsets; usually 6.")
 @click.option(
+    "--levels/--no-levels",
+    default=True,
+    show_default=True,
+    help="Find an itemset only if all itemsets within it are found, as Apriori does.",
+)
+@click.option(
     "--surveys",
     type=click.IntRange(1),
     default=5,
@@ -60,6 +67,7 @@ def rivals(
     gamma: str,
     min_support: float,
     max_length: int | None,
+    levels: bool,
     surveys: int,
     measure: str,
     plot: str | None,
@@ -79,9 +87,8 @@ def rivals(
         schema, truth = SCHEMA, census_counts()
     else:
         schema, truth = read_microdata(records, count=count)
-    result = _try(
-        Records.of(schema, truth, min_support, max_length), parse_rational(gamma, "gamma"), surveys
-    )
+    asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
+    result = _try(asked, parse_rational(gamma, "gamma"), surveys)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:

@@ -2,7 +2,8 @@
 
 Every scheme perturbs the same records, over and over, by simulation from fixed seeds. Supports of
 all itemsets are reconstructed, and mined level by level as Apriori does: an itemset is found if its
-estimated support reaches the threshold and all itemsets within it were found.
+estimated support reaches the threshold and all itemsets within it were found. Or each is judged by
+itself.
 """
 
 import math
@@ -152,12 +153,15 @@ class Records:
         Lengths of itemsets.
     min_support : float
         Of a frequent itemset.
+    levels : bool
+        Whether an itemset can be found only if all itemsets within it were.
     """
 
     schema: Schema
     truth: Counts
     lengths: range
     min_support: float
+    levels: bool = True
 
     @classmethod
     def of(
@@ -381,7 +385,7 @@ def _by_length(support: Support, records: Records) -> Iterator[tuple[MiningError
             table = support(records.names(positions))
             table = np.full(shares.shape, np.nan) if table is None else table
             found[positions] = table >= records.min_support
-            for axis in range(length):
+            for axis in range(length) if records.levels else ():
                 within = shorter[positions[:axis] + positions[axis + 1 :]]
                 found[positions] &= np.expand_dims(within, axis)
             true.append(shares.ravel())

@@ -1,6 +1,7 @@
 """FRAPP's experiment: what it counts, and the order in which it finds the schemes."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -114,6 +115,9 @@ def test_an_itemset_is_found_only_if_all_itemsets_within_it_were():
 
     [errors] = errors_of("changed", scheme_of(records, change), records, 1)
     assert of(errors.lengths, "found") == [5, 8, 4]
+    by_itself = replace(records, levels=False)
+    [errors] = errors_of("changed", scheme_of(records, change), by_itself, 1)
+    assert of(errors.lengths, "found") == [5, 12, 8]
 
 
 def test_a_scheme_that_tells_nothing_of_a_length_finds_nothing_of_it():

@@ -1,0 +1,119 @@
+"""FRAPP's comparison of schemes on CENSUS, once more, with halftruth's own beside them."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from halftruth_collector.charts import (
+    RIVAL_MEASURES,
+    posterior_chart,
+    randomization_chart,
+    rivals_chart,
+)
+from halftruth_collector.charts.rivals import RivalMeasure
+from halftruth_collector.demo.census import SCHEMA, census_counts
+from halftruth_collector.rivals.cut_and_paste import CutAndPaste
+from halftruth_collector.rivals.experiment import (
+    LengthErrors,
+    Records,
+    RivalsResult,
+    candidates,
+    errors_of,
+    randomized_errors,
+    rival,
+)
+from halftruth_collector.rivals.mask import Mask
+from halftruth_collector.wording import number, percent
+from page import Page
+
+GAMMA, PRIOR, MIN_SUPPORT = Fraction(19), Fraction(1, 20), 0.02
+#: Simulated surveys with each scheme, without levels, and with RAN-GD for each α.
+SURVEYS, SURVEYS_BY_THEMSELVES, SURVEYS_OF_ALPHA, STEPS = 12, 5, 40, 8
+PUBLISHED = CutAndPaste(3, Fraction("0.494"))
+
+#: What FRAPP prints of its extract of CENSUS.
+FREQUENT = (19, 102, 203, 165, 64, 10)
+
+
+def study(page: Page) -> None:
+    """Fill the page."""
+    records = Records.of(SCHEMA, census_counts(), MIN_SUPPORT)
+    schemes, left_out = candidates(records, GAMMA)
+    schemes = {
+        "gamma-diagonal": schemes.pop("gamma-diagonal"),
+        "cut-and-paste, as published": rival(records, PUBLISHED),
+        **schemes,
+    }
+    points = randomized_errors(records, GAMMA, PRIOR, SURVEYS_OF_ALPHA, STEPS)
+    result = RivalsResult(
+        records=records.truth.reports,
+        gamma=float(GAMMA),
+        min_support=MIN_SUPPORT,
+        surveys=SURVEYS,
+        schemes=[
+            errors
+            for name, scheme in schemes.items()
+            for errors in errors_of(name, scheme, records, SURVEYS)
+        ],
+        left_out=left_out,
+        randomized=points,
+    )
+    _parameters(page)
+    lengths = [str(length) for length in records.lengths]
+    frequent = [errors.frequent for errors in result.schemes[0].lengths]
+    page.table("frequent", ["length", *lengths], [["FRAPP", *FREQUENT], ["this file", *frequent]])
+    for name, measure in RIVAL_MEASURES.items():
+        page.figure(name, rivals_chart(result, name))
+        rows = [
+            [scheme.scheme, *(_written(measure, of) for of in scheme.lengths)]
+            for scheme in result.schemes
+        ]
+        page.table(f"{name}-table", ["scheme", *lengths], rows)
+    by_itself = replace(records, levels=False)
+    rows = []
+    for name in ("gamma-diagonal", "MASK", "randomized response", "split questionnaire"):
+        errors = errors_of(name, schemes[name], by_itself, SURVEYS_BY_THEMSELVES)[0].lengths
+        rows.append([f"{name}, σ⁻", *(percent(of.false_negatives, 0) for of in errors)])
+        rows.append([f"{name}, σ⁺", *(percent(of.false_positives, 0) for of in errors)])
+    page.table("no-levels", ["scheme", *lengths], rows)
+    page.figure("posterior", posterior_chart(points, float(PRIOR)))
+    page.figure("randomization", randomization_chart(points))
+    page.table(
+        "randomization-table",
+        ["α", "posterior", *(f"length {length}" for length in lengths)],
+        [
+            [
+                number(point.alpha),
+                f"{percent(point.lower, 0)} to {percent(point.upper, 0)}",
+                *(percent(errors.root_mean_square, 2) for errors in point.errors.lengths),
+            ]
+            for point in points
+        ],
+    )
+
+
+def _parameters(page: Page) -> None:
+    mask, extended = Mask.for_amplification(SCHEMA, GAMMA), Mask.extended(SCHEMA, GAMMA)
+    cut = {"cut-and-paste, as published": PUBLISHED}
+    for cutoff in (3, 6):
+        cut[f"cut-and-paste, K = {cutoff}"] = CutAndPaste.for_amplification(SCHEMA, GAMMA, cutoff)
+    kept = f"p = {float(extended.ones):.4f} of a 1, {float(extended.zeros):.4f} of a 0"
+    rows = [("MASK", f"p = {float(mask.ones):.4f}", mask), ("EMASK", kept, extended)]
+    rows += [
+        (name, f"K = {scheme.cutoff}, ρ = {float(scheme.rate):.4f}", scheme)
+        for name, scheme in cut.items()
+    ]
+    page.table(
+        "parameters",
+        ["scheme", "parameters", "amplification"],
+        [
+            [name, parameters, f"{float(scheme.amplification(SCHEMA)):.3f}"]
+            for name, parameters, scheme in rows
+        ],
+    )
+
+
+def _written(measure: RivalMeasure, errors: LengthErrors) -> str:
+    value = measure.of(errors)
+    if value is None:
+        return "–"
+    return measure.axis.written(value, 0 if value > 1 else 2)
