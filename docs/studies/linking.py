@@ -1,0 +1,274 @@
+"""Linking risk on Adult, and the parameters that keep it below a limit."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from math import lgamma
+
+import numpy as np
+from halftruth_collector.analyses.risk import chart as risk_chart
+from halftruth_collector.analyses.risk import of_people as risk_of_people
+from halftruth_collector.charts import Axis, Curve, CurveChart
+from halftruth_collector.disclosure.limits import (
+    Limited,
+    best_under_limit,
+    factors_of,
+    inverse_norm,
+)
+from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, single_valued
+from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.risk import RiskQuery
+from numpy.typing import NDArray
+from page import FOLDER, Page
+
+Array = NDArray[np.float64]
+
+QUASI, SENSITIVE = [0, 1, 2, 3], [4]
+
+#: What is perturbed, and whether reports are put back whole.
+CASES = {
+    "quasi-identifiers": (QUASI, False),
+    "sensitive answer": (SENSITIVE, False),
+    "both": (QUASI + SENSITIVE, False),
+    "quasi-identifiers, whole reports": (QUASI, True),
+    "both, whole reports": (QUASI + SENSITIVE, True),
+}
+
+#: Best parameters by case and l.
+Found = dict[str, dict[int, Limited | None]]
+
+#: Guo's parameters for l = 2 with only the quasi-identifiers perturbed.
+PUBLISHED = (0.824, 0.872, 0.920, 0.941, 1.0)
+
+#: People by a quasi-identifier and an answer, and how each is kept, for the worlds.
+WORLD, KEPT = np.array([[0.3, 0.2], [0.1, 0.4]]), (0.8, 0.8)
+
+
+def study(page: Page) -> None:
+    """Fill the page."""
+    schema, table = adult()
+    published(page, table)
+    found = {
+        name: {ell: best(table, ell, axes, whole) for ell in range(2, 8)}
+        for name, (axes, whole) in CASES.items()
+    }
+    three_cases(page, found)
+    whole_reports(page, table, found)
+    losses(page, found)
+    sensitive_alone(page, table)
+    worlds(page)
+    people(page, schema, table)
+
+
+def adult() -> tuple[Schema, Array]:
+    """The people of Adult by quasi-identifiers and work class."""
+    with open(FOLDER / "data" / "adult-workclass.csv", encoding="ascii", newline="") as file:
+        header, *rows = csv.reader(file)
+    columns = list(zip(*rows, strict=True))
+    values = [np.unique(column, return_inverse=True) for column in columns[:-1]]
+    schema = Schema(
+        [
+            Attribute(name, known.tolist(), sensitive=name != "workclass")
+            for name, (known, _) in zip(header, values, strict=False)
+        ]
+    )
+    table = np.zeros(schema.shape)
+    table[tuple(codes for _, codes in values)] = np.array(columns[-1], dtype=float)
+    return schema, table
+
+
+def risk(table: Array, keep: Sequence[float]) -> LinkingRisk:
+    """Risk under randomized response."""
+    return linking_risk(table, factors_of(keep, table.shape))
+
+
+def published(page: Page, table: Array) -> None:
+    """The source's parameters for l = 2 beside ours."""
+    ours = best_under_limit(table, 1 / 2, QUASI)
+    rows = []
+    for name, keep in (("published", PUBLISHED), ("ours", tuple(map(float, ours.keep)))):
+        norm = inverse_norm(table.shape)(np.array(keep))
+        parameters = ", ".join(f"{p:.4g}" for p in keep[:-1])
+        largest = 2 * risk(table, keep).maximum
+        rows.append([name, parameters, f"{largest:.4f}", f"{norm / 7:.0f}", f"{norm:.0f}"])
+    page.table(
+        "published",
+        [
+            "",
+            "p of education, marital status, sex, race",
+            "largest risk · l",
+            "∏‖P⁻¹‖² of these",
+            "with workclass",
+        ],
+        rows,
+    )
+
+
+def best(table: Array, ell: int, axes: Sequence[int], whole: bool) -> Limited | None:
+    """Best parameters, None where none meet the limit."""
+    try:
+        return best_under_limit(table, 1 / ell, axes, whole_reports=whole)
+    except ParameterError:
+        return None
+
+
+def three_cases(page: Page, found: Found) -> None:
+    """The source's three cases for l = 2 to 7."""
+    rows = []
+    for name in ("quasi-identifiers", "both", "sensitive answer"):
+        for ell, limited in found[name].items():
+            if limited is not None:
+                parameters = ", ".join(f"{float(p):.4g}" for p in limited.keep)
+                slack = f"{1 - ell * limited.maximum:.5f}"
+                rows.append([name, str(ell), parameters, slack, f"{limited.loss:.4g}"])
+        if not any(found[name].values()):
+            rows.append([name, "2 to 7", "none", "", ""])
+    page.table(
+        "cases", ["perturbed", "l", "p, in the order above", "1 − largest risk · l", "loss"], rows
+    )
+
+
+def whole_reports(page: Page, table: Array, found: Found) -> None:
+    """What the source's optimum leaves if whole reports are put back, and what it costs not to."""
+    rows = []
+    for name in ("quasi-identifiers", "both"):
+        for ell, limited in found[name].items():
+            other = found[f"{name}, whole reports"][ell]
+            if limited is None or other is None:
+                continue
+            whole = risk(table, [float(p) for p in limited.keep]).of_whole_reports
+            rows.append(
+                [
+                    name,
+                    ell,
+                    f"{whole.maximum * ell:.2f}",
+                    f"{whole.above(1 / ell):.1%}",
+                    ", ".join(f"{float(p):.4g}" for p in other.keep),
+                    f"{other.loss / limited.loss:.2f}",
+                ]
+            )
+    page.table(
+        "whole",
+        [
+            "perturbed",
+            "l",
+            "largest risk of whole reports · l",
+            "people above 1/l",
+            "p that meet the limit",
+            "times the loss",
+        ],
+        rows,
+    )
+
+
+def losses(page: Page, found: Found) -> None:
+    """Loss against l."""
+    page.figure(
+        "losses",
+        CurveChart(
+            title="What a limit of linking risk costs",
+            notes=("Adult; the least product of the squared norms of the inverted matrices.",),
+            x_axis=Axis("l, for a risk of at most 1/l"),
+            y_axis=Axis("loss", scale="log"),
+            curves=tuple(
+                Curve(
+                    name,
+                    tuple(map(float, by_l)),
+                    tuple(None if limited is None else limited.loss for limited in by_l.values()),
+                )
+                for name, by_l in found.items()
+                if any(by_l.values())
+            ),
+        ),
+    )
+
+
+def sensitive_alone(page: Page, table: Array) -> None:
+    """What any parameter of the sensitive answer satisfies."""
+    several = (table > 0).sum(axis=-1) > 1
+    rows = []
+    for p in (1 / 7 + 1e-9, 0.3, 0.5, 0.7, 0.9, 1.0):
+        found = risk(table, [1, 1, 1, 1, p])
+        rows.append(
+            [
+                f"{p:.3g}",
+                f"{found.maximum:.3f}",
+                f"{np.nanmax(found.risk[several]):.3f}",
+                f"{np.nansum(found.risk * found.table):.3f}",
+                *(f"{found.above(1 / ell):.1%}" for ell in (2, 3, 5)),
+            ]
+        )
+    groups, share = single_valued(table)
+    page.table(
+        "sensitive",
+        [
+            "p",
+            "largest risk",
+            f"without the {groups} groups ({share:.1%} of the people) of one answer",
+            "mean risk",
+            "people above 1/2",
+            "above 1/3",
+            "above 1/5",
+        ],
+        rows,
+    )
+
+
+def worlds(page: Page) -> None:
+    """What somebody believes who has all reports and does not know whose they are."""
+    formula = risk(WORLD, KEPT)
+    cells = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    rows: list[list[object]] = [
+        ["the table alone", *(f"{formula.share[cell]:.3f}" for cell in cells)],
+        ["their report known", *(f"{formula.sensitive[cell]:.3f}" for cell in cells)],
+    ]
+    for reports in (1, 2, 5, 20, 60):
+        believed = belief(reports)
+        rows.append(
+            [f"{reports} report{'s' * (reports > 1)}", *(f"{believed[cell]:.3f}" for cell in cells)]
+        )
+    rows += [
+        ["risk, column by column", *(f"{formula.risk[cell]:.3f}" for cell in cells)],
+        [
+            "risk of whole reports",
+            *(f"{formula.of_whole_reports.risk[cell]:.3f}" for cell in cells),
+        ],
+    ]
+    page.table("worlds", ["", *(f"q = {q}, s = {s}" for q, s in cells)], rows)
+
+
+def belief(reports: int) -> Array:
+    """Mean belief of the true answer, over every world of so many reports, one of the person."""
+    matrices = [np.array([[p, 1 - p], [1 - p, p]]) for p in KEPT]
+    channel = np.kron(*matrices).reshape(2, 2, 2, 2)
+    joint = channel.reshape(4, 2, 2) * WORLD
+    observed = joint.sum(axis=(1, 2))
+    of_group, of_cell = joint.sum(axis=2) / observed[:, None], joint / observed[:, None, None]
+    found = np.zeros((2, 2))
+    for others, chance in _multisets(observed, reports - 1):
+        for own in range(4):
+            counts = others.copy()
+            counts[own] += 1
+            known = np.tensordot(counts, of_cell, 1) / np.tensordot(counts, of_group, 1)[:, None]
+            found += chance * channel.reshape(4, 2, 2)[own] * known
+    return found
+
+
+def _multisets(observed: Array, size: int) -> Iterator[tuple[Array, float]]:
+    """Every way in which so many reports can come, and its probability."""
+    for drawn in combinations_with_replacement(range(len(observed)), size):
+        counts = np.bincount(drawn, minlength=len(observed)).astype(float)
+        ways = lgamma(size + 1) - sum(lgamma(n + 1) for n in counts.tolist())
+        yield counts, float(np.exp(ways + counts @ np.log(observed)))
+
+
+def people(page: Page, schema: Schema, table: Array) -> None:
+    """Share of the people by risk, with the source's parameters for l = 2."""
+    keep = {
+        name: str(p).removesuffix(".0") for name, p in zip(schema.names, PUBLISHED, strict=True)
+    }
+    survey = Survey("adult", "Adult", schema, RandomizedResponse(keep))
+    query = RiskQuery(quasi=list(schema.names[:-1]), sensitive="workclass", limit=0.5)
+    chart = risk_chart(risk_of_people(survey, query, lambda _: table))
+    page.figure("people", replace(chart, title="Linking risk of Adult at l = 2"))
