@@ -43,11 +43,11 @@ from halftruth_shared.channels import Channel
 from halftruth_shared.channels.axes import Array, along_axes
 from numpy.typing import ArrayLike
 
-#: Most cells of a table.
-MAX_CELLS = 2**20
+#: Most cells of a table, and most categories of an attribute.
+MAX_CELLS, MAX_CATEGORIES = 2**20, 2**11
 
-#: Most probabilities of reports that are looked at, over all cells where somebody is.
-MAX_PROBABILITIES = 2**32
+#: Most probabilities of reports: over all cells where somebody is, and of one group at once.
+MAX_PROBABILITIES, MAX_AT_ONCE = 2**28, 2**25
 
 #: Shares of people by which a risk is above a limit only by rounding.
 _ROUNDING = 1e-9
@@ -132,7 +132,7 @@ def linking_risk(table: ArrayLike, factors: Sequence[Channel]) -> LinkingRisk:
     ParameterError
         If a count is below 0 or not finite, or nobody is there.
     DomainTooLarge
-        If there are more than `MAX_CELLS` cells.
+        If there are too many cells.
 
     Examples
     --------
@@ -190,13 +190,14 @@ def linking_risk_of_reports(
     ParameterError
         If a count is below 0 or not finite, or nobody is there.
     DomainTooLarge
-        If there are more than `MAX_CELLS` cells or `MAX_PROBABILITIES` probabilities.
+        If there are too many cells or reports.
     """
     people = _people(table)
-    if np.count_nonzero(people) * reports > MAX_PROBABILITIES:
+    cells = np.count_nonzero(people)
+    if cells * reports > MAX_PROBABILITIES or people.shape[-1] * reports > MAX_AT_ONCE:
         raise DomainTooLarge(
-            f"quasi: {np.count_nonzero(people)} cells with people and {reports} different reports;"
-            f" expected a product of at most {MAX_PROBABILITIES}, so fewer quasi-identifiers",
+            f"quasi: {cells} cells with people and {reports} different reports; expected a product"
+            f" of at most {MAX_PROBABILITIES}, so fewer quasi-identifiers",
             field="quasi",
         )
     all_reports = _inverse(forward(people)).ravel()
@@ -257,7 +258,7 @@ def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int,
     HalftruthError
         If an attribute is unknown or named twice.
     DomainTooLarge
-        If it has more than `MAX_CELLS` cells.
+        If it has too many cells.
     """
     schema = survey.schema
     schema.position(sensitive, "sensitive")
@@ -268,7 +269,7 @@ def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int,
             field="sensitive",
         )
     shape = tuple(schema.shape[j] for j in (*positions, schema.position(sensitive)))
-    _check_size(math.prod(shape))
+    _check_size(shape)
     return shape
 
 
@@ -305,7 +306,7 @@ def _groups(
 
 def _people(table: ArrayLike) -> Array:
     people: Array = np.asarray(table, dtype=np.float64)
-    _check_size(people.size)
+    _check_size(people.shape)
     if people.ndim < 2 or not np.isfinite(people).all() or (people < 0).any() or not people.any():
         raise ParameterError(
             "table: expected counts of at least 0, not all 0, with an axis for each"
@@ -315,11 +316,12 @@ def _people(table: ArrayLike) -> Array:
     return np.asarray(people / people.sum())
 
 
-def _check_size(cells: int) -> None:
-    if cells > MAX_CELLS:
+def _check_size(shape: tuple[int, ...]) -> None:
+    cells = math.prod(shape)
+    if cells > MAX_CELLS or max(shape, default=0) > MAX_CATEGORIES:
         raise DomainTooLarge(
-            f"quasi: a table of {cells} cells; expected at most {MAX_CELLS}, so fewer"
-            " quasi-identifiers",
+            f"quasi: a table of {cells} cells; expected at most {MAX_CELLS}, and {MAX_CATEGORIES}"
+            " categories of each attribute, so fewer quasi-identifiers",
             field="quasi",
         )
 

@@ -261,7 +261,7 @@ def test_a_table_that_cannot_be_people_is_refused(table):
         linking_risk(table, [keep(2, 0.8)] * np.ndim(table))
 
 
-def test_what_is_asked_of_a_survey_has_to_fit_it(monkeypatch):
+def test_what_is_asked_of_a_survey_has_to_fit_it():
     survey = survey_of(RandomizedResponse({"a0": "1/2", "a1": "3/4", "a2": "1/2"}))
     for quasi, sensitive, table in (
         (["a0", "a2"], "a2", PEOPLE),
@@ -271,10 +271,18 @@ def test_what_is_asked_of_a_survey_has_to_fit_it(monkeypatch):
     ):
         with pytest.raises(HalftruthError, match=r"expected|unknown"):
             linking_risk_of(survey, quasi, sensitive, table)
-    monkeypatch.setattr(linking, "MAX_CELLS", 17)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "mechanism"),
+    [
+        ("MAX_CELLS", 17, "each by itself"),
+        ("MAX_CATEGORIES", 2, "each by itself"),
+        ("MAX_PROBABILITIES", 150, "whole records"),
+        ("MAX_AT_ONCE", 50, "whole records"),
+    ],
+)
+def test_what_would_take_too_long_is_refused(monkeypatch, limit, most, mechanism):
+    monkeypatch.setattr(linking, limit, most)
     with pytest.raises(DomainTooLarge, match="fewer quasi-identifiers"):
-        linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
-    monkeypatch.undo()
-    monkeypatch.setattr(linking, "MAX_PROBABILITIES", 100)
-    with pytest.raises(DomainTooLarge, match="fewer quasi-identifiers"):
-        linking_risk_of(survey_of(GammaDiagonal("19")), ["a0", "a1"], "a2", PEOPLE)
+        linking_risk_of(MECHANISMS[mechanism][0], ["a0", "a1"], "a2", PEOPLE)
