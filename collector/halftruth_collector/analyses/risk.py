@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from halftruth_shared import Survey
+from halftruth_shared import EstimateError, Survey
 from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, RiskSummary
 
 from ..charts.specification import Axis, Curve, CurveChart, Reference
@@ -29,13 +29,25 @@ _CONFIDENCE = 0.95
 
 
 def compute(counted: Counted, query: RiskQuery) -> RiskResult:
-    """Risk of the people of the best guess from the reports, since no share of it is negative."""
+    """Risk of the people of the best guess from the reports, since no share of it is negative.
+
+    Raises
+    ------
+    EstimateError
+        If it has no cell of half a person.
+    """
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     lower, _ = counted.estimator.table(names).interval(_CONFIDENCE, "population")
     table = counted.estimator.support(names, "likelihood")
     # The likeliest table has hardly any share that is exactly 0.
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
+    if not table.any():
+        raise EstimateError(
+            "quasi: the best guess has nowhere half a person; expected more reports, or fewer"
+            " quasi-identifiers",
+            field="quasi",
+        )
     uncertain = int(np.count_nonzero((table > 0) & ~(lower > 0)))
     return _result(survey, query, table, {**counted.origin(), "uncertain": uncertain})
 

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared import (
+    Attribute,
+    EstimateError,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
 from halftruth_shared.analyses.risk import RiskQuery
 
 TOML = """
@@ -186,6 +193,11 @@ def test_cells_of_a_best_guess_that_may_be_empty_are_counted():
     [notice, _] = ANALYSES["risk"].notices(found)
     assert f"cannot be told of {found.uncertain} of {len(found.cells)}" in notice
     assert all(cell.risk is None for cell in found.cells)
+
+
+def test_a_best_guess_of_nobody_has_no_risk():
+    with pytest.raises(EstimateError, match="nowhere half a person"):
+        of_reports(survey_of(GammaDiagonal("19/10")), [[0, 1], [0, 0]])
 
 
 def test_the_chart_shows_how_many_are_above_the_limit():
