@@ -215,10 +215,11 @@ def _counts(audit: Audit) -> Section | None:
         title,
         (
             said,
-            "This takes more than the promise of a single report does: that the collector shows"
-            " nobody which report came from whom or when (its database tells the order of arrival"
-            " until it was compacted), and that so many respondents each sent one report as the"
-            " survey says. Reports that are false, or whose draws somebody knows, do not count.",
+            "This takes more than the promise of a single report does: that nobody is shown which"
+            " report came from whom or when (who watches the counts grow sees each report come, and"
+            " the database tells the order of arrival until it is compacted), and that so many"
+            " respondents each sent one report as the survey says. Reports that are false, or whose"
+            " draws somebody knows, do not count.",
         ),
     )
 
