@@ -1,0 +1,119 @@
+"""Shares within groups: against dense gradients, and their coverage in simulated surveys."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from halftruth_collector.estimation.conditional import conditional_covariance, conditional_shares
+from halftruth_collector.estimation.delta_method import known_covariance
+from respondents import SCHEMA, SURVEYS, estimators, people
+
+SHAPE = (2, 3, 2)
+AXES = [given for length in range(3) for given in combinations(range(3), length)]
+Z = 1.959963984540054
+
+
+def an_estimate(seed=1, scale=0.005):
+    """A table of 2 × 3 × 2 cells with the covariance of cells that add up to 1."""
+    rng = np.random.default_rng(seed)
+    support = rng.dirichlet(np.full(12, 5.0))
+    root = rng.normal(scale=scale, size=(12, 12))
+    root -= root.mean(axis=0)
+    return support.reshape(SHAPE), root @ root.T
+
+
+def share_of(cells, given):
+    """Shares within groups, cell by cell from the definition."""
+    table = np.reshape(cells, SHAPE)
+    shares = np.empty(SHAPE)
+    for cell in np.ndindex(SHAPE):
+        group = tuple(code if axis in given else slice(None) for axis, code in enumerate(cell))
+        shares[cell] = table[cell] / table[group].sum()
+    return shares.ravel()
+
+
+@pytest.mark.parametrize("given", AXES)
+def test_shares_and_covariance_are_those_of_the_dense_gradient(given):
+    support, covariance = an_estimate()
+    step = 1e-6
+    columns = [
+        (share_of(support.ravel() + way, given) - share_of(support.ravel() - way, given))
+        / (2 * step)
+        for way in step * np.eye(12)
+    ]
+    gradient = np.stack(columns, axis=1)
+    expected = gradient @ covariance @ gradient.T
+    found = conditional_shares(support, covariance, given)
+    assert found.share.ravel() == pytest.approx(share_of(support, given))
+    spread = conditional_covariance(support, covariance, given)
+    assert spread == pytest.approx(expected, rel=1e-5, abs=1e-12)
+    assert found.variance.ravel() == pytest.approx(np.diag(expected), rel=1e-5, abs=1e-12)
+    assert share_of(found.base, ()) * found.base.sum() == pytest.approx(found.base.ravel())
+
+
+def test_without_groups_sets_are_the_normal_intervals_of_the_table():
+    support, covariance = an_estimate()
+    found = conditional_shares(support, covariance, ())
+    error = np.sqrt(np.diag(covariance))
+    assert found.base == pytest.approx(np.ones(SHAPE))
+    assert (found.base_variance == 0).all()
+    assert found.sets.kind.tolist() == [0] * 12
+    assert found.sets.lower == pytest.approx(support.ravel() - Z * error)
+    assert found.sets.upper == pytest.approx(support.ravel() + Z * error)
+
+
+def test_a_base_that_cannot_be_told_from_zero_has_open_sets_and_no_variance():
+    support, covariance = an_estimate(scale=0.0005)
+    support[0] *= 0.01
+    found = conditional_shares(support, covariance, [0])
+    base = found.base[0, 0, 0]
+    # As weak as one standard error, and less than nothing.
+    weak = covariance * base**2 / found.base_variance[0, 0, 0]
+    found = conditional_shares(support, weak, [0])
+    assert np.isnan(found.variance[0]).all()
+    assert set(found.sets.kind[:6].tolist()) <= {1, 2}
+    negative = support.copy()
+    negative[0] *= -1
+    found = conditional_shares(negative, weak, [0])
+    assert np.isnan(found.share[0]).all()
+    assert np.isfinite(found.share[1]).all()
+    assert np.isnan(conditional_covariance(negative, weak, [0])[:6]).all()
+
+
+def test_what_reports_do_not_determine_is_undefined():
+    support, covariance = an_estimate()
+    found = conditional_shares(support, np.full_like(covariance, np.nan), [1])
+    assert found.share.ravel() == pytest.approx(share_of(support, [1]))
+    assert np.isnan(found.variance).all()
+    assert found.sets.kind.tolist() == [3] * 12
+
+
+@pytest.mark.parametrize("target", ["population", "respondents"])
+@pytest.mark.parametrize("kind", SURVEYS)
+def test_sets_cover_what_pandas_counts_among_unperturbed_records(kind, target):
+    """95 % intervals of 400 surveys.
+
+    Pooled over cells, of which half vary freely, coverage has a standard deviation of 0.45 %. If
+    it is half a point off in truth, 93 to 97 % is 3.3 of these: all twelve checks are a false alarm
+    in one run of 80.
+    """
+    asked = people()
+    truths = {
+        given: pd.crosstab(
+            [asked[name] for name in given],
+            [asked[name] for name in SCHEMA.names if name not in given],
+            normalize="index",
+        )
+        for given in (("sex",), ("sex", "vote"))
+    }
+    hits = {given: [] for given in truths}
+    for estimator in estimators(SURVEYS[kind], asked, target=target):
+        table = estimator.table(SCHEMA.names)
+        covariance = known_covariance(table, target)
+        for given, truth in truths.items():
+            sets = conditional_shares(table.support, covariance, range(len(given))).sets
+            away = np.abs(truth.to_numpy().ravel() - (sets.lower + sets.upper) / 2)
+            hits[given].append(away <= sets.half_width)
+    for covered in hits.values():
+        assert 0.93 <= np.mean(covered) <= 0.97

@@ -1,0 +1,54 @@
+"""People whose true answers are at hand, and simulated surveys of them under three mechanisms."""
+
+import numpy as np
+import pandas as pd
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+
+SCHEMA = Schema(
+    (
+        Attribute("sex", ("female", "male")),
+        Attribute("vote", ("left", "right", "none")),
+        Attribute("town", ("big", "small")),
+    )
+)
+SURVEYS = {
+    mechanism.kind: Survey("s", "S", SCHEMA, mechanism)
+    for mechanism in (
+        SplitQuestionnaire.designed(SCHEMA, "19", (), {1: 1.0, 2: 1.0, 3: 1.0}),
+        RandomizedResponse({"sex": "0.9", "vote": "0.8", "town": "0.85"}),
+        GammaDiagonal("19"),
+    )
+}
+
+
+def people(count=3_000, dependent=True):
+    """Answers of so many people, a column for each question; how they vote depends on the rest."""
+    rng = np.random.default_rng(2)
+    sex, town = rng.random(count) < 0.4, rng.random(count) < 0.3
+    tendency = 0.2 * sex + 0.25 * town if dependent else np.full(count, 0.25)
+    vote = (rng.random(count) < 0.45 + tendency).astype(int) + (rng.random(count) < 0.2)
+    answers = zip(SCHEMA.attributes, (sex, vote, town), strict=True)
+    return pd.DataFrame(
+        {a.name: pd.Categorical.from_codes(codes.astype(int), a.categories) for a, codes in answers}
+    )
+
+
+def estimators(survey, asked, surveys=400, target="population", seed=3):
+    """Estimates of simulated surveys.
+
+    For *population* each is of as many people drawn from these, for *respondents* of these.
+    """
+    rng = np.random.default_rng(seed)
+    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
+    for _ in range(surveys):
+        sample = rng.choice(codes, len(codes)) if target == "population" else codes
+        reports = survey.mechanism.perturb_many(SCHEMA, sample, rng)
+        yield Estimator(survey, Counts.from_reports(survey, reports))
