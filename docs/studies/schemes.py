@@ -3,29 +3,17 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from halftruth_collector.charts import (
-    RIVAL_MEASURES,
-    posterior_chart,
-    randomization_chart,
-    rivals_chart,
-)
-from halftruth_collector.charts.rivals import RivalMeasure
+from halftruth_collector.charts.rivals import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.rivals.cut_and_paste import CutAndPaste
-from halftruth_collector.rivals.experiment import (
-    LengthErrors,
-    Records,
-    RivalsResult,
-    candidates,
-    errors_of,
-    randomized_errors,
-    rival,
-)
+from halftruth_collector.rivals.experiment import Records, errors_of
 from halftruth_collector.rivals.mask import Mask
+from halftruth_collector.rivals.results import LengthErrors
+from halftruth_collector.rivals.schemes import candidates, rival, try_schemes
 from halftruth_collector.wording import number, percent
 from page import Page
 
-GAMMA, PRIOR, MIN_SUPPORT = Fraction(19), Fraction(1, 20), 0.02
+GAMMA, MIN_SUPPORT = Fraction(19), 0.02
 #: Simulated surveys with each scheme, without levels, and with RAN-GD for each α.
 SURVEYS, SURVEYS_BY_THEMSELVES, SURVEYS_OF_ALPHA, STEPS = 12, 5, 40, 8
 PUBLISHED = CutAndPaste(3, Fraction("0.494"))
@@ -37,46 +25,33 @@ FREQUENT = (19, 102, 203, 165, 64, 10)
 def study(page: Page) -> None:
     """Fill the page."""
     records = Records.of(SCHEMA, census_counts(), MIN_SUPPORT)
-    schemes, left_out = candidates(records, GAMMA)
-    schemes = {
-        "gamma-diagonal": schemes.pop("gamma-diagonal"),
-        "cut-and-paste, as published": rival(records, PUBLISHED),
-        **schemes,
-    }
-    points = randomized_errors(records, GAMMA, PRIOR, SURVEYS_OF_ALPHA, STEPS)
-    result = RivalsResult(
-        records=records.truth.reports,
-        gamma=float(GAMMA),
-        min_support=MIN_SUPPORT,
-        surveys=SURVEYS,
-        schemes=[
-            errors
-            for name, scheme in schemes.items()
-            for errors in errors_of(name, scheme, records, SURVEYS)
-        ],
-        left_out=left_out,
-        randomized=points,
+    result = try_schemes(
+        records,
+        GAMMA,
+        SURVEYS,
+        others={"cut-and-paste, as published": rival(records, PUBLISHED)},
+        surveys_of_alpha=SURVEYS_OF_ALPHA,
+        steps=STEPS,
     )
     _parameters(page)
     lengths = [str(length) for length in records.lengths]
     frequent = [errors.frequent for errors in result.schemes[0].lengths]
     page.table("frequent", ["length", *lengths], [["FRAPP", *FREQUENT], ["this file", *frequent]])
+    for name, chart in RIVAL_CHARTS.items():
+        page.figure(name, chart(result))
     for name, measure in RIVAL_MEASURES.items():
-        page.figure(name, rivals_chart(result, name))
         rows = [
             [scheme.scheme, *(_written(measure, of) for of in scheme.lengths)]
             for scheme in result.schemes
         ]
         page.table(f"{name}-table", ["scheme", *lengths], rows)
-    by_itself = replace(records, levels=False)
+    by_itself, (schemes, _) = replace(records, levels=False), candidates(records, GAMMA)
     rows = []
     for name in ("gamma-diagonal", "MASK", "randomized response", "split questionnaire"):
         errors = errors_of(name, schemes[name], by_itself, SURVEYS_BY_THEMSELVES)[0].lengths
         rows.append([f"{name}, σ⁻", *(percent(of.false_negatives, 0) for of in errors)])
         rows.append([f"{name}, σ⁺", *(percent(of.false_positives, 0) for of in errors)])
     page.table("no-levels", ["scheme", *lengths], rows)
-    page.figure("posterior", posterior_chart(points, float(PRIOR)))
-    page.figure("randomization", randomization_chart(points))
     page.table(
         "randomization-table",
         ["α", "posterior", *(f"length {length}" for length in lengths)],
@@ -86,7 +61,7 @@ def study(page: Page) -> None:
                 f"{percent(point.lower, 0)} to {percent(point.upper, 0)}",
                 *(percent(errors.root_mean_square, 2) for errors in point.errors.lengths),
             ]
-            for point in points
+            for point in result.randomized
         ],
     )
 

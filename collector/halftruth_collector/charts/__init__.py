@@ -7,7 +7,7 @@ Matplotlib is too slow to load for those who draw nothing.
 from .comparison import COMPARED, compare_chart
 from .noise import attack_chart
 from .planning import plan_chart
-from .rivals import RIVAL_MEASURES, posterior_chart, randomization_chart, rivals_chart
+from .rivals import RIVAL_CHARTS
 from .specification import (
     Axis,
     BarChart,
@@ -24,7 +24,7 @@ from .specification import (
 
 __all__ = [
     "COMPARED",
-    "RIVAL_MEASURES",
+    "RIVAL_CHARTS",
     "Axis",
     "BarChart",
     "BarGroup",
@@ -39,7 +39,4 @@ __all__ = [
     "attack_chart",
     "compare_chart",
     "plan_chart",
-    "posterior_chart",
-    "randomization_chart",
-    "rivals_chart",
 ]

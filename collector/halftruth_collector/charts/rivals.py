@@ -1,11 +1,12 @@
 """Charts of schemes beside each other, by length of itemsets and by randomization."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from ..rivals.experiment import LengthErrors, RandomizedErrors, RivalsResult
+from ..rivals.results import LengthErrors, RivalsResult
 from ..wording import number, percent
-from .specification import Axis, Curve, CurveChart
+from .specification import Axis, Curve, CurveChart, Reference
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class RivalMeasure:
     of: Callable[[LengthErrors], float | None]
 
 
-#: By their names on the command line.
+#: What is drawn against the length of itemsets.
 RIVAL_MEASURES = {
     "support-error": RivalMeasure(
         "Support error by length",
@@ -47,62 +48,75 @@ RIVAL_MEASURES = {
 }
 
 
-def rivals_chart(result: RivalsResult, measure: str) -> CurveChart:
-    """One of :data:`RIVAL_MEASURES` against the length, a curve for each scheme that has it."""
-    shown = RIVAL_MEASURES[measure]
+def rivals_chart(measure: RivalMeasure, result: RivalsResult) -> CurveChart:
+    """One measure against the length, a curve for each scheme that has it."""
     curves = [
         Curve(
             scheme.scheme,
             tuple(errors.length for errors in scheme.lengths),
-            tuple(shown.of(errors) for errors in scheme.lengths),
+            tuple(measure.of(errors) for errors in scheme.lengths),
         )
         for scheme in result.schemes
     ]
     return CurveChart(
-        title=shown.title,
+        title=measure.title,
         notes=(
             f"{number(result.records)} records, amplification {number(result.gamma)}; frequent"
             f" from a support of {percent(result.min_support)} on; mean of {result.surveys}"
             " simulated surveys. A curve ends where it is undefined.",
         ),
         x_axis=Axis("length of itemsets"),
-        y_axis=shown.axis,
+        y_axis=measure.axis,
         curves=tuple(curve for curve in curves if curve.known),
     )
 
 
-def posterior_chart(points: Sequence[RandomizedErrors], prior: float) -> CurveChart:
+def posterior_chart(result: RivalsResult) -> CurveChart:
     """Range of a property's posterior against the randomization α of RAN-GD."""
+    points = result.randomized
     alphas = tuple(point.alpha for point in points)
+    prior = f"with a prior of {percent(points[0].prior)} " if points else ""
     return CurveChart(
         title="Posterior under randomized matrices",
         notes=(
-            f"A property with a prior of {percent(prior)}, for someone who knows the r that a"
-            " client drew. Nobody does: r is never sent.",
+            f"Of a property {prior}for someone who knows the r that a client drew. Nobody does: r"
+            " is never sent.",
         ),
-        x_axis=Axis("half-range α of r, as a share of γx"),
+        x_axis=_ALPHA,
         y_axis=Axis("posterior", shares=True),
         curves=(
             Curve("r at its upper end", alphas, tuple(point.upper for point in points)),
             Curve("r at its lower end", alphas, tuple(point.lower for point in points)),
         ),
+        y_marker=Reference(points[0].upper, "without knowing r") if points else None,
     )
 
 
-def randomization_chart(points: Sequence[RandomizedErrors]) -> CurveChart:
-    """Support error of RAN-GD against α, a curve for each length of itemsets."""
-    lengths = range(len(points[0].errors.lengths))
+def randomization_chart(result: RivalsResult) -> CurveChart:
+    """Error of all supports under RAN-GD against α, a curve for each length of itemsets."""
+    points = result.randomized
+    lengths = range(len(points[0].errors.lengths)) if points else ()
     return CurveChart(
-        title="Support error of randomized matrices",
-        notes=("Relative to the supports of found frequent itemsets. α = 0 is gamma-diagonal.",),
-        x_axis=Axis("half-range α of r, as a share of γx"),
-        y_axis=Axis("mean error of supports", True),
+        title="Error under randomized matrices",
+        notes=("Root-mean-square error of all supports. α = 0 is gamma-diagonal.",),
+        x_axis=_ALPHA,
+        y_axis=Axis("root-mean-square error of all supports", shares=True, scale="log"),
         curves=tuple(
             Curve(
                 f"length {k + 1}",
                 tuple(point.alpha for point in points),
-                tuple(point.errors.lengths[k].support_error for point in points),
+                tuple(point.errors.lengths[k].root_mean_square for point in points),
             )
             for k in lengths
         ),
     )
+
+
+_ALPHA = Axis("half-range α of r, as a share of γx")
+
+#: Every chart of schemes, by its name on the command line.
+RIVAL_CHARTS: Mapping[str, Callable[[RivalsResult], CurveChart]] = {
+    **{name: partial(rivals_chart, measure) for name, measure in RIVAL_MEASURES.items()},
+    "posterior": posterior_chart,
+    "randomization": randomization_chart,
+}

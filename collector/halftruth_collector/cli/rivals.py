@@ -1,30 +1,22 @@
 """``halftruth rivals``: earlier schemes beside halftruth's own, tried on records."""
 
 from dataclasses import replace
-from fractions import Fraction
+from functools import partial
 from typing import IO, Any
 
 import click
-from halftruth_shared import ParameterError
-from halftruth_shared.rational import as_float, parse_rational
+from halftruth_shared.rational import parse_rational
 from tqdm import tqdm
 
 from ..analyses.tabular import to_parquet
-from ..charts import RIVAL_MEASURES, rivals_chart
-from ..rivals.experiment import (
-    Records,
-    RivalsResult,
-    candidates,
-    errors_of,
-    randomized_errors,
-)
+from ..charts import RIVAL_CHARTS
+from ..rivals.experiment import Records
+from ..rivals.results import RivalsResult
+from ..rivals.schemes import try_schemes
 from ..wording import UNDEFINED, number, percent, value
 from . import options
 from .microdata import read_microdata
 from .output import as_form, draw, print_table, write
-
-#: The property whose posterior is told.
-_PRIOR = Fraction(1, 20)
 
 
 @click.command()
@@ -54,7 +46,7 @@ _PRIOR = Fraction(1, 20)
 )
 @click.option(
     "--measure",
-    type=click.Choice(list(RIVAL_MEASURES)),
+    type=click.Choice(list(RIVAL_CHARTS)),
     default="support-error",
     show_default=True,
     help="What --plot draws.",
@@ -88,36 +80,17 @@ def rivals(
     else:
         schema, truth = read_microdata(records, count=count)
     asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
-    result = _try(asked, parse_rational(gamma, "gamma"), surveys)
+    # Without a terminal there is no bar.
+    bar = partial(tqdm, desc="simulating", unit=" schemes", disable=None)
+    result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, progress=bar)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:
-        draw(rivals_chart(result, measure), plot)
+        draw(RIVAL_CHARTS[measure](result), plot)
     if form.is_text:
         _print(result)
     else:
         click.echo(as_form(result, form))
-
-
-def _try(records: Records, gamma: Fraction, surveys: int) -> RivalsResult:
-    if gamma <= 1:
-        raise ParameterError("gamma: expected an amplification above 1", field="gamma")
-    schemes, left_out = candidates(records, gamma)
-    # Without a terminal there is no bar.
-    bar = tqdm(schemes.items(), desc="simulating", unit=" schemes", disable=None)
-    found = [errors for name, scheme in bar for errors in errors_of(name, scheme, records, surveys)]
-    randomized = []
-    if "randomized gamma-diagonal" in schemes:
-        randomized = randomized_errors(records, gamma, _PRIOR, surveys)
-    return RivalsResult(
-        records=records.truth.reports,
-        gamma=as_float(gamma),
-        min_support=records.min_support,
-        surveys=surveys,
-        schemes=found,
-        left_out=left_out,
-        randomized=randomized,
-    )
 
 
 def _print(result: RivalsResult) -> None:
@@ -164,9 +137,9 @@ def _print(result: RivalsResult) -> None:
     if result.randomized:
         length = min(4, len(result.randomized[0].errors.lengths))
         click.echo(
-            f"\nrandomized gamma-diagonal by α: posterior of a property with a prior of"
-            f" {percent(float(_PRIOR))} for someone who knows a client's matrix, and errors of"
-            f" itemsets of length {length}"
+            "\nrandomized gamma-diagonal by α: posterior of a property with a prior of"
+            f" {percent(result.randomized[0].prior)} for someone who knows a client's matrix, and"
+            f" errors of itemsets of length {length}"
         )
         print_table(
             ["α", "posterior from", "to", "support error", "error of all supports"],

@@ -7,24 +7,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from halftruth_collector.charts import (
-    RIVAL_MEASURES,
-    posterior_chart,
-    randomization_chart,
-    rivals_chart,
-)
+from halftruth_collector.charts import RIVAL_CHARTS
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.estimation import Counts
 from halftruth_collector.rivals.errors import mining_errors
-from halftruth_collector.rivals.experiment import (
-    Records,
-    RivalsResult,
-    Scheme,
-    candidates,
-    errors_of,
-    randomized_errors,
-)
+from halftruth_collector.rivals.experiment import Records, Scheme, errors_of
+from halftruth_collector.rivals.schemes import candidates, randomized_errors, try_schemes
 from halftruth_shared import Attribute, ParameterError, Schema
+from msgspec import structs
 
 TRUTH = census_counts()
 CENSUS = Records.of(SCHEMA, TRUTH, 0.02)
@@ -172,14 +162,14 @@ def test_gamma_diagonal_is_far_better_for_long_itemsets_and_far_worse_for_single
 
 def test_randomized_matrices_cost_no_accuracy_whatever_alpha():
     # Long tables have 2 000 cells, whose mean square hardly varies: 1 % in one survey.
-    points = randomized_errors(CENSUS, Fraction(19), Fraction(1, 20), 1, steps=2)
+    points = randomized_errors(CENSUS, Fraction(19), 1, steps=2)
     assert [point.alpha for point in points] == [0, 0.5, 1]
     errors = [point.errors.lengths[5].root_mean_square for point in points]
     assert errors == pytest.approx([errors[0]] * 3, rel=0.1)
 
 
 def test_the_posterior_of_half_the_randomization_is_the_published_one():
-    points = randomized_errors(CENSUS, Fraction(19), Fraction(1, 20), 1, steps=2)
+    points = randomized_errors(CENSUS, Fraction(19), 1, steps=2)
     assert (points[0].lower, points[0].upper) == (0.5, 0.5)
     assert (round(points[1].lower, 2), round(points[1].upper, 2)) == (0.33, 0.60)
     assert points[2].lower == 0
@@ -227,33 +217,37 @@ def test_itemsets_are_no_longer_than_there_is_time_for():
 
 def test_charts_show_what_was_found():
     records = small(2, 3, 2)
-    schemes, _ = candidates(records, Fraction(19))
-    chosen = ("MASK", "cut-and-paste, K = 3", "split questionnaire")
-    found = [e for name in chosen for e in errors_of(name, schemes[name], records, 1)]
-    points = randomized_errors(records, Fraction(19), Fraction(1, 20), 1, steps=2)
-    result = RivalsResult(
-        records=400,
-        gamma=19.0,
-        min_support=0.1,
-        surveys=1,
-        schemes=found,
-        left_out=[],
-        randomized=points,
+    seen = []
+
+    def progress(names):
+        for name in names:
+            yield name
+            seen.append(name)
+
+    others = {"truth": scheme_of(records)}
+    result = try_schemes(
+        records, Fraction(19), 1, others=others, surveys_of_alpha=2, steps=2, progress=progress
     )
-    assert [row[0] for row in result.rows()][::3] == [*chosen, "split questionnaire, best guess"]
-    for name in RIVAL_MEASURES:
+    estimates = [*seen[:-1], "split questionnaire, best guess", "truth"]
+    assert [row[0] for row in result.rows()][::3] == estimates
+    for name, chart in RIVAL_CHARTS.items():
         field = name.replace("-", "_")
-        curves = {curve.name: curve for curve in rivals_chart(result, name).curves}
-        for scheme in found:
+        curves = {curve.name: curve for curve in chart(result).curves}
+        for scheme in result.schemes if "by length" in chart(result).title else ():
             values = of(scheme.lengths, field)
             if any(value is not None for value in values):
-                assert curves[scheme.scheme].y == tuple(values)
-            else:
-                assert scheme.scheme not in curves
-    upper, lower = posterior_chart(points, 0.05).curves
-    assert (upper.y[-1], lower.y[-1]) == (points[-1].upper, points[-1].lower)
-    assert [curve.name for curve in randomization_chart(points).curves] == [
-        "length 1",
-        "length 2",
-        "length 3",
-    ]
+                assert curves.pop(scheme.scheme).y == tuple(values)
+            assert scheme.scheme not in curves
+    points = result.randomized
+    upper, lower = RIVAL_CHARTS["posterior"](result).curves
+    assert upper.y == tuple(point.upper for point in points)
+    assert lower.y == tuple(point.lower for point in points)
+    for k, curve in enumerate(RIVAL_CHARTS["randomization"](result).curves):
+        assert curve.name == f"length {k + 1}"
+        assert curve.y == tuple(point.errors.lengths[k].root_mean_square for point in points)
+
+
+def test_charts_of_randomization_are_empty_where_it_cannot_serve_the_records():
+    result = structs.replace(try_schemes(small(2, 3), Fraction(19), 1), randomized=[])
+    assert RIVAL_CHARTS["randomization"](result).curves == ()
+    assert [curve.known for curve in RIVAL_CHARTS["posterior"](result).curves] == [[], []]
