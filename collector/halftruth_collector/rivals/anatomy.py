@@ -45,8 +45,8 @@ def anatomize(
     people, most = len(sensitive), int(np.bincount(sensitive, minlength=1).max())
     if not 0 < most * diversity <= people:
         raise ParameterError(
-            f"diversity: the most frequent sensitive value is that of {most} of {people} people;"
-            f" expected at most {people // max(most, 1)}",
+            f"diversity: {most} of {people} people have the same sensitive value; expected at most"
+            f" {people // max(most, 1)} for anatomy",
             field="diversity",
         )
     shuffled = rng.permutation(people)

@@ -24,6 +24,7 @@ from typing import Annotated, Any
 import numpy as np
 from halftruth_shared import (
     Attribute,
+    DomainTooLarge,
     ParameterError,
     RandomizedResponse,
     Schema,
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 
 from ..disclosure.limits import best_under_limit
 from ..estimation import Counts, Estimator
+from ..estimation.constrained import CONSTRAINED_CELLS
 from ..estimation.jets import Jet
 from ..estimation.measures import Cells, find_measure
 from .anatomy import anatomize, anatomy_estimate
@@ -271,7 +273,15 @@ def compare(
     ParameterError
         If the people do not allow an l for one of the releases, or a parameter is outside its
         range.
+    DomainTooLarge
+        If the table has more than `CONSTRAINED_CELLS` cells.
     """
+    if people.schema.size > CONSTRAINED_CELLS:
+        raise DomainTooLarge(
+            f"quasi: a table of {people.schema.size} cells; expected at most {CONSTRAINED_CELLS},"
+            " so fewer quasi-identifiers",
+            field="quasi",
+        )
     names, actual = people.schema.names, people.shares
     pairs = query.pairs or [[name, names[-1]] for name in names[:-1]]
     axes = [people.schema.positions(pair, "pairs") for pair in pairs]
@@ -298,9 +308,17 @@ def compare(
     for diversity in query.diversity:
         found = generalize(people.counts, hierarchies, diversity)
         measure("generalization", {"uniform in groups": found.estimate}, diversity, 0)
-        chosen = zip(names, hierarchies, found.levels, strict=False)
+        seeds = [[query.seed, diversity, repetition] for repetition in range(query.repetitions)]
+        for repetition, rng in enumerate(map(np.random.default_rng, seeds)):
+            table = anatomized(people, diversity, rng)
+            measure("anatomy", {"shares of groups": table}, diversity, repetition)
+        # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
         limited = best_under_limit(people.counts, 1 / diversity, range(len(query.quasi)))
         keep = dict(zip(query.quasi, limited.keep, strict=False))
+        for repetition, rng in enumerate(map(np.random.default_rng, seeds)):
+            reports = randomized(people, keep, rng)
+            measure("randomized", estimates(reports), diversity, repetition)
+        chosen = zip(names, hierarchies, found.levels, strict=False)
         parameters.append(
             Parameters(
                 diversity=diversity,
@@ -309,12 +327,6 @@ def compare(
                 keep={name: float(p) for name, p in keep.items()},
             )
         )
-        for repetition in range(query.repetitions):
-            rng = np.random.default_rng([query.seed, diversity, repetition])
-            table = anatomized(people, diversity, rng)
-            measure("anatomy", {"shares of groups": table}, diversity, repetition)
-            reports = randomized(people, keep, rng)
-            measure("randomized", estimates(reports), diversity, repetition)
     for repetition in range(query.repetitions):
         rng = np.random.default_rng([query.seed, 0, repetition])
         reports = split_questionnaire(people, query.gamma, rng)

@@ -18,7 +18,7 @@ from halftruth_collector.rivals.comparison import (
     uncertainty_coefficient,
 )
 from halftruth_collector.rivals.hierarchies import hierarchy
-from halftruth_shared import Attribute, ParameterError, Schema, SchemaError
+from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema, SchemaError
 
 REPETITIONS = 20
 
@@ -199,6 +199,10 @@ def test_what_the_people_do_not_allow_is_refused():
         small_comparison(diversity=[5])
     with pytest.raises(SchemaError, match="pairs: unknown attribute 'c'"):
         small_comparison(pairs=[["a", "c"]])
+    large = Schema([Attribute(n, list(map(str, range(100)))) for n in "abs"])
+    query = CompareQuery(quasi=["a", "b"], sensitive="s", diversity=[2])
+    with pytest.raises(DomainTooLarge, match="quasi: a table of 1000000 cells; expected at most"):
+        compare(People(large, np.zeros(0, dtype=int)), query, [])
 
 
 @pytest.mark.parametrize("measure", COMPARED)
