@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from typing import Annotated, Any
 
 import numpy as np
@@ -110,7 +109,7 @@ class Release(Message, frozen=True, kw_only=True):
 MEASURED = Release.__struct_fields__[4:-1]
 
 
-class Parameters(Message, frozen=True, kw_only=True):
+class ReleaseParameters(Message, frozen=True, kw_only=True):
     """What a limit was met by.
 
     `levels` are the groups of each quasi-identifier, `minimal` is how many minimal
@@ -137,16 +136,16 @@ class CompareResult(Message, frozen=True, kw_only=True):
     original: list[float | None]
     guessed: float
     guessed_without: float
-    parameters: list[Parameters]
+    parameters: list[ReleaseParameters]
     releases: list[Release]
 
     @property
     def means(self) -> list[Release]:
         """Each release once, with means over the repetitions; null where one of them is."""
-        kinds = groupby(self.releases, lambda r: (r.kind, r.estimate, r.diversity))
         found: dict[tuple[str, str, int | None], list[Release]] = {}
-        for key, several in kinds:
-            found.setdefault(key, []).extend(several)
+        for release in self.releases:
+            key = (release.kind, release.estimate, release.diversity)
+            found.setdefault(key, []).append(release)
         return [_mean(several) for several in found.values()]
 
     @property
@@ -290,22 +289,24 @@ def compare(
     releases: list[Release] = []
     parameters = []
 
-    def measure(kind: str, found: Mapping[str, Array], l: int | None, repetition: int) -> None:  # noqa: E741
+    def measure(
+        kind: str, found: Mapping[str, Array], diversity: int | None, repetition: int
+    ) -> None:
         releases.extend(
             Release(
                 kind=kind,
                 estimate=estimate,
-                diversity=l,
+                diversity=diversity,
                 repetition=repetition,
                 **asdict(distances(actual, table)),
                 guessed=guessed(actual, table),
-                over_limit=None if l is None else over_limit(actual, table, l),
+                over_limit=None if diversity is None else over_limit(actual, table, diversity),
                 uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
             )
             for estimate, table in found.items()
         )
 
-    for diversity in query.diversity:
+    for diversity in sorted(set(query.diversity)):
         found = generalize(people.counts, hierarchies, diversity)
         measure("generalization", {"uniform in groups": found.estimate}, diversity, 0)
         seeds = [[query.seed, diversity, repetition] for repetition in range(query.repetitions)]
@@ -320,7 +321,7 @@ def compare(
             measure("randomized", estimates(reports), diversity, repetition)
         chosen = zip(names, hierarchies, found.levels, strict=False)
         parameters.append(
-            Parameters(
+            ReleaseParameters(
                 diversity=diversity,
                 levels={name: list(levels[level].names) for name, levels, level in chosen},
                 minimal=len(found.minimal),
