@@ -23,8 +23,8 @@ from ..estimation.bounds import Array
 
 Baskets = NDArray[np.bool_]
 
-#: Baskets that are looked at together, and itemsets of all lengths that are counted at once.
-_BLOCK, _AT_ONCE = 4096, 2**18
+#: Most numbers of an array in between, and itemsets of all lengths that are counted at once.
+_NUMBERS, _AT_ONCE = 2**20, 2**18
 
 
 class BasketScheme(ABC):
@@ -173,13 +173,15 @@ class BasketSupports:
 
     def _shares(self, positions: tuple[int, ...]) -> Array:
         """Share of the reports with an item of each attribute; the last place is any or none."""
+        shape = [self._schema.shape[j] + 1 for j in positions]
         middle = len(positions) // 2
+        widest = max(math.prod(shape[:middle]), math.prod(shape[middle:]))
+        block = max(1, _NUMBERS // widest)
         total = np.zeros(())
-        for start in range(0, len(self._baskets), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for start in range(0, len(self._baskets), block):
+            rows = slice(start, start + block)
             first = self._holding(rows, positions[:middle]) * self._weights[rows, None]
             total = total + first.T @ self._holding(rows, positions[middle:])
-        shape = [self._schema.shape[j] + 1 for j in positions]
         return np.reshape(total / self._weights.sum(), shape)
 
     def _holding(self, rows: slice, positions: tuple[int, ...]) -> Array:
