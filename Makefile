@@ -17,9 +17,9 @@ demo: .venv/.installed
 serve: .venv/.installed
 	$(BIN)/halftruth serve --database sqlite:///$(or $(wildcard demo.db),halftruth.db)
 
-# Three on two cores, since much of it is waiting; who has done its share takes over from others.
+# Four on two cores, since much of it is waiting; who has done its share takes over from others.
 test: .venv/.developed client/node_modules/.installed
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 check: .venv/.developed client/node_modules/.installed
 	$(BIN)/ruff check .
