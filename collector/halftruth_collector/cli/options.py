@@ -27,7 +27,6 @@ _METAVARS = {
     "integers": "INTEGERS",
     "text": "NAME",
     "names": "NAMES",
-    "items": "ATTRIBUTE=CATEGORY",
     "terms": "NAMES",
 }
 
@@ -141,9 +140,15 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
             [*(f"--{name.replace('_', '-')}" for name in names), field.name],
             multiple=field.several,
             is_flag=field.kind == "flag" or None,
-            metavar=_METAVARS.get(field.kind, "|".join(field.choices) or None),
+            metavar=_metavar(field),
             help=f"{said}.",
         )
+
+
+def _metavar(field: Field) -> str | None:
+    if field.kind == "items":
+        return field.written.upper()
+    return _METAVARS.get(field.kind, "|".join(field.choices) or None)
 
 
 def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:

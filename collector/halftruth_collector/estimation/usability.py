@@ -12,17 +12,23 @@ cell of a table                             share of an average cell, at most 10
 confidence of a rule, measure on a scale of 20 points: 0.2
 1 (such as a correlation or a difference)
 ratios, and measures that grow with N       their own size
+coefficient of a logistic regression        ln 2: twice or half the odds
+coefficient of a linear regression          0.4 standard deviations of the outcome
 =========================================== ==========================================
 
 Shares within a group are usable, then, where they are known as well as from 100 people who answer
 directly, and barely usable as from 25; a usable correlation tells 0.1 from 0.3 and 0.5, which
 go for small, medium and large ones.
 
+Twice the odds, and 0.4 standard deviations, are about what a correlation of 0.2 is between two
+groups of one size, so that all of these are one convention.
+
 A share is not held against its own estimate: the noisier it is, the larger it can come out, and
 the largest errors would look best. Ratios have no other scale; they are no more usable than the
 table that they are computed from, and that has one.
 """
 
+import math
 from collections.abc import Iterator
 from typing import get_args
 
@@ -43,6 +49,9 @@ _TEN_POINTS = 0.1
 
 #: Reference of shares within a group, and of measures on a scale of 1.
 TWENTY_POINTS = 0.2
+
+#: Reference of a difference of two groups in log odds, and in standard deviations.
+TWICE_THE_ODDS, IN_DEVIATIONS = math.log(2), 0.4
 
 #: Reports for each cell below which the normal intervals are noticeably wrong.
 WELL_FILLED = 20
@@ -179,6 +188,32 @@ def judge_measures(
             only = "only " if grade == NOT else ""
             exact = number(width, min(places([2 * width], 2), 4))
             yield word, f"{word}: known {only}to ±{exact}{few}"
+
+
+def judge_coefficients(
+    half_widths: Array, deviation: float | None
+) -> Iterator[tuple[Usability, str]]:
+    """Verdicts on coefficients of a regression.
+
+    Parameters
+    ----------
+    half_widths : ndarray
+        Of the difference that a coefficient makes: between two categories, or between the lowest
+        and the highest score.
+    deviation : float or None
+        Standard deviation of the outcome of a linear model, NaN where unknown; None for log odds.
+    """
+    reference = TWICE_THE_ODDS if deviation is None else IN_DEVIATIONS * deviation
+    for grade, width in zip(grades(half_widths, reference).tolist(), half_widths, strict=True):
+        word, only = USABILITY[grade], "only " if grade == NOT else ""
+        exact = number(width, min(places([2 * width], 2), 4))
+        if deviation is None:
+            # Beyond this, a factor is just a long number.
+            factor = number(math.exp(width), 2 if width < TWICE_THE_ODDS else 1)
+            known = f"to a factor of {factor}" if width < math.log(100) else "to no factor of 100"
+        else:
+            known = f"to ±{exact}"
+        yield word, f"{word}: known {only}{known}"
 
 
 def told_from_zero(support: Array, half_width: Array) -> NDArray[np.bool_]:

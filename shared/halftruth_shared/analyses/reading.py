@@ -49,6 +49,8 @@ class Field:
         All that is accepted, or what is besides the names.
     accepted : str
         The same in words.
+    written : str
+        How each of several is written, in words.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Field:
     of: str
     choices: tuple[str, ...]
     accepted: str
+    written: str
 
     @property
     def several(self) -> bool:
@@ -124,7 +127,7 @@ class Field:
         for text in texts:
             name, equals, category = text.partition("=")
             if not equals:
-                raise ParameterError(f"{self.name}: expected attribute=category", field=self.name)
+                raise ParameterError(f"{self.name}: expected {self.written}", field=self.name)
             if name in pairs:
                 raise ParameterError(
                     f"{self.name}: '{name}' is given twice; expected once", field=self.name
@@ -219,6 +222,7 @@ def _field(field: inspect.Field, type: Any) -> Field:
         of=said.get("of", ""),
         choices=choices,
         accepted=_accepted(inner, kind, choices, said),
+        written=_written(kind, said),
     )
 
 
@@ -272,7 +276,7 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     such = "".join(f", such as {example:g}" for example in said.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
-    more = _LISTED[kind]
+    more = _written(kind, said)
     least, most = type.min_length or 0, type.max_length
     between = "" if kind in ("items", "terms") else ", with commas between them"
     if most is not None and least == most:
@@ -280,6 +284,10 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     if least > 1:
         return f"{_COUNTS.get(least, least)} or more {more}{between}"
     return f"one or more {more}{between}" if least else f"{more}{between}"
+
+
+def _written(kind: Kind, said: Mapping[str, Any]) -> str:
+    return str(said.get("written", _LISTED.get(kind, "")))
 
 
 def _range(type: Any) -> str:

@@ -19,6 +19,7 @@ PAIR = ["smoker", "coughs"]
 MINED = {"min_support": 0.1, "min_confidence": 0.1}
 RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
 PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
+FITTED = {"outcome": "smoker", "predictors": ["age"]}
 
 #: Path, parameters, the field that is named, and what is said over HTTP and in Python.
 BAD = [
@@ -81,6 +82,37 @@ BAD = [
     ("independence", {"attributes": [*PAIR, "age"]}, "attributes", "two"),
     ("independence", {"attributes": ["age", "age"]}, "attributes", "twice"),
     ("independence", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
+    ("regression", {**FITTED, "outcome": "weight"}, "outcome", "unknown attribute 'weight'"),
+    ("regression", {**FITTED, "predictors": ["weight"]}, "predictors", "attribute 'weight'"),
+    ("regression", {**FITTED, "predictors": ["age", "age"]}, "predictors", "twice"),
+    ("regression", {**FITTED, "predictors": PAIR}, "predictors", "or more other attributes"),
+    ("regression", {**FITTED, "predictors": []}, "predictors", "one or more"),
+    ("regression", {**FITTED, "outcome": "vote"}, "present", "the answer to 'vote' whose odds"),
+    ("regression", {**FITTED, "present": {"smoker": "x"}}, "present", "no category 'x'"),
+    ("regression", {**FITTED, "present": {"age": "old"}}, "present", "expected some of: smoker"),
+    ("regression", {**FITTED, "model": "probit"}, "model", "logistic, linear"),
+    ("regression", {**FITTED, "model": "linear"}, "scores", "such as smoker=ranks"),
+    (
+        "regression",
+        {**FITTED, "model": "linear", "present": {"smoker": "yes"}},
+        "present",
+        "expected none in a linear model",
+    ),
+    ("regression", {**FITTED, "reference": {"age": "x"}}, "reference", "no category 'x'"),
+    ("regression", {**FITTED, "reference": {"vote": "left"}}, "reference", "some of: age"),
+    (
+        "regression",
+        {**FITTED, "reference": {"age": "old"}, "scores": {"age": "ranks"}},
+        "reference",
+        "none of the predictors without scores; expected none",
+    ),
+    ("regression", {**FITTED, "scores": {"smoker": "ranks"}}, "scores", "none of 'smoker'"),
+    ("regression", {**FITTED, "scores": {"vote": "ranks"}}, "scores", "some of: smoker"),
+    *(
+        ("regression", {**FITTED, "scores": {"age": bad}}, "scores", "age=ranks, or 3 numbers that")
+        for bad in ("rank", "1,2", "1,1,1", "1,2,nan", "1,2,inf", "1,2,x")
+    ),
+    ("regression", {**FITTED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("risk", {"quasi": [], "sensitive": "vote"}, "quasi", "one or more"),
     ("risk", {"quasi": ["age", "weight"], "sensitive": "vote"}, "quasi", "attribute 'weight'"),
     ("risk", {"quasi": ["age", "age"], "sensitive": "vote"}, "quasi", "twice"),
@@ -166,8 +198,8 @@ def test_a_bad_question_is_one_line_that_names_the_field(
 def test_the_estimator_refuses_the_same(study, path, asked, field, said):
     if path == "itemsets" and field in ("length", "attribute", "decision"):
         return  # What is asked of the answer.
-    if path == "risk":
-        return  # No estimate of its own.
+    if path in ("risk", "regression"):
+        return  # No estimate of their own.
     estimator = study.estimators["study"]
     ask = {
         "table": lambda attributes, estimate="moment", confidence=0.95: (
@@ -212,6 +244,7 @@ def test_a_bad_question_leaves_the_form_as_it_was_filled(study, path, asked, fie
         ("table", "attributes=", "attributes"),
         ("table", "attributes=smoker&covariance=maybe", "covariance"),
         ("measures", "attributes=smoker,coughs&present=daily", "present"),
+        ("regression", "outcome=smoker&predictors=age&scores=ranks", "scores"),
         ("rule", "antecedent=smoker%3Dyes&antecedent=smoker%3Dno", "antecedent"),
         ("counts", "x=1", "x"),
     ],

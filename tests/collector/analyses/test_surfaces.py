@@ -18,6 +18,8 @@ from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.cli import main
 from halftruth_collector.disclosure.linking import linking_risk_of
+from halftruth_collector.estimation.equation import equation as equation_of
+from halftruth_collector.estimation.regression import fit_regression
 from halftruth_collector.estimation.usability import judge_table
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -40,6 +42,8 @@ def computed(path, asked, estimator):
         return dataclasses.asdict(estimator.independence(**asked))
     if path == "risk":
         return risks(estimator, **asked)
+    if path == "regression":
+        return regressed(estimator, **asked)
     found = getattr(estimator, path.replace("-", "_"))(**asked)
     if path == "itemsets":
         return {
@@ -69,6 +73,13 @@ def computed(path, asked, estimator):
         "associations": "associations",
     }
     return {fields.get(path, "measures"): list(found) if path == "rules" else found}
+
+
+def regressed(estimator, outcome, predictors, model="logistic", target="population", **named):
+    equation = equation_of(estimator.survey.schema, outcome, predictors, model, **named)
+    table = estimator.table(equation.names)
+    fit = fit_regression(table, equation.design, equation.counts_as, model, target)
+    return {"undefined": fit.undefined, "present": equation.present, "scores": equation.scores}
 
 
 def risks(estimator, quasi, sensitive, limit):
@@ -124,6 +135,10 @@ RULE_COLUMNS = [
     "chebyshev_upper",
 ]
 CELL_COLUMNS = ["support", "standard_error", "lower", "upper", "usability"]
+COEFFICIENT_COLUMNS = [
+    *("term", "reference", "usability", "coefficient", "standard_error", "lower", "upper"),
+    *("odds_ratio", "odds_ratio_lower", "odds_ratio_upper", "z", "p_value", "undefined"),
+]
 ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usability"]
 PAIR = ["smoker", "coughs"]
 
@@ -221,6 +236,27 @@ ANALYSES = {
         ["row", "column", "statistic", "degrees_of_freedom", "p_value", "undefined"],
         lambda answer: 1,
         ["vote", "p-value", "ndependen"],
+    ),
+    "regression": (
+        "regression",
+        {
+            "outcome": "vote",
+            "predictors": ["smoker", "age"],
+            "present": {"vote": "none, a=b"},
+            "reference": {"smoker": "yes"},
+            "scores": {"age": "20,45,70"},
+            "target": "respondents",
+        },
+        COEFFICIENT_COLUMNS,
+        lambda answer: 3,
+        ["smoker=no against yes", "age, each unit", "odds of vote=none, a=b", "20, 45, 70"],
+    ),
+    "regression-linear": (
+        "regression",
+        {"outcome": "age", "predictors": ["vote"], "model": "linear", "scores": {"age": "ranks"}},
+        COEFFICIENT_COLUMNS,
+        lambda answer: 3,
+        ["vote=none, a=b against left", "mean score of age", "vote=left"],
     ),
     "risk": (
         "risk",
@@ -448,6 +484,18 @@ def rows_of(path, answer):
     elif path == "independence":
         numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
         yield [*answer["query"]["attributes"], *numbers]
+    elif path == "regression":
+        for found in answer["coefficients"]:
+            name, category = found["attribute"], found["category"]
+            ends = [found["interval"], found["odds_ratio_interval"] or (None, None)]
+            yield [
+                "(intercept)" if name is None else f"{name}={category}" if category else name,
+                found["reference"],
+                found["usability"],
+                *(found["coefficient"], found["standard_error"], *ends[0]),
+                *(found["odds_ratio"], *ends[1], found["z"], found["p_value"]),
+                answer["undefined"],
+            ]
     elif path == "risk":
         for cell in answer["cells"]:
             numbers = ["share", "given", "quasi", "sensitive", "risk", "whole_risk"]

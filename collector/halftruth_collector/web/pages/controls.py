@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from halftruth_shared import Survey
+from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses.reading import Field
 
 from ...analyses import Analysis, choices
@@ -52,10 +52,7 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
     found = choices(field, survey)
     labels = [known.get(name, name) for name in found]
     if field.kind == "items":
-        selects = tuple(
-            _options([f"{a.name}={c}" for c in a.categories], texts, a.categories, blank=True)
-            for a in survey.schema.attributes
-        )
+        selects = tuple(_items(a, field.choices, texts) for a in survey.schema.attributes)
         return Control(*described, "selects", options=selects, groups=tuple(known.values()))
     if field.kind == "terms":
         terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
@@ -73,6 +70,16 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
         options = _options(found, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
     return Control(*described, "input", value=texts[0] if texts else default)
+
+
+def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
+    """What can be said of an attribute: a category, or one of the choices and what was given."""
+    begin = f"{attribute.name}="
+    said = found or attribute.categories
+    if found:
+        others = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
+        said = dict.fromkeys([*found, *others])
+    return _options([f"{begin}{one}" for one in said], texts, list(said), blank=True)
 
 
 def _options(

@@ -1,0 +1,227 @@
+"""Regression of one answer on others."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
+from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
+from scipy.special import ndtr
+
+from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
+from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
+from ..estimation.equation import Equation, Term, equation
+from ..estimation.presence import presence
+from ..estimation.regression import Regression, fit_regression
+from ..estimation.table import Table
+from ..estimation.usability import judge_coefficients
+from ..wording import items, judged, number, p_value, value, value_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Largest logarithm of an odds ratio that is written.
+_FARTHEST = 700.0
+
+
+def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
+    """The regression of ``fit_regression``, with intervals, odds ratios and verdicts."""
+    check_confidence(query.confidence)
+    check_target(query.target)
+    asked = (query.outcome, query.predictors, query.model)
+    model = equation(counted.survey.schema, *asked, query.present, query.reference, query.scores)
+    fit = fit_regression(
+        _table(counted, model), model.design, model.counts_as, query.model, query.target
+    )
+    return RegressionResult(
+        **counted.origin(),
+        query=query,
+        present=model.present,
+        reference=model.reference,
+        scores={name: list(values) for name, values in model.scores.items()},
+        undefined=fit.undefined,
+        coefficients=list(_coefficients(query, model.terms, fit)),
+    )
+
+
+def _table(counted: Counted, model: Equation) -> Table:
+    """The table of predictors and outcome; what it refuses is about the predictors here."""
+    try:
+        return counted.estimator.table(model.names)
+    except ParameterError as error:
+        told = str(error).replace("attributes:", "predictors:", 1)
+        raise ParameterError(told, field="predictors") from None
+
+
+def _coefficients(
+    query: RegressionQuery, terms: tuple[Term, ...], fit: Regression
+) -> Iterator[Coefficient]:
+    if fit.undefined is not None:
+        for term in terms:
+            yield Coefficient(
+                attribute=term.attribute,
+                category=term.category,
+                reference=term.reference,
+                usability="not usable",
+                verdict=f"not usable: {fit.undefined}",
+            )
+        return
+    logistic = query.model == "logistic"
+    half_widths = normal_quantile(1 - query.confidence) * fit.standard_error
+    spans = np.array([term.span for term in terms])
+    columns = (
+        terms,
+        fit.coefficients.tolist(),
+        fit.standard_error.tolist(),
+        half_widths.tolist(),
+        judge_coefficients(half_widths * spans, None if logistic else fit.spread),
+    )
+    for term, found, error, half_width, (usability, verdict) in zip(*columns, strict=True):
+        lower, upper = found - half_width, found + half_width
+        z = found / error if error > 0 else math.nan
+        # An end may be too far for a number, and then there is no interval.
+        near = logistic and upper < _FARTHEST
+        yield Coefficient(
+            attribute=term.attribute,
+            category=term.category,
+            reference=term.reference,
+            usability=usability,
+            verdict=verdict,
+            coefficient=found,
+            standard_error=error,
+            interval=(lower, upper),
+            odds_ratio=math.exp(found) if logistic else None,
+            odds_ratio_interval=(math.exp(lower), math.exp(upper)) if near else None,
+            z=optional(z),
+            p_value=optional(2 * float(ndtr(-abs(z)))),
+        )
+
+
+def grid(result: RegressionResult) -> Grid:
+    """A row for each coefficient."""
+    logistic = result.query.model == "logistic"
+    interval = sentences.level(result.query.confidence)
+    ratios = ["odds ratio", interval] if logistic else []
+    header = ["term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
+    return Grid(header, [_row(found, logistic) for found in result.coefficients])
+
+
+def _row(found: Coefficient, logistic: bool) -> list[str]:
+    term = _term(found)
+    if found.reference is not None:
+        term += f" against {found.reference}"
+    ratio = value(found.odds_ratio, found.odds_ratio_interval)
+    written = value(found.coefficient, found.interval)
+    numbers = [
+        *([ratio, value_interval(found.odds_ratio_interval)] if logistic else []),
+        written,
+        value_interval(found.interval),
+        value(found.standard_error, None),
+        "undefined" if found.z is None else number(found.z, 2),
+        p_value(found.p_value),
+    ]
+    if found.coefficient is not None:
+        numbers[0] = judged(numbers[0], found.usability)
+    return [term, *numbers]
+
+
+def _term(found: Coefficient) -> str:
+    scored = found.attribute is not None and found.category is None
+    return f"{found.term}, each unit" if scored else found.term
+
+
+def chart(result: RegressionResult) -> WhiskerChart:
+    """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercept."""
+    logistic = result.query.model == "logistic"
+    rows = tuple(_whisker(result, found, logistic) for found in result.coefficients[1:])
+    # An odds ratio is a number of times: twice and half are equally far from 1.
+    axis = Axis("odds ratio", scale="log") if logistic else Axis("difference in mean score")
+    line = Reference(1, "no difference") if logistic else Reference(0, "no difference")
+    what = f"odds of {items(result.present)}" if logistic else f"mean of {result.query.outcome}"
+    return WhiskerChart(
+        title=f"What the {what} go{'' if logistic else 'es'} with in {result.survey}",
+        notes=(*sentences.notes(result, rows), *notices(result), *_equation(result)),
+        panels=(Panel(axis, rows, reference=line),),
+        values_label=f"{axis.label} ({sentences.level(result.query.confidence)})",
+    )
+
+
+def _whisker(result: RegressionResult, found: Coefficient, logistic: bool) -> Estimate:
+    shown, interval = found.coefficient, found.interval
+    if logistic:
+        shown, interval = found.odds_ratio, found.odds_ratio_interval
+    lower, upper = interval or (None, None)
+    return Estimate(_term(found), shown, lower, upper, reason=result.undefined)
+
+
+def notices(result: RegressionResult) -> list[str]:
+    """Why there are no coefficients, or which are too uncertain."""
+    if result.undefined is not None:
+        return [f"{result.undefined[0].upper()}{result.undefined[1:]}."]
+    said = []
+    for word in ("not usable", "barely usable"):
+        terms = [found.term for found in result.coefficients if found.usability == word]
+        if terms:
+            said.append(f"{word.capitalize()}, as too little is known: {sentences.listed(terms)}.")
+    return said
+
+
+def reading(result: RegressionResult) -> list[str]:
+    """The equation, and what it assumes."""
+    said = _equation(result)
+    if result.query.model == "logistic":
+        said.append("Odds ratios are not ratios of shares, which are nearer to 1.")
+    said.append(
+        "Each coefficient is with all other predictors held constant, and assumes that none changes"
+        " what another does; where one does, these are coefficients of the best such equation."
+    )
+    said.append(
+        "Intervals are normal ones, and take the perturbation of every answer into account."
+    )
+    return said
+
+
+def _equation(result: RegressionResult) -> list[str]:
+    """Whose odds or mean it is about, and what that is compared with."""
+    outcome = result.query.outcome
+    about = "log odds" if result.query.model == "logistic" else "mean score"
+    of = items(result.present) or outcome
+    said = [f"The equation is of the {about} of {of}."]
+    if result.reference:
+        said.append(f"Compared with the reference categories {items(result.reference)}.")
+    if result.scores:
+        written = "; ".join(
+            f"{name} {', '.join(number(score) for score in scores)}"
+            for name, scores in result.scores.items()
+        )
+        said.append(f"Scores of the categories in their order: {written}.")
+    return said
+
+
+def start(survey: Survey) -> RegressionQuery:
+    """The first attribute that has an answer to count, by the next two that the table allows."""
+    schema = survey.schema
+    counted = [a for a in schema.attributes if presence(schema, [a.name], {})[0] is not None]
+    outcome = (counted or schema.attributes)[0]
+    predictors: list[str] = []
+    cells = len(outcome.categories)
+    for attribute in schema.attributes:
+        cells_with = cells * len(attribute.categories)
+        if attribute is not outcome and cells_with <= COVARIANCE_CELLS and len(predictors) < 2:
+            predictors.append(attribute.name)
+            cells = cells_with
+    present = {} if counted else {outcome.name: outcome.categories[-1]}
+    return RegressionQuery(outcome=outcome.name, predictors=predictors, present=present)
+
+
+ANALYSIS = Analysis(
+    query=RegressionQuery,
+    title="Regression",
+    compute=compute,
+    start=start,
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=58,
+)

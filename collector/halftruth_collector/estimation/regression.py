@@ -1,0 +1,185 @@
+"""Regression of one answer on others by corrected scores, valid under every mechanism.
+
+The score of a generalized linear model is linear in the shares of the true answers,
+U(β) = Σ π(x, y)·(t(y) − μ(xᵀβ))·x, with t(y) what answer y counts as. With the unbiased π̂ of a
+reconstructed table in place of π it is an unbiased estimating equation, whether outcome or
+predictors were perturbed (Nakamura 1990). Its root β̂ has the variance A⁻¹·G V Gᵀ·A⁻¹ with
+A = Σ π̂(x, ·)·μ′(xᵀβ̂)·x xᵀ, G = ∂U/∂π and V the covariance of the table. That holds, too, where
+the model does not: β is then the best approximation of its form.
+
+A is an estimate as well. Where its smallest eigenvalue, in units of its diagonal, is less than
+`CLEAR` standard errors above 0, a root may be anything, and no number is given.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.regression import Model
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from .bounds import Array, normal_quantile
+from .table import Table
+
+#: Standard errors by which A has to be told from a singular matrix. More of them would refuse
+#: more surveys, and those that are left would be less of a fair sample.
+CLEAR = normal_quantile(0.05)
+
+#: Largest linear predictor, in either direction, of a logistic model: odds of three millions.
+_FARTHEST = 15.0
+
+#: Most steps of Newton's method, and most halvings of one.
+_STEPS, _HALVINGS = 50, 30
+
+#: Step of every linear predictor at which Newton's method ends; eigenvalues below it are 0.
+_ROUNDING = 1e-10
+
+_NOT_DETERMINED = "the data cannot carry the model: too little is known of these answers together"
+_NO_ROOT = (
+    "the data cannot carry the model: no coefficients solve its equations, as where an answer"
+    " hardly varies within a group"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Coefficients of a model, or why there are none.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (k,)
+        NaN where undefined.
+    covariance : ndarray, shape (k, k)
+        Of the coefficients, NaN where undefined.
+    spread : float
+        Standard deviation of what the outcome counts as, NaN where undefined.
+    undefined : str or None
+        Why there are no coefficients.
+    """
+
+    coefficients: Array
+    covariance: Array
+    spread: float
+    undefined: str | None = None
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of each coefficient."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+
+def fit_regression(
+    table: Table,
+    design: Array,
+    counts_as: Array,
+    model: Model = "logistic",
+    target: Target = "population",
+) -> Regression:
+    """Fit a model to a reconstructed table.
+
+    Parameters
+    ----------
+    table : Table
+        Of the predictors and then the outcome.
+    design : ndarray, shape (cells of the predictors, k)
+        Their columns in every combination of answers, in row-major order.
+    counts_as : ndarray, shape (answers to the outcome,)
+        What each answer counts as: 0 or 1 in a logistic model, any score in a linear one.
+    model : {"logistic", "linear"}
+    target : {"population", "respondents"}
+
+    Raises
+    ------
+    DomainTooLarge
+        If the table is too large for its covariance.
+    """
+    support = table.support.reshape(len(design), len(counts_as))
+    nothing = np.full(design.shape[1], np.nan)
+
+    def failed(reason: str) -> Regression:
+        return Regression(nothing, np.diag(nothing), np.nan, reason)
+
+    if table.reports < 2:
+        return failed("one report shows no error")
+    whole = table.covariance(target)
+    if not np.isfinite(whole).all():
+        return failed("the reports do not determine the errors of these answers together")
+    shares, sums = support.sum(axis=1), support @ counts_as
+    linear = model == "linear"
+    coefficients = _root(design, shares, sums, linear)
+    if isinstance(coefficients, str):
+        return failed(coefficients)
+    mean, slope, bend = _response(design @ coefficients, linear)
+    information = _information(design, shares * slope)
+    # ∂U/∂π, coefficients in rows and cells of the table in columns.
+    gradient = (design.T[:, :, None] * (counts_as - mean[:, None])).reshape(design.shape[1], -1)
+    influence = np.linalg.solve(information, gradient)
+    eigenvalue, direction = _smallest(information)
+    squares = (design @ direction) ** 2
+    # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
+    change = np.repeat(slope * squares, len(counts_as)) + (
+        (shares * bend * squares) @ design @ influence
+    )
+    if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
+        return failed(_NOT_DETERMINED)
+    answers = support.sum(axis=0)
+    variance = answers @ counts_as**2 - (answers @ counts_as) ** 2
+    spread = float(np.sqrt(variance)) if variance > 0 else np.nan
+    return Regression(coefficients, influence @ whole @ influence.T, spread)
+
+
+def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array | str:
+    """Where the score is 0, by Newton's method with halved steps; or why nowhere."""
+    found: Array = np.zeros(design.shape[1])
+    level = _level(design, shares, sums, found, linear)
+    for _ in range(_STEPS):
+        mean, slope, _ = _response(design @ found, linear)
+        information = _information(design, shares * slope)
+        if not _smallest(information)[0] > _ROUNDING:
+            # Before the first step A is that of the linear model: its predictors alone.
+            return _NOT_DETERMINED if not found.any() else _NO_ROOT
+        step = np.linalg.solve(information, design.T @ (sums - shares * mean))
+        for halving in range(_HALVINGS):
+            trial = found + step / 2**halving
+            reached = _level(design, shares, sums, trial, linear)
+            if reached >= level - _ROUNDING * (1 + abs(level)):
+                break
+        else:
+            return _NO_ROOT
+        found, level = trial, reached
+        if not linear and np.abs(design @ found).max() > _FARTHEST:
+            return _NO_ROOT
+        if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ found).max()):
+            return found
+    return _NO_ROOT
+
+
+def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
+    """Mean of the outcome by the linear predictor, and its first two derivatives."""
+    if linear:
+        return predictor, np.ones_like(predictor), np.zeros_like(predictor)
+    mean = expit(predictor)
+    slope = mean * (1 - mean)
+    return mean, slope, slope * (1 - 2 * mean)
+
+
+def _level(design: Array, shares: Array, sums: Array, found: Array, linear: bool) -> float:
+    """What the score is the gradient of: the corrected log-likelihood."""
+    predictor = design @ found
+    within = predictor**2 / 2 if linear else np.logaddexp(0.0, predictor)
+    return float(sums @ predictor - shares @ within)
+
+
+def _information(design: Array, weights: Array) -> Array:
+    return (design.T * weights) @ design
+
+
+def _smallest(information: Array) -> tuple[float, NDArray[np.float64]]:
+    """Smallest eigenvalue of a matrix in units of its diagonal, and where it is reached."""
+    diagonal = np.diag(information)
+    if not (diagonal > 0).all():
+        return float(diagonal.min()), np.zeros(len(diagonal))
+    units = 1 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(information * np.outer(units, units))
+    return float(values[0]), units * vectors[:, 0]

@@ -1,0 +1,146 @@
+"""Regression of one answer on others."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeName,
+    Columns,
+    EstimateQuery,
+    Interval,
+    Items,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+)
+
+#: What the linear predictor is: log odds of an answer, or the mean of its score.
+Model = Literal["logistic", "linear"]
+
+
+class Coefficient(Message, frozen=True, kw_only=True):
+    """A coefficient of a regression; null where the data cannot carry the model.
+
+    It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
+    to a unit of the scores of an attribute, where there is no category; or to nothing, as the
+    intercept, which is everybody of all reference categories and scores of 0. In a logistic model
+    `odds_ratio` is its exponential, for the intercept the odds themselves. `z` is the coefficient
+    in standard errors, and `p_value` the chance of one further from 0 if it were 0 in truth.
+    `verdict` says in words whether it is precise enough to be used.
+    """
+
+    attribute: str | None
+    category: str | None
+    reference: str | None
+    usability: Usability
+    verdict: str
+    coefficient: float | None = None
+    standard_error: float | None = None
+    interval: Interval | None = None
+    odds_ratio: float | None = None
+    odds_ratio_interval: Interval | None = None
+    z: float | None = None
+    p_value: float | None = None
+
+    @property
+    def term(self) -> str:
+        """What it belongs to, in words."""
+        if self.attribute is None:
+            return "(intercept)"
+        return self.attribute if self.category is None else f"{self.attribute}={self.category}"
+
+
+class RegressionResult(Result, frozen=True, kw_only=True):
+    """Coefficients of a regression, the intercept first, or why there are none.
+
+    `present` is the answer whose odds a logistic model is about; `reference` the category of each
+    predictor that its others are compared with; `scores` what the categories of an attribute count
+    as. Where the data cannot carry the model, `undefined` says so and there are no numbers.
+    """
+
+    query: "RegressionQuery"
+    present: Items
+    reference: Items
+    scores: dict[str, list[float]]
+    undefined: str | None
+    coefficients: list[Coefficient]
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            *texts("term", "reference", "usability"),
+            *numbers("coefficient", "standard_error", "lower", "upper"),
+            *numbers("odds_ratio", "odds_ratio_lower", "odds_ratio_upper", "z", "p_value"),
+            ("undefined", str),
+        ]
+
+    @property
+    def index(self) -> int:
+        return 1
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for found in self.coefficients:
+            yield (
+                found.term,
+                found.reference,
+                found.usability,
+                found.coefficient,
+                found.standard_error,
+                *ends(found.interval),
+                found.odds_ratio,
+                *ends(found.odds_ratio_interval),
+                found.z,
+                found.p_value,
+                self.undefined,
+            )
+
+
+class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
+    """How one answer goes with others at once: logistic or linear regression, main effects alone.
+
+    Outcome and predictors may all be perturbed: their table is reconstructed, and the errors of
+    the reconstruction are in those of the coefficients (corrected scores, Nakamura 1990).
+    """
+
+    outcome: Annotated[AttributeName, Meta(description="The attribute that is to be explained.")]
+    predictors: Annotated[
+        list[AttributeName],
+        Meta(
+            min_length=1,
+            description="The attributes that it is explained by.",
+            extra_json_schema={"uniqueItems": True},
+        ),
+    ]
+    model: Annotated[
+        Model,
+        Meta(description="For the odds of one answer, or for the mean of the outcome's scores."),
+    ] = "logistic"
+    present: Annotated[
+        Items,
+        Meta(
+            description="The answer whose odds are modelled, as attribute=category. By default the"
+            " only item of the outcome, or the second of two categories."
+        ),
+    ] = msgspec.field(default_factory=dict)
+    reference: Annotated[
+        Items,
+        Meta(
+            description="The category of a predictor that its others are compared with, as"
+            " attribute=category; by default its first."
+        ),
+    ] = msgspec.field(default_factory=dict)
+    scores: Annotated[
+        Items,
+        Meta(
+            description="What the categories of an attribute count as, in their order: attribute="
+            "ranks for 1, 2, …, or numbers such as attribute=20,45,70. A linear model needs them of"
+            " its outcome; a predictor with scores has one coefficient, for a unit of them.",
+            extra={"also": ("ranks",), "written": "attribute=ranks"},
+        ),
+    ] = msgspec.field(default_factory=dict)

@@ -1,0 +1,171 @@
+"""The regression as an answer: intervals, odds ratios and tests by hand, and what is said of it."""
+
+import math
+from datetime import UTC, datetime
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import (
+    Attribute,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.analyses.regression import RegressionQuery
+
+SCHEMA = Schema(
+    [
+        Attribute("smoker", ("no", "yes")),
+        Attribute("age", ("young", "middle", "old")),
+        Attribute("vote", ("left", "right", "none, a=b")),
+    ]
+)
+SURVEY = Survey("study", "Study", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "9/10")))
+ANALYSIS = ANALYSES["regression"]
+NORMAL = NormalDist()
+
+
+def counted(reports=5_000, survey=SURVEY, seed=7):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 3, reports)
+    smoker = rng.random(reports) < 0.2 + 0.2 * age
+    vote = np.where(rng.random(reports) < 0.4, age, rng.integers(0, 3, reports))
+    records = np.stack([smoker, age, vote], axis=1).astype(int)
+    sent = survey.mechanism.perturb_many(survey.schema, records, rng)
+    return Counted(survey, Counts.from_reports(survey, sent), datetime(2026, 5, 9, tzinfo=UTC))
+
+
+def regression(where=None, **asked):
+    query = RegressionQuery(**{"outcome": "smoker", "predictors": ["age", "vote"], **asked})
+    return ANALYSIS.compute(where or counted(), query)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_intervals_odds_ratios_and_tests_follow_from_coefficient_and_error(confidence):
+    result = regression(confidence=confidence)
+    quantile = NORMAL.inv_cdf((1 + confidence) / 2)
+    terms = ["(intercept)", "age=middle", "age=old", "vote=right", "vote=none, a=b"]
+    assert [found.term for found in result.coefficients] == terms
+    for found in result.coefficients:
+        ends = [found.coefficient + side * quantile * found.standard_error for side in (-1, 1)]
+        assert found.interval == pytest.approx(ends)
+        assert found.odds_ratio == pytest.approx(math.exp(found.coefficient))
+        assert found.odds_ratio_interval == pytest.approx(list(map(math.exp, ends)))
+        assert found.z == pytest.approx(found.coefficient / found.standard_error)
+        assert found.p_value == pytest.approx(2 * NORMAL.cdf(-abs(found.z)), abs=1e-12)
+    old = result.coefficients[2]
+    # 60 % against 20 % is an odds ratio of 6.
+    assert old.odds_ratio_interval[0] < 6 < old.odds_ratio_interval[1]
+
+
+def test_usable_is_an_odds_ratio_known_to_the_root_of_two():
+    for result in (regression(), regression(counted(1_500)), regression(counted(700))):
+        for found in result.coefficients:
+            factor = math.exp((found.interval[1] - found.interval[0]) / 2)
+            expected = (
+                "usable"
+                if factor <= math.sqrt(2)
+                else "barely usable"
+                if factor <= 2
+                else "not usable"
+            )
+            assert found.usability == expected
+            assert found.verdict.startswith(f"{expected}: known ")
+    assert "usable: known to a factor of 1." in regression().coefficients[1].verdict
+
+
+def test_scores_are_judged_from_the_lowest_to_the_highest():
+    narrow = regression(scores={"age": "ranks"}, predictors=["age"]).coefficients[1]
+    wide = regression(scores={"age": "0,1000,2000"}, predictors=["age"]).coefficients[1]
+    assert narrow.term == wide.term == "age"
+    assert wide.coefficient == pytest.approx(narrow.coefficient / 1000, rel=1e-6)
+    assert (wide.z, wide.verdict) == (pytest.approx(narrow.z), narrow.verdict)
+
+
+def test_a_linear_model_has_no_odds():
+    asked = {"outcome": "age", "predictors": ["smoker"], "model": "linear"}
+    result = regression(**asked, scores={"age": "20,45,70"})
+    for found in result.coefficients:
+        assert (found.odds_ratio, found.odds_ratio_interval) == (None, None)
+        assert found.usability == "usable"
+    assert (result.present, result.reference) == ({}, {"smoker": "no"})
+    assert result.scores == {"age": [20, 45, 70]}
+    grid, [panel] = ANALYSIS.grid(result), ANALYSIS.chart(result).panels
+    assert "odds ratio" not in grid.header
+    assert (panel.axis.scale, panel.reference.value) == ("linear", 0)
+    assert "Scores of the categories in their order: age 20, 45, 70." in ANALYSIS.reading(result)
+
+
+def test_every_view_says_whose_odds_these_are_and_against_what():
+    result = regression(present={"smoker": "no"}, reference={"age": "old"})
+    said = ANALYSIS.reading(result)
+    assert "The equation is of the log odds of smoker=no." in said
+    assert "Compared with the reference categories age=old, vote=left." in said
+    chart = ANALYSIS.chart(result)
+    assert set(said[:2]) <= set(chart.notes)
+    [panel] = chart.panels
+    assert (panel.axis.scale, panel.reference.value) == ("log", 1)
+    assert [(row.label, row.value, row.interval) for row in panel.rows] == [
+        (found.term, found.odds_ratio, found.odds_ratio_interval)
+        for found in result.coefficients[1:]
+    ]
+    rows = [row[0] for row in ANALYSIS.grid(result).rows]
+    assert rows[1:3] == ["age=young against old", "age=middle against old"]
+
+
+def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
+    result = regression(counted(30))
+    line = "The data cannot carry the model: "
+    [notice] = ANALYSIS.notices(result)
+    assert notice.startswith(line)
+    for found in result.coefficients:
+        assert found.usability == "not usable"
+        assert (found.coefficient, found.odds_ratio, found.z, found.p_value) == (None,) * 4
+    for row in ANALYSIS.grid(result).rows:
+        assert set(row[1:]) == {"undefined"}
+    for _, _, usability, *numbers, reason in result.rows():
+        assert (usability, set(numbers)) == ("not usable", {None})
+        assert reason == result.undefined
+    assert all(row.value is None for row in ANALYSIS.chart(result).panels[0].rows)
+    assert line in ANALYSIS.chart(result).description
+
+
+def test_what_is_too_uncertain_is_named_and_marked():
+    result = regression(counted(700))
+    notices, grid = ANALYSIS.notices(result), ANALYSIS.grid(result)
+    assert notices
+    for found, row in zip(result.coefficients, grid.rows, strict=True):
+        assert row[1].startswith("not usable (") == (found.usability == "not usable")
+        if found.usability != "usable":
+            assert any(found.term in notice for notice in notices)
+
+
+def test_predictors_that_no_report_tells_of_together_are_refused():
+    schema = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(4)])
+    mechanism = SplitQuestionnaire.for_amplification(schema, 19, longest=2)
+    survey = Survey("split", "Split", schema, mechanism)
+    reports = survey.mechanism.perturb_many(
+        schema, np.zeros((500, 4), dtype=int), np.random.default_rng(1)
+    )
+    few = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC))
+    query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"])
+    with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:
+        ANALYSIS.compute(few, query)
+    assert caught.value.field == "predictors"
+
+
+def test_scores_are_read_as_they_are_written():
+    query = RegressionQuery(
+        outcome="smoker",
+        predictors=["age", "vote"],
+        reference={"vote": "none, a=b"},
+        scores={"age": "20,45,70"},
+    )
+    assert write(query)["scores"] == ["age=20,45,70"]
+    assert read(RegressionQuery, write(query)) == query
