@@ -75,11 +75,9 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
 def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
     """What can be said of an attribute: a category, or one of the choices and what was given."""
     begin = f"{attribute.name}="
-    said = found or attribute.categories
-    if found:
-        others = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
-        said = dict.fromkeys([*found, *others])
-    return _options([f"{begin}{one}" for one in said], texts, list(said), blank=True)
+    given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
+    said = list(dict.fromkeys([*found, *given])) if found else list(attribute.categories)
+    return _options([f"{begin}{one}" for one in said], texts, said, blank=True)
 
 
 def _options(
