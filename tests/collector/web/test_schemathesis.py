@@ -28,12 +28,16 @@ NAMES = list(SURVEY.schema.names)
 PAIRS = [f"{a.name}={category}" for a in SURVEY.schema.attributes for category in a.categories]
 TERMS = [",".join(term) for size in (1, 2) for term in combinations(NAMES, size)]
 
+#: Parameters that list attributes, and those that list categories.
+SEVERAL = ("attributes", "features", "given", "predictors", "quasi")
+ITEMS = ("antecedent", "consequent", "present", "reference")
+
 #: What a parameter can be for this survey.
 PARAMETERS = {
-    **{name: {"items": {"enum": NAMES}} for name in ("attributes", "features", "given")},
-    **{name: {"items": {"enum": PAIRS}} for name in ("antecedent", "consequent", "present")},
-    "attribute": {"enum": NAMES},
-    "predict": {"enum": NAMES},
+    **{name: {"items": {"enum": NAMES}} for name in SEVERAL},
+    **{name: {"enum": NAMES} for name in ("attribute", "outcome", "predict", "sensitive")},
+    **{name: {"items": {"enum": PAIRS}} for name in ITEMS},
+    "scores": {"items": {"enum": [f"{name}=ranks" for name in NAMES]}},
     "terms": {"items": {"enum": TERMS}},
 }
 
@@ -45,6 +49,8 @@ WITH_MORE_RULES = (
     "getMeasures",
     "getPartialCorrelation",
     "getRandomized",
+    "getRegression",
+    "getRisk",
     "getRule",
     "planSurvey",
     "publishSurvey",
