@@ -62,7 +62,12 @@ def audit(
         if people is not None:
             respondents = int(people(survey.schema.names[:1]).sum())
     found = make_audit(
-        survey, respondents, delta, people, quasi.split(",") if quasi else (), sensitive
+        survey,
+        respondents,
+        delta,
+        people,
+        [name.strip() for name in (quasi or "").split(",") if name.strip()],
+        sensitive,
     )
     said = statement(found)
     # Everything is made before anything is written or said.

@@ -16,8 +16,8 @@ from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import Reconstruction
 from halftruth_shared.protection import PRIOR, Guarantee
 
-#: Largest table of all records that is looked at.
-MAX_CELLS = 2**20
+#: Most records, and most reports, that are looked at, over all answers to a question.
+MAX_CELLS = 2**24
 
 #: Most sets of attributes of one length whose weights are looked at.
 MAX_SETS = 100
@@ -50,7 +50,7 @@ class AnswerPosterior:
         How likely they thought it before.
     alone : Told or None
         To one who knows nothing of the other answers, all of which are equally likely to them; None
-        where there are too many records to look at.
+        where there are too many records or reports to look at.
     together : Told or None
         To one who knows how all answers go together in a population; None where that is not known.
     known : float
@@ -112,7 +112,8 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     schema, mechanism = survey.schema, survey.mechanism
     reconstruction = mechanism.reconstruction(schema)
     as_they_are = mechanism.as_they_are(schema)
-    whole = None if people is None or schema.size > MAX_CELLS else people(schema.names)
+    few = schema.size * max(schema.shape) <= MAX_CELLS
+    whole = people(schema.names) if people is not None and few else None
     found = []
     for j, attribute in enumerate(schema.attributes):
         if attribute.name in as_they_are:
@@ -187,32 +188,38 @@ def _priors(size: int, margin: Array | None) -> Array:
 
 def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Told] | None:
     """Of each answer, with the other questions' answers evenly spread."""
-    if not reconstruction.reports_are_records and reconstruction.schema.size > MAX_CELLS:
+    likelihood = _of_reports(
+        lambda part: reconstruction.expected_of(part, [name]), np.eye(len(priors))
+    )
+    if likelihood is None:
         return None
-    try:
-        likelihood = [
-            reconstruction.expected_of(unit, [name]).ravel() for unit in np.eye(len(priors))
-        ]
-    except DomainTooLarge:
-        return None
-    return [_of(row[:, None] * np.array(likelihood), code) for code, row in enumerate(priors)]
+    return [_told(row[:, None] * likelihood, code) for code, row in enumerate(priors)]
 
 
 def _together(reconstruction: Reconstruction, whole: Array, axis: int) -> list[Told] | None:
     """Of each answer to the question of one axis, in the table of all records."""
-    joint = []
+    parts = np.zeros((whole.shape[axis], *whole.shape))
+    for code, part in enumerate(parts):
+        place = (slice(None),) * axis + (code,)
+        part[place] = whole[place] / whole.sum()
+    joint = _of_reports(reconstruction.expected, parts)
+    return None if joint is None else [_told(joint, code) for code in range(len(joint))]
+
+
+def _of_reports(forward: Callable[[Array], Array], parts: Array) -> Array | None:
+    """Probabilities of all reports, a row for each part of a table; None if they are too many."""
+    rows: list[Array] = []
     try:
-        for code in range(whole.shape[axis]):
-            part = np.zeros(whole.shape)
-            place = (slice(None),) * axis + (code,)
-            part[place] = whole[place] / whole.sum()
-            joint.append(reconstruction.expected(part).ravel())
+        for part in parts:
+            rows.append(forward(part).ravel())
+            if rows[0].size * len(parts) > MAX_CELLS:
+                return None
     except DomainTooLarge:
         return None
-    return [_of(np.array(joint), code) for code in range(len(joint))]
+    return np.array(rows)
 
 
-def _of(joint: Array, code: int) -> Told:
+def _told(joint: Array, code: int) -> Told:
     """From Pr(answer, report), a row for each answer to one question."""
     reports = joint.sum(axis=0)
     own = joint[code]

@@ -196,6 +196,26 @@ def test_probabilities_of_reports_are_those_of_the_definition(case):
     np.testing.assert_allclose(reconstruction.adjoint(weights).ravel(), adjoint, atol=1e-12)
 
 
+def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spread(case):
+    survey, definition, truth, _ = case
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    shape = survey.schema.shape
+    for positions in tables(survey):
+        table = margin(truth, positions)
+        others = [j for j in range(len(shape)) if j not in positions]
+        even = np.multiply.outer(table, np.full([shape[j] for j in others], 1.0))
+        even /= math.prod(shape[j] for j in others)
+        spread = even.transpose(np.argsort([*positions, *others]))
+        expected = (definition.channel @ spread.ravel()).reshape(
+            *(shape[j] for j in definition.public), -1
+        )
+        # Public answers that the table does not have are not told.
+        unknown = [axis for axis, j in enumerate(definition.public) if j not in positions]
+        expected = expected.sum(axis=tuple(unknown)).reshape(-1, expected.shape[-1])
+        found = reconstruction.expected_of(table, names_of(survey, positions))
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("design", ["direct", "public", "pairs"])
 def test_foretold_variances_are_those_of_the_weights(design, target):

@@ -90,6 +90,7 @@ class SplitChannel:
         self, shape: tuple[int, ...], gamma: Fraction, views: Sequence[View], public: Sequence[int]
     ) -> None:
         free = [j for j in range(len(shape)) if j not in public]
+        self._views, self._public = tuple(views), tuple(public)
         self._order = [*public, *free]
         self._shape = tuple(shape[j] for j in self._order)
         self._rows = prod(shape[j] for j in public)
@@ -122,13 +123,39 @@ class SplitChannel:
     def forward(self, table: Array) -> Array:
         """Probability of every report."""
         arranged = table.transpose(self._order).reshape(self._rows, *self._free)
-        result = np.zeros((self._rows, self._columns))
-        for number, margin in enumerate(self._tree.margins(arranged)):
-            own = result[:, self._symbols[number]]
-            own[:, self._placements[number]] = margin.reshape(self._rows, -1)
+        return self._reports(arranged, self._tree.margins(arranged))
+
+    def forward_of(self, table: Array, positions: Sequence[int]) -> Array:
+        """The same for a table of the attributes at some positions, with all others evenly spread.
+
+        Rows are the cells of those that are public, and the others' margins are never made.
+        """
+        order = sorted(range(len(positions)), key=lambda axis: self._order.index(positions[axis]))
+        known = sum(j in self._public for j in positions)
+        rows = prod(table.shape[axis] for axis in order[:known])
+        arranged = table.transpose(order)
+        arranged = arranged.reshape(rows, *arranged.shape[known:])
+        free = [positions[axis] for axis in order[known:]]
+        margins = []
+        for view in self._views:
+            others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
+            sizes = [
+                size if j in free else 1 for j, size in zip(view.positions, view.shape, strict=True)
+            ]
+            margin = arranged.sum(axis=others).reshape(rows, *sizes)
+            even = margin * (prod(sizes) / prod(view.shape))
+            margins.append(np.broadcast_to(even, (rows, *view.shape)))
+        return self._reports(arranged, margins)
+
+    def _reports(self, table: Array, margins: Sequence[Array]) -> Array:
+        """Probabilities of reports from the margin of each view, an axis before the others."""
+        everybody = table.reshape(len(table), -1).sum(axis=1, keepdims=True)
+        result = np.zeros((len(table), self._columns))
+        for symbols, places, margin in zip(self._symbols, self._placements, margins, strict=True):
+            result[:, symbols][:, places] = margin.reshape(len(table), -1)
         self._sum_orthogonal(result)
         result *= self._gamma - 1
-        result += arranged.reshape(self._rows, -1).sum(axis=1, keepdims=True)
+        result += everybody
         result *= self._lowest
         return result
 

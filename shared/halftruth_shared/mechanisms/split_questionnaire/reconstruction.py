@@ -169,6 +169,9 @@ class SplitReconstruction(Reconstruction):
     def expected(self, table: Array) -> Array:
         return self._channel.forward(table)
 
+    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
+        return self._channel.forward_of(table, self.schema.positions(attributes))
+
     def adjoint(self, weights: Array) -> Array:
         return self._channel.adjoint(weights)
 
