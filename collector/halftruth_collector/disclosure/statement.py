@@ -173,7 +173,8 @@ def _again(audit: Audit) -> Section | None:
             f" whole record is {audit.twice}; k of them raise γ to its kth power. Whoever answers"
             " again in the same browser, or by the same key, sends the first report again, which"
             " tells nothing more. Another browser or device, or another survey about the same"
-            " things, draws anew; an invitation for each person prevents the former.",
+            " things, draws anew. An invitation for each person keeps another report from being"
+            " counted, but not from being seen by whoever receives it.",
         ),
     )
 
