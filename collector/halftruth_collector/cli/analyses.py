@@ -9,8 +9,8 @@ from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
 from . import options
+from .microdata import read_pilot
 from .output import print_result
-from .pilots import read_pilot
 from .sources import Source
 
 

@@ -22,8 +22,8 @@ from ..disclosure.limits import best_under_limit, error_of_tables, factors_of
 from ..disclosure.linking import linking_risk, shape_of
 from ..wording import percent, value
 from . import options
+from .microdata import read_pilot
 from .output import write
-from .pilots import read_pilot
 
 
 class LimitQuery(Request, frozen=True, kw_only=True):

@@ -136,7 +136,7 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
         ([["town", "coughs"], ["north"]], "pilot: line 2: attribute 'coughs': the answer is not"),
         (
             [["town", "coughs", "count"], ["north", "no", "-3"]],
-            "pilot: line 2: column 'count': expected an integer of at least 0",
+            "pilot: line 2: column 'count': expected how many people it stands for",
         ),
     ],
 )
