@@ -198,6 +198,7 @@ ASKED = {
     },
     "loglinear": {"terms": "smoker,coughs"},
     "classifier": {"predict": "coughs"},
+    "regression": {"outcome": "coughs", "predictors": "smoker,drinks"},
     "risk": {"quasi": "smoker,drinks", "sensitive": "coughs"},
 }
 

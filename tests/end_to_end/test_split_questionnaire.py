@@ -182,6 +182,7 @@ ASKED = {
     "partial-correlation": {"attributes": "q0,q1", "given": "q2", "present": "q2=yes"},
     "loglinear": {"terms": "q0,q1"},
     "classifier": {"predict": "q1", "features": "q0"},
+    "regression": {"outcome": "q1", "predictors": "age,q0"},
     "risk": {"quasi": "age,q0", "sensitive": "q1"},
 }
 

@@ -199,15 +199,16 @@ def _equation(result: RegressionResult) -> list[str]:
 
 
 def start(survey: Survey) -> RegressionQuery:
-    """The first attribute that has an answer to count, by the next two that the table allows."""
+    """The first attribute that has an answer to count, by two others where reports tell of them."""
     schema = survey.schema
     counted = [a for a in schema.attributes if presence(schema, [a.name], {})[0] is not None]
     outcome = (counted or schema.attributes)[0]
+    most = min(2, survey.mechanism.reconstruction(schema).longest - 1)
     predictors: list[str] = []
     cells = len(outcome.categories)
     for attribute in schema.attributes:
         cells_with = cells * len(attribute.categories)
-        if attribute is not outcome and cells_with <= COVARIANCE_CELLS and len(predictors) < 2:
+        if attribute is not outcome and cells_with <= COVARIANCE_CELLS and len(predictors) < most:
             predictors.append(attribute.name)
             cells = cells_with
     present = {} if counted else {outcome.name: outcome.categories[-1]}
