@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from scipy.special import ndtr
@@ -33,28 +33,34 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     fit = fit_regression(
         _table(counted, model), model.design, model.counts_as, query.model, query.target
     )
+    coefficients = list(_coefficients(query, model.terms, fit, counted.counts.reports))
+    undefined = fit.undefined
+    if undefined is not None and fit.least_known:
+        least = sentences.listed([coefficients[i].term for i in fit.least_known])
+        undefined += f"; the least is known of {least}"
     return RegressionResult(
         **counted.origin(),
         query=query,
         present=model.present,
         reference=model.reference,
         scores={name: list(values) for name, values in model.scores.items()},
-        undefined=fit.undefined,
-        coefficients=list(_coefficients(query, model.terms, fit)),
+        undefined=undefined,
+        coefficients=coefficients,
     )
 
 
 def _table(counted: Counted, model: Equation) -> Table:
     """The table of predictors and outcome; what it refuses is about the predictors here."""
+    estimator = counted.estimator
     try:
-        return counted.estimator.table(model.names)
-    except ParameterError as error:
+        return estimator.table(model.names)
+    except (EstimateError, ParameterError) as error:
         told = str(error).replace("attributes:", "predictors:", 1)
-        raise ParameterError(told, field="predictors") from None
+        raise type(error)(told, field="predictors") from None
 
 
 def _coefficients(
-    query: RegressionQuery, terms: tuple[Term, ...], fit: Regression
+    query: RegressionQuery, terms: tuple[Term, ...], fit: Regression, reports: int
 ) -> Iterator[Coefficient]:
     if fit.undefined is not None:
         for term in terms:
@@ -74,7 +80,7 @@ def _coefficients(
         fit.coefficients.tolist(),
         fit.standard_error.tolist(),
         half_widths.tolist(),
-        judge_coefficients(half_widths * spans, None if logistic else fit.spread),
+        judge_coefficients(half_widths * spans, None if logistic else fit.spread, reports),
     )
     for term, found, error, half_width, (usability, verdict) in zip(*columns, strict=True):
         lower, upper = found - half_width, found + half_width

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import Model
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from .bounds import Array, normal_quantile
@@ -35,11 +34,16 @@ _STEPS, _HALVINGS = 50, 30
 #: Step of every linear predictor at which Newton's method ends; eigenvalues below it are 0.
 _ROUNDING = 1e-10
 
-_NOT_DETERMINED = "the data cannot carry the model: too little is known of these answers together"
-_NO_ROOT = (
-    "the data cannot carry the model: no coefficients solve its equations, as where an answer"
-    " hardly varies within a group"
-)
+_NOT_DETERMINED = "too little is known of these answers together"
+_NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers so or otherwise"
+
+
+class _NotCarried(Exception):
+    """The data cannot carry the model; `weights` are how much that is about each coefficient."""
+
+    def __init__(self, reason: str, weights: np.ndarray) -> None:
+        super().__init__(f"the data cannot carry the model: {reason}")
+        self.weights = np.abs(weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +60,15 @@ class Regression:
         Standard deviation of what the outcome counts as, NaN where undefined.
     undefined : str or None
         Why there are no coefficients.
+    least_known : tuple of int
+        Coefficients of which the reports tell least, where they cannot carry the model.
     """
 
     coefficients: Array
     covariance: Array
     spread: float
     undefined: str | None = None
+    least_known: tuple[int, ...] = ()
 
     @property
     def standard_error(self) -> Array:
@@ -94,51 +101,62 @@ def fit_regression(
     DomainTooLarge
         If the table is too large for its covariance.
     """
-    support = table.support.reshape(len(design), len(counts_as))
-    nothing = np.full(design.shape[1], np.nan)
-
-    def failed(reason: str) -> Regression:
-        return Regression(nothing, np.diag(nothing), np.nan, reason)
-
     if table.reports < 2:
-        return failed("one report shows no error")
+        return _without_numbers(design, "one report shows no error")
     whole = table.covariance(target)
     if not np.isfinite(whole).all():
-        return failed("the reports do not determine the errors of these answers together")
+        return _without_numbers(
+            design, "the reports do not determine the errors of these answers together"
+        )
+    try:
+        return _fitted(table.support, whole, design, counts_as, linear=model == "linear")
+    except _NotCarried as failure:
+        weights = failure.weights
+        least = np.flatnonzero(weights >= weights.max() / 2)
+        return _without_numbers(design, str(failure), tuple(least.tolist()))
+
+
+def _without_numbers(design: Array, reason: str, least_known: tuple[int, ...] = ()) -> Regression:
+    nothing = np.full(design.shape[1], np.nan)
+    return Regression(nothing, np.diag(nothing), np.nan, reason, least_known)
+
+
+def _fitted(
+    support: Array, whole: Array, design: Array, counts_as: Array, *, linear: bool
+) -> Regression:
+    support = support.reshape(len(design), len(counts_as))
     shares, sums = support.sum(axis=1), support @ counts_as
-    linear = model == "linear"
     coefficients = _root(design, shares, sums, linear)
-    if isinstance(coefficients, str):
-        return failed(coefficients)
     mean, slope, bend = _response(design @ coefficients, linear)
     information = _information(design, shares * slope)
     # ∂U/∂π, coefficients in rows and cells of the table in columns.
     gradient = (design.T[:, :, None] * (counts_as - mean[:, None])).reshape(design.shape[1], -1)
     influence = np.linalg.solve(information, gradient)
-    eigenvalue, direction = _smallest(information)
-    squares = (design @ direction) ** 2
+    eigenvalue, vector, units = _smallest(information)
+    squares = (design @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
     change = np.repeat(slope * squares, len(counts_as)) + (
         (shares * bend * squares) @ design @ influence
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
-        return failed(_NOT_DETERMINED)
+        raise _NotCarried(_NOT_DETERMINED, vector)
     answers = support.sum(axis=0)
     variance = answers @ counts_as**2 - (answers @ counts_as) ** 2
     spread = float(np.sqrt(variance)) if variance > 0 else np.nan
     return Regression(coefficients, influence @ whole @ influence.T, spread)
 
 
-def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array | str:
-    """Where the score is 0, by Newton's method with halved steps; or why nowhere."""
+def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
+    """Where the score is 0, by Newton's method with halved steps."""
     found: Array = np.zeros(design.shape[1])
     level = _level(design, shares, sums, found, linear)
     for _ in range(_STEPS):
         mean, slope, _ = _response(design @ found, linear)
         information = _information(design, shares * slope)
-        if not _smallest(information)[0] > _ROUNDING:
+        eigenvalue, vector, _ = _smallest(information)
+        if not eigenvalue > _ROUNDING:
             # Before the first step A is that of the linear model: its predictors alone.
-            return _NOT_DETERMINED if not found.any() else _NO_ROOT
+            raise _NotCarried(_NO_ROOT if found.any() else _NOT_DETERMINED, vector)
         step = np.linalg.solve(information, design.T @ (sums - shares * mean))
         for halving in range(_HALVINGS):
             trial = found + step / 2**halving
@@ -146,13 +164,13 @@ def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array | st
             if reached >= level - _ROUNDING * (1 + abs(level)):
                 break
         else:
-            return _NO_ROOT
+            break
         found, level = trial, reached
         if not linear and np.abs(design @ found).max() > _FARTHEST:
-            return _NO_ROOT
+            break
         if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ found).max()):
             return found
-    return _NO_ROOT
+    raise _NotCarried(_NO_ROOT, step)
 
 
 def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
@@ -175,11 +193,11 @@ def _information(design: Array, weights: Array) -> Array:
     return (design.T * weights) @ design
 
 
-def _smallest(information: Array) -> tuple[float, NDArray[np.float64]]:
-    """Smallest eigenvalue of a matrix in units of its diagonal, and where it is reached."""
+def _smallest(information: Array) -> tuple[float, Array, Array]:
+    """Smallest eigenvalue of a matrix in units of its diagonal, its vector, and the units."""
     diagonal = np.diag(information)
     if not (diagonal > 0).all():
-        return float(diagonal.min()), np.zeros(len(diagonal))
+        return float(diagonal.min()), np.where(diagonal > 0, 0.0, 1.0), np.ones_like(diagonal)
     units = 1 / np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(information * np.outer(units, units))
-    return float(values[0]), units * vectors[:, 0]
+    return float(values[0]), vectors[:, 0], units

@@ -82,13 +82,13 @@ def cell_reference(cells: int) -> float:
     return min(1 / cells, _TEN_POINTS)
 
 
-def few_reports(reports_per_cell: float) -> str:
+def few_reports(reports_per_cell: float, what: str = "cell") -> str:
     """What to add where intervals rest on few reports; else nothing."""
     if reports_per_cell >= WELL_FILLED:
         return ""
     return (
-        f"; with about {reports_per_cell:.1f} reports for each cell, intervals miss the truth more"
-        " often than they say"
+        f"; with about {reports_per_cell:.1f} reports for each {what}, intervals miss the truth"
+        " more often than they say"
     )
 
 
@@ -191,7 +191,7 @@ def judge_measures(
 
 
 def judge_coefficients(
-    half_widths: Array, deviation: float | None
+    half_widths: Array, deviation: float | None, reports: int
 ) -> Iterator[tuple[Usability, str]]:
     """Verdicts on coefficients of a regression.
 
@@ -202,9 +202,13 @@ def judge_coefficients(
         and the highest score.
     deviation : float or None
         Standard deviation of the outcome of a linear model, NaN where unknown; None for log odds.
+    reports : int
     """
     reference = TWICE_THE_ODDS if deviation is None else IN_DEVIATIONS * deviation
-    for grade, width in zip(grades(half_widths, reference).tolist(), half_widths, strict=True):
+    for_each = reports / half_widths.size
+    few = few_reports(for_each, "coefficient")
+    found = capped(grades(half_widths, reference), for_each)
+    for grade, width in zip(found.tolist(), half_widths.tolist(), strict=True):
         word, only = USABILITY[grade], "only " if grade == NOT else ""
         exact = number(width, min(places([2 * width], 2), 4))
         if deviation is None:
@@ -213,7 +217,7 @@ def judge_coefficients(
             known = f"to a factor of {factor}" if width < math.log(100) else "to no factor of 100"
         else:
             known = f"to ±{exact}"
-        yield word, f"{word}: known {only}{known}"
+        yield word, f"{word}: known {only}{known}{few}"
 
 
 def told_from_zero(support: Array, half_width: Array) -> NDArray[np.bool_]:

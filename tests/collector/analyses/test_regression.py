@@ -80,6 +80,19 @@ def test_usable_is_an_odds_ratio_known_to_the_root_of_two():
     assert "usable: known to a factor of 1." in regression().coefficients[1].verdict
 
 
+def test_with_few_reports_for_a_coefficient_none_is_more_than_barely_usable():
+    """Of 30 people's answers as they are, 95 % intervals of least squares cover 90 %."""
+    public = Schema([Attribute(a.name, a.categories, sensitive=False) for a in SCHEMA.attributes])
+    survey = Survey("open", "Open", public, RandomizedResponse(dict.fromkeys(SCHEMA.names, 1)))
+    asked = {"model": "linear", "scores": {"smoker": "0,5"}, "confidence": 0.05}
+    few = regression(counted(30, survey), **asked)
+    many = regression(counted(300, survey), **asked)
+    assert {found.usability for found in few.coefficients} == {"barely usable"}
+    assert {found.usability for found in many.coefficients} == {"usable"}
+    said = "with about 6.0 reports for each coefficient, intervals miss the truth more often"
+    assert all(said in found.verdict for found in few.coefficients)
+
+
 def test_scores_are_judged_from_the_lowest_to_the_highest():
     narrow = regression(scores={"age": "ranks"}, predictors=["age"]).coefficients[1]
     wide = regression(scores={"age": "0,1000,2000"}, predictors=["age"]).coefficients[1]
@@ -124,6 +137,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     line = "The data cannot carry the model: "
     [notice] = ANALYSIS.notices(result)
     assert notice.startswith(line)
+    assert any(f"the least is known of {found.term}" in notice for found in result.coefficients)
     for found in result.coefficients:
         assert found.usability == "not usable"
         assert (found.coefficient, found.odds_ratio, found.z, found.p_value) == (None,) * 4

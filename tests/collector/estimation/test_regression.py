@@ -285,18 +285,19 @@ def two_that_are_one():
 
 
 @pytest.mark.parametrize(
-    ("shares", "said"),
+    ("shares", "said", "least"),
     [
-        (separated(), "no coefficients solve its equations"),
-        (without_a_category(), "too little is known of these answers together"),
-        (two_that_are_one(), "too little is known of these answers together"),
+        (separated(), "no coefficients solve its equations", (1,)),
+        (without_a_category(), "too little is known of these answers together", (3,)),
+        (two_that_are_one(), "too little is known of these answers together", (1, 2)),
     ],
 )
-def test_data_that_cannot_carry_the_model_give_no_number(shares, said):
+def test_data_that_cannot_carry_the_model_give_no_number(shares, said, least):
     sizes = shares.shape
     survey = response("1", "1", "1", sizes=sizes)
     found = fit(survey, counted(survey, shares, 500, seed=1))
     assert said in found.undefined
+    assert found.least_known == least
     assert np.isnan(found.coefficients).all()
     assert np.isnan(found.standard_error).all()
 
