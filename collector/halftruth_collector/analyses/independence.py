@@ -1,5 +1,8 @@
 """A test of independence of two attributes."""
 
+import dataclasses
+from typing import Any
+
 from halftruth_shared.analyses.independence import IndependenceQuery, IndependenceResult
 
 from ..estimation.independence import IndependenceTest
@@ -9,16 +12,13 @@ from .base import Analysis, Counted, Grid
 
 def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
     """The test of ``Estimator.independence``."""
-    test = counted.estimator.independence(query.attributes)
-    return IndependenceResult(
-        **counted.origin(),
-        query=query,
-        statistic=test.statistic,
-        degrees_of_freedom=test.degrees_of_freedom,
-        p_value=test.p_value,
-        undefined=test.undefined,
-        statement=_statement(test),
-    )
+    found = outcome(counted.estimator.independence(query.attributes))
+    return IndependenceResult(**counted.origin(), query=query, **found)
+
+
+def outcome(test: IndependenceTest) -> dict[str, Any]:
+    """The fields that a test has in messages, with what may be concluded."""
+    return {**dataclasses.asdict(test), "statement": _statement(test)}
 
 
 def _statement(test: IndependenceTest) -> str:

@@ -55,7 +55,7 @@ def chart(result: MeasuresResult) -> WhiskerChart:
 
 def notices(result: MeasuresResult) -> list[str]:
     """Which measures are too uncertain."""
-    return sentences.too_uncertain((_name(found.name), found) for found in result.measures)
+    return sentences.too_uncertain((named(found.name), found) for found in result.measures)
 
 
 def reading(result: MeasuresResult) -> list[str]:
@@ -124,14 +124,15 @@ _SYMBOLS = {
 }
 
 
-def _name(measure: str) -> str:
+def named(measure: str) -> str:
+    """A measure as people call it."""
     return _SYMBOLS.get(measure, measure.replace("_", " "))
 
 
 def _panel(scale: _MeasureScale, measures: Sequence[MeasureEstimate]) -> Panel:
     rows = tuple(
         replace(
-            sentences.estimate(_name(measure.name), measure.value, measure.interval),
+            sentences.estimate(named(measure.name), measure.value, measure.interval),
             reason=measure.undefined,
         )
         for measure in measures

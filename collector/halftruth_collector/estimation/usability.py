@@ -127,17 +127,21 @@ def judge_supports(
     return USABILITY[grade], f"{USABILITY[grade]}: {said}{few_reports(reports_per_cell)}"
 
 
-def judge_table(half_widths: Array, reports: int) -> tuple[list[Usability], Usability, str]:
+def judge_table(
+    half_widths: Array, reports: int, reference: float | None = None
+) -> tuple[list[Usability], Usability, str]:
     """Verdict on each cell of a table, row by row, and on the table.
 
     Parameters
     ----------
     half_widths : ndarray
-        Of every cell, NaN where undefined.
+        Of every cell, NaN where undefined, infinite where there is no bound.
     reports : int
+    reference : float, optional
+        That of shares within groups; by default that of shares of everybody.
     """
     per_cell = reports / half_widths.size
-    reference = cell_reference(half_widths.size)
+    reference = cell_reference(half_widths.size) if reference is None else reference
     each = capped(grades(half_widths.ravel(), reference), per_cell)
     words = [USABILITY[grade] for grade in each.tolist()]
     width = typical(half_widths.ravel())
@@ -145,6 +149,8 @@ def judge_table(half_widths: Array, reports: int) -> tuple[list[Usability], Usab
         return words, USABILITY[NOT], "not usable: too few reports for an interval of most cells"
     grade = int(capped(grades(np.array(width), reference), per_cell))
     said = f"shares are known {'only ' if grade == NOT else ''}to {written(width)}"
+    if width == np.inf:
+        said = "most groups cannot be told from nobody, so that shares of them may be anything"
     return words, USABILITY[grade], f"{USABILITY[grade]}: {said}{few_reports(per_cell)}"
 
 

@@ -19,7 +19,7 @@ Kind = Literal["number", "integer", "flag", "choice", "text", "integers", "names
 
 Q = TypeVar("Q", bound=Request)
 
-_COUNTS = {1: "one", 2: "two", 3: "three"}
+_COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
 _LISTED = {
     "integers": "integers",
     "names": "names",
@@ -51,6 +51,8 @@ class Field:
         The same in words.
     written : str
         How each of several is written, in words.
+    places : tuple of str
+        What each of its names stands for, where their order says it.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Field:
     choices: tuple[str, ...]
     accepted: str
     written: str
+    places: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
@@ -223,6 +226,7 @@ def _field(field: inspect.Field, type: Any) -> Field:
         choices=choices,
         accepted=_accepted(inner, kind, choices, said),
         written=_written(kind, said),
+        places=said.get("places", ()),
     )
 
 
@@ -281,6 +285,8 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     between = "" if kind in ("items", "terms") else ", with commas between them"
     if most is not None and least == most:
         return f"{_COUNTS.get(least, least)} {more}{between}"
+    if least and most is not None:
+        return f"{_COUNTS.get(least, least)} to {_COUNTS.get(most, most)} {more}{between}"
     if least > 1:
         return f"{_COUNTS.get(least, least)} or more {more}{between}"
     return f"one or more {more}{between}" if least else f"{more}{between}"

@@ -63,10 +63,17 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
         return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
     if field.kind == "names":
         named = [name for text in texts for name in text.split(",")]
+        if field.places:
+            chosen = [*named, *[""] * len(field.places)]
+            selects = tuple(
+                _options(found, chosen[place : place + 1], labels, blank="none")
+                for place in range(len(field.places))
+            )
+            return Control(*described, "selects", options=selects, groups=field.places)
         return Control(*described, "boxes", options=(_options(found, named, labels),))
     default = "" if field.default is None else str(field.default)
     if found:
-        blank = not field.required and not default
+        blank = "any" if not field.required and not default else ""
         options = _options(found, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
     return Control(*described, "input", value=texts[0] if texts else default)
@@ -77,7 +84,7 @@ def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> 
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*found, *given])) if found else list(attribute.categories)
-    return _options([f"{begin}{one}" for one in said], texts, said, blank=True)
+    return _options([f"{begin}{one}" for one in said], texts, said, blank="any")
 
 
 def _options(
@@ -85,11 +92,11 @@ def _options(
     chosen: Iterable[str],
     labels: Sequence[str] | None = None,
     *,
-    blank: bool = False,
+    blank: str = "",
 ) -> tuple[Option, ...]:
     chosen = set(chosen)
     pairs = zip(values, labels or values, strict=True)
     return (
-        *((Option("", "any", False),) if blank else ()),
+        *((Option("", blank, False),) if blank else ()),
         *(Option(value, label, value in chosen) for value, label in pairs),
     )

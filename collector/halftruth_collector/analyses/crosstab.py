@@ -1,0 +1,331 @@
+"""Cross-tabulation of two to four questions."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from halftruth_shared.analyses.base import Interval, MeasureEstimate
+from halftruth_shared.analyses.crosstab import (
+    CrosstabBase,
+    CrosstabCell,
+    CrosstabQuery,
+    CrosstabResult,
+    IndependenceOutcome,
+)
+
+from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
+from ..estimation.bounds import normal_quantile, optional
+from ..estimation.conditional import conditional_shares
+from ..estimation.delta_method import known_covariance
+from ..estimation.independence import Departures
+from ..estimation.presence import present_items
+from ..estimation.usability import TWENTY_POINTS, judge_table
+from ..wording import (
+    UNDEFINED,
+    items,
+    judged,
+    number,
+    p_value,
+    percent,
+    ratio,
+    ratio_set,
+    value,
+    value_interval,
+)
+from . import sentences
+from .base import Analysis, Counted, Grid
+from .independence import outcome
+from .measures import named
+from .table import cells
+
+#: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
+_BARS = 30
+
+#: Bases that a notice names.
+_NAMED = 8
+
+#: Measures of association of two questions, and those that need presence and absence besides.
+_MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
+_OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
+
+#: What stands beside cells of more and of fewer people than independent answers would have.
+_MORE, _LESS = "▲", "▼"
+
+_Placed = tuple[CrosstabCell, CrosstabBase]
+
+
+def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
+    """Shares within groups of ``Estimator.table``, its departures from independence, its test."""
+    names, reports = query.attributes, counted.counts.reports
+    table = counted.estimator.table(names)
+    given = _given(query)
+    shares = conditional_shares(
+        table.support, known_covariance(table, query.target), given, query.confidence
+    )
+    reference = TWENTY_POINTS if given else None
+    each, usability, verdict = judge_table(shares.sets.half_width, reports, reference)
+    departures = Departures(table)
+    pair = len(names) == 2
+    columns = zip(
+        cells(counted.survey, names),
+        shares.share.ravel().tolist(),
+        np.sqrt(shares.variance).ravel().tolist(),
+        each,
+        departures.residuals.ravel().tolist(),
+        strict=True,
+    )
+    return CrosstabResult(
+        **counted.origin(),
+        query=query,
+        usability=usability,
+        verdict=verdict,
+        bases=_bases(counted, query, [names[axis] for axis in given]),
+        cells=[
+            CrosstabCell(
+                values=values,
+                share=optional(share),
+                standard_error=optional(error),
+                confidence_set=shares.sets[place],
+                usability=found,
+                residual=optional(residual),
+            )
+            for place, ((_, values), share, error, found, residual) in enumerate(columns)
+        ],
+        independence=IndependenceOutcome(**outcome(departures.test())) if pair else None,
+        measures=_measures(counted, query) if pair else [],
+    )
+
+
+def _given(query: CrosstabQuery) -> list[int]:
+    """Axes of the attributes whose answers make the bases."""
+    if query.percentages == "joint":
+        return []
+    return [("row", "column").index(query.percentages), *range(2, len(query.attributes))]
+
+
+def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list[CrosstabBase]:
+    reports = counted.counts.reports
+    if not names:
+        everybody = (float(reports), float(reports))
+        return [
+            CrosstabBase(
+                values={},
+                share=1.0,
+                interval=(1.0, 1.0),
+                people=reports,
+                people_interval=everybody,
+            )
+        ]
+    table = counted.estimator.table(names)
+    of_target = table.interval(query.confidence, query.target)
+    of_respondents = table.interval(query.confidence, "respondents")
+
+    def interval(ends: Sequence[np.ndarray], cell: tuple[int, ...], times: int) -> Interval | None:
+        lower, upper = (float(end[cell]) * times for end in ends)
+        return None if np.isnan(lower) else (lower, upper)
+
+    return [
+        CrosstabBase(
+            values=values,
+            share=float(table.support[cell]),
+            interval=interval(of_target, cell, 1),
+            people=float(table.support[cell]) * reports,
+            people_interval=interval(of_respondents, cell, reports),
+        )
+        for cell, values in cells(counted.survey, names)
+    ]
+
+
+def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:
+    present = present_items(counted.survey.schema, query.attributes, {})
+    names = (*(_OF_PRESENCE if len(present) == 2 else ()), *_MEASURES)
+    return counted.estimator.measures(query.attributes, None, names, query.confidence, query.target)
+
+
+def _lines(result: CrosstabResult, of: str, along: str) -> dict[tuple[str, ...], list[_Placed]]:
+    """Cells with their bases in lines along one question, by layers and the answer to the other."""
+    names = [*result.query.attributes[2:], of, along]
+    placed = dict(
+        zip(
+            (tuple(cell.values[name] for name in names) for cell in result.cells),
+            zip(result.cells, result.base_of_each, strict=True),
+            strict=True,
+        )
+    )
+    *outer, answers = (list(dict.fromkeys(found)) for found in zip(*placed, strict=True))
+    return {key: [placed[*key, answer] for answer in answers] for key in product(*outer)}
+
+
+def grid(result: CrosstabResult) -> Grid:
+    """Rows and columns as they were asked for, layer by layer, with the people of each base."""
+    row, column, *layers = result.query.attributes
+    percentages = result.query.percentages
+    people = f"people ({sentences.level(result.query.confidence)})"
+    lines = _lines(result, row, column)
+    answers, last = next(iter(lines.values())), list(lines)[-1][-1]
+    shown: list[list[object]] = []
+    for key, line in lines.items():
+        shown.append([*key, *(_text(cell, result) for cell, _ in line)])
+        if percentages == "row":
+            shown[-1].append(_people(line[0][1]))
+        if percentages == "column" and key[-1] == last:
+            shown.append([*key[:-1], people, *(_people(base) for _, base in line)])
+    header = [*layers, row, *(cell.values[column] for cell, _ in answers)]
+    return Grid([*header, people] if percentages == "row" else header, shown)
+
+
+def _text(cell: CrosstabCell, result: CrosstabResult) -> str:
+    """A share with its interval, marked where it departs from independent answers."""
+    if cell.share is None:
+        return UNDEFINED
+    text = judged(ratio(cell.share, cell.confidence_set), cell.usability)
+    if cell.confidence_set and cell.confidence_set.kind == "interval":
+        text += f" ({ratio_set(cell.confidence_set)})"
+    if cell.residual is None or abs(cell.residual) < _clear(result):
+        return text
+    return f"{text} {_MORE if cell.residual > 0 else _LESS}"
+
+
+def _clear(result: CrosstabResult) -> float:
+    """Standard errors beyond which a departure from independence is marked."""
+    return normal_quantile(1 - result.query.confidence)
+
+
+def _people(base: CrosstabBase) -> str:
+    if base.people_interval is None:
+        return number(base.people, 0)
+    lower, upper = (number(end, 0) for end in base.people_interval)
+    return f"{number(base.people, 0)} ({lower} to {upper})"
+
+
+def chart(result: CrosstabResult) -> Chart:
+    """Bars with intervals, grouped by base; of more than `_BARS` cells a grid, darker for more."""
+    row, column, *_ = result.query.attributes
+    percentages = result.query.percentages
+    first, second = (column, row) if percentages == "column" else (row, column)
+    by = sentences.listed(result.query.attributes[1:])
+    title = f"Cross-tabulation of {row} by {by} in {result.survey}"
+    axis = Axis(_of_whom(result), shares=True)
+    if len(result.cells) <= _BARS:
+        groups = tuple(
+            BarGroup(_key(result, first, key), tuple(_drawn(c, c.values[second]) for c, _ in line))
+            for key, line in _lines(result, first, second).items()
+        )
+        bars = [bar for group in groups for bar in group.bars]
+        return BarChart(
+            title=title,
+            notes=(*_notes(result, bars), *sentences.negative(bars)),
+            axis=axis,
+            groups=groups,
+            bars_label=second,
+            values_label=f"share ({sentences.level(result.query.confidence)})",
+        )
+    lines = _lines(result, row, column)
+    drawn = tuple(
+        tuple(_drawn(cell, items(cell.values)) for cell, _ in line) for line in lines.values()
+    )
+    every = [cell for line in drawn for cell in line]
+    return HeatMap(
+        title=title,
+        notes=(
+            *_notes(result, every),
+            f"Shown is the {axis.label}.",
+            "Pale with a dashed frame: the interval reaches 0 or below, or there is none.",
+        ),
+        rows=tuple(_key(result, row, key) for key in lines),
+        columns=tuple(cell.values[column] for cell, _ in next(iter(lines.values()))),
+        cells=drawn,
+    )
+
+
+def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
+    """What a line is called; the name of a question that makes layers stands before its answer."""
+    layers = dict(zip(result.query.attributes[2:], answers, strict=False))
+    return ", ".join([*([items(layers)] if layers else []), f"{of}={answers[-1]}"])
+
+
+def _drawn(cell: CrosstabCell, label: str) -> Estimate:
+    """A share as charts show it; none is drawn of a base that cannot be told from zero."""
+    found = cell.confidence_set
+    if cell.share is None or (found is not None and found.kind != "interval"):
+        return Estimate(label, reason="its base cannot be told from zero")
+    ends = (found.lower, found.upper) if found else (None, None)
+    return Estimate(label, cell.share, *ends)
+
+
+def _of_whom(result: CrosstabResult) -> str:
+    row, column, *layers = result.query.attributes
+    if result.query.percentages == "joint":
+        return "share of everybody"
+    base = [row if result.query.percentages == "row" else column, *layers]
+    return f"share of those with the same {sentences.listed(base)}"
+
+
+def _notes(result: CrosstabResult, drawn: Sequence[Estimate]) -> list[str]:
+    return [*sentences.notes(result, drawn), *notices(result)]
+
+
+def notices(result: CrosstabResult) -> list[str]:
+    """Whether the shares are too uncertain, and of which bases there are none."""
+    said = [] if result.usability == "usable" else [_sentence(result.verdict)]
+    open_bases = {
+        items(base.values): None
+        for cell, base in zip(result.cells, result.base_of_each, strict=True)
+        if cell.share is None or (cell.confidence_set and cell.confidence_set.kind != "interval")
+    }
+    if open_bases:
+        few, more = list(open_bases)[:_NAMED], len(open_bases) - _NAMED
+        them = "; ".join([*few, f"{more} others"] if more > 0 else few)
+        said.append(
+            "Shares of these groups may be anything, as it cannot be told whether there is anybody"
+            f" in them: {them}."
+        )
+    return said
+
+
+def reading(result: CrosstabResult) -> list[str]:
+    """What the shares are of, what is marked, and whether the answers hang together."""
+    layers = " within each layer" if len(result.query.attributes) > 2 else ""
+    said = [
+        _sentence(_of_whom(result)),
+        f"{_MORE} more and {_LESS} fewer than if answers were independent{layers}, by at least"
+        f" {number(_clear(result), 2)} standard errors; by chance"
+        f" {percent(1 - result.query.confidence)} of the cells are.",
+    ]
+    if result.usability == "usable":
+        said.insert(1, _sentence(result.verdict))
+    if test := result.independence:
+        tested = (
+            f"{value(test.statistic, None)} with {test.degrees_of_freedom} degrees of freedom,"
+            f" p-value {p_value(test.p_value)}: "
+        )
+        said.append(
+            f"Independence {test.statement}."
+            if test.p_value is None
+            else f"Wald test of independence in the population: {tested}{test.statement}."
+        )
+    return [*said, *map(_association, result.measures)]
+
+
+def _association(measure: MeasureEstimate) -> str:
+    if measure.undefined is not None:
+        return f"{_sentence(named(measure.name))[:-1]}: undefined, as {measure.undefined}."
+    found = judged(value(measure.value, measure.interval), measure.usability)
+    return f"{_sentence(named(measure.name))[:-1]}: {found} ({value_interval(measure.interval)})."
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+ANALYSIS = Analysis(
+    query=CrosstabQuery,
+    title="Cross-tabulation",
+    compute=compute,
+    start=lambda survey: CrosstabQuery(attributes=list(survey.schema.names[:2])),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=5,
+)

@@ -1,0 +1,144 @@
+"""Cross-tabulation of two to four questions."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeName,
+    Columns,
+    EstimateQuery,
+    FiellerSet,
+    Interval,
+    Items,
+    MeasureEstimate,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+)
+
+#: What the shares are of: of everybody, or of those who have a row's or a column's answer.
+Percentages = Literal["joint", "row", "column"]
+
+
+class CrosstabBase(Message, frozen=True, kw_only=True):
+    """Those whom percentages are of, by the answers that they share; without any, everybody.
+
+    `people` is the estimated number of respondents among them; its interval is always for exactly
+    these respondents, that of `share` for the target asked about.
+    """
+
+    values: Items
+    share: float
+    interval: Interval | None
+    people: float
+    people_interval: Interval | None
+
+
+class CrosstabCell(Message, frozen=True, kw_only=True):
+    """Share of one cell among its base.
+
+    `confidence_set` is Fieller's, which is no interval where the base is not clearly above 0, and
+    `standard_error` that of the delta method, null there. `residual` is the departure from
+    independent answers, among those of the same further answers, in standard errors. What is
+    undefined is null.
+    """
+
+    values: Items
+    share: float | None
+    standard_error: float | None
+    confidence_set: FiellerSet | None
+    usability: Usability
+    residual: float | None
+
+
+class IndependenceOutcome(Message, frozen=True, kw_only=True):
+    """The test of independence of two questions; fields as those of `IndependenceResult`."""
+
+    statistic: float | None
+    degrees_of_freedom: int
+    p_value: float | None
+    undefined: str | None
+    statement: str
+
+
+class CrosstabResult(Result, frozen=True, kw_only=True):
+    """A cross-tabulation, cells in row-major order.
+
+    `verdict` says in words whether its shares are precise enough to be used. Of two questions there
+    are a test of independence in the population, and measures of association.
+    """
+
+    query: "CrosstabQuery"
+    usability: Usability
+    verdict: str
+    bases: list[CrosstabBase]
+    cells: list[CrosstabCell]
+    independence: IndependenceOutcome | None
+    measures: list[MeasureEstimate]
+
+    @property
+    def base_of_each(self) -> list[CrosstabBase]:
+        """Those whom the share of each cell is of, cell by cell."""
+        names = list(self.bases[0].values)
+        known = {tuple(base.values.values()): base for base in self.bases}
+        return [known[tuple(cell.values[name] for name in names)] for cell in self.cells]
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            *texts(*self.query.attributes),
+            *numbers("share", "standard_error"),
+            *texts("set"),
+            *numbers("lower", "upper"),
+            *texts("usability"),
+            *numbers("base", "base_lower", "base_upper"),
+            *numbers("people", "people_lower", "people_upper", "residual"),
+        ]
+
+    @property
+    def index(self) -> int:
+        return len(self.query.attributes)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for cell, base in zip(self.cells, self.base_of_each, strict=True):
+            found = cell.confidence_set
+            yield (
+                *cell.values.values(),
+                cell.share,
+                cell.standard_error,
+                *((found.kind, found.lower, found.upper) if found else (None, None, None)),
+                cell.usability,
+                base.share,
+                *ends(base.interval),
+                base.people,
+                *ends(base.people_interval),
+                cell.residual,
+            )
+
+
+class CrosstabQuery(EstimateQuery[CrosstabResult], frozen=True, kw_only=True):
+    """Cross-tabulation of two to four questions, each percentage with its interval."""
+
+    attributes: Annotated[
+        list[AttributeName],
+        Meta(
+            min_length=2,
+            max_length=4,
+            description="Which attributes: that of the rows, that of the columns, and up to two"
+            " whose answers make layers.",
+            extra_json_schema={"uniqueItems": True},
+            extra={"places": ("rows", "columns", "layers", "further layers")},
+        ),
+    ]
+    percentages: Annotated[
+        Percentages,
+        Meta(
+            description="Of whom the cells are shares: of everybody, or of those in the same row or"
+            " the same column (and layer)."
+        ),
+    ] = "row"
