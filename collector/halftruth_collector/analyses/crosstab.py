@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-from halftruth_shared.analyses.base import Interval, MeasureEstimate
+from halftruth_shared.analyses.base import Interval, MeasureEstimate, Usability
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -42,7 +42,7 @@ from .table import cells
 _BARS = 30
 
 #: Bases that a notice names.
-_NAMED = 8
+_NAMED = 4
 
 #: Measures of association of two questions, and those that need presence and absence besides.
 _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
@@ -106,16 +106,15 @@ def _given(query: CrosstabQuery) -> list[int]:
 def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list[CrosstabBase]:
     reports = counted.counts.reports
     if not names:
-        everybody = (float(reports), float(reports))
-        return [
-            CrosstabBase(
-                values={},
-                share=1.0,
-                interval=(1.0, 1.0),
-                people=reports,
-                people_interval=everybody,
-            )
-        ]
+        every = float(reports)
+        everybody = CrosstabBase(
+            values={},
+            share=1.0,
+            interval=(1.0, 1.0),
+            people=every,
+            people_interval=(every, every),
+        )
+        return [everybody]
     table = counted.estimator.table(names)
     of_target = table.interval(query.confidence, query.target)
     of_respondents = table.interval(query.confidence, "respondents")
@@ -178,9 +177,11 @@ def _text(cell: CrosstabCell, result: CrosstabResult) -> str:
     """A share with its interval, marked where it departs from independent answers."""
     if cell.share is None:
         return UNDEFINED
-    text = judged(ratio(cell.share, cell.confidence_set), cell.usability)
-    if cell.confidence_set and cell.confidence_set.kind == "interval":
-        text += f" ({ratio_set(cell.confidence_set)})"
+    text, found = ratio(cell.share, cell.confidence_set), cell.confidence_set
+    if found is None or found.kind != "interval":
+        text = judged(text, cell.usability)
+    else:
+        text = _with_bounds(text, cell.usability, ratio_set(found))
     if cell.residual is None or abs(cell.residual) < _clear(result):
         return text
     return f"{text} {_MORE if cell.residual > 0 else _LESS}"
@@ -230,7 +231,7 @@ def chart(result: CrosstabResult) -> Chart:
         notes=(
             *_notes(result, every),
             f"Shown is the {axis.label}.",
-            "Pale with a dashed frame: the interval reaches 0 or below, or there is none.",
+            "Pale with a dashed frame: not usable, or the interval reaches 0 or below.",
         ),
         rows=tuple(_key(result, row, key) for key in lines),
         columns=tuple(cell.values[column] for cell, _ in next(iter(lines.values()))),
@@ -250,7 +251,8 @@ def _drawn(cell: CrosstabCell, label: str) -> Estimate:
     if cell.share is None or (found is not None and found.kind != "interval"):
         return Estimate(label, reason="its base cannot be told from zero")
     ends = (found.lower, found.upper) if found else (None, None)
-    return Estimate(label, cell.share, *ends)
+    doubt = cell.usability if cell.usability == "not usable" else None
+    return Estimate(label, cell.share, *ends, category=doubt)
 
 
 def _of_whom(result: CrosstabResult) -> str:
@@ -304,14 +306,33 @@ def reading(result: CrosstabResult) -> list[str]:
             if test.p_value is None
             else f"Wald test of independence in the population: {tested}{test.statement}."
         )
-    return [*said, *map(_association, result.measures)]
+    return [*said, *_association(result.measures)]
 
 
-def _association(measure: MeasureEstimate) -> str:
-    if measure.undefined is not None:
-        return f"{_sentence(named(measure.name))[:-1]}: undefined, as {measure.undefined}."
-    found = judged(value(measure.value, measure.interval), measure.usability)
-    return f"{_sentence(named(measure.name))[:-1]}: {found} ({value_interval(measure.interval)})."
+def _association(measures: Sequence[MeasureEstimate]) -> list[str]:
+    """Measures in a sentence, and one for each reason for which some are undefined."""
+    known, reasons = [], dict[str, list[str]]()
+    for found in measures:
+        if found.undefined is None:
+            text, bounds = value(found.value, found.interval), value_interval(found.interval)
+            known.append(f"{named(found.name)} {_with_bounds(text, found.usability, bounds)}")
+        else:
+            reasons.setdefault(found.undefined, []).append(named(found.name))
+    return [
+        *([f"Association: {'; '.join(known)}."] if known else []),
+        *(f"Undefined, as {why}: {sentences.listed(names)}." for why, names in reasons.items()),
+    ]
+
+
+def _with_bounds(text: str, usability: Usability, bounds: str) -> str:
+    """An estimate with its interval, after its verdict where it is not to be used.
+
+    >>> _with_bounds("74 %", "not usable", "52 to 95 %"), _with_bounds("3", "usable", "2 to 4")
+    ('not usable (74 %, 52 to 95 %)', '3 (2 to 4)')
+    """
+    if usability == "not usable":
+        return judged(f"{text}, {bounds}", usability)
+    return f"{text} ({bounds})"
 
 
 def _sentence(words: str) -> str:

@@ -278,12 +278,12 @@ def _grid(chart: HeatMap) -> Figure:
     names = [_folded(name, NAMES) for name in chart.columns]
     axes.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if upright else 0)
     # What may be nothing must not look like something, nor make the others pale.
-    clear = [cell.value for cell in cells if cell.value is not None and (cell.lower or 0) > 0]
+    clear = [cell.value for cell in cells if cell.value is not None and not _doubtful(cell)]
     darkest = max([_LEAST_DARKEST, *clear])
     for (i, j), cell in np.ndenumerate(np.array(chart.cells, dtype=object)):
         if cell is None:
             continue
-        doubtful = cell.lower is None or cell.lower <= 0
+        doubtful = _doubtful(cell)
         shade = np.clip((cell.value or 0.0) / darkest, 0, 0.15 if doubtful else 1)
         frame: Any = {"edgecolor": QUIET, "linestyle": (0, (3, 2))} if doubtful else {}
         axes.add_patch(Rectangle((j + 0.04, i + 0.04), 0.92, 0.92, fc=_SHADES(shade), **frame))
@@ -291,6 +291,10 @@ def _grid(chart: HeatMap) -> Figure:
         colour = "white" if shade > _DARK else "black"
         axes.text(j + 0.5, i + 0.5, words, ha="center", va="center", size=8, color=colour)
     return _page(figure, replace(chart, notes=notes), [axes], ROW * len(labels))
+
+
+def _doubtful(cell: Estimate) -> bool:
+    return cell.lower is None or cell.lower <= 0 or cell.category is not None
 
 
 def _measure(axes: Axes, side: str, axis: Axis, ends: tuple[float, float]) -> None:

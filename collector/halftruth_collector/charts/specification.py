@@ -157,7 +157,8 @@ class BarChart(_Titled):
 class HeatMap(_Titled):
     """Shares in a grid of rows and columns, the darker the larger.
 
-    Each cell is labelled by row and column, and None where there is nothing to say.
+    Each cell is labelled by row and column, and None where there is nothing to say. One with a
+    category, such as "not usable", is pale like one that may be nothing.
     """
 
     rows: tuple[str, ...]

@@ -55,6 +55,12 @@ BAD = [
     ("rule", {**RULE, "consequent": {}}, "consequent", "expected"),
     ("rule", {**RULE, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
     ("rule", {**RULE, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("crosstab", {"attributes": ["age"]}, "attributes", "two to four names"),
+    ("crosstab", {"attributes": [*PAIR, "age", "vote", "age"]}, "attributes", "two to four names"),
+    ("crosstab", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
+    ("crosstab", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
+    ("crosstab", {"attributes": PAIR, "percentages": "all"}, "percentages", "joint, row, column"),
+    ("crosstab", {"attributes": PAIR, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("table", {"attributes": ["weight"]}, "attributes", "unknown attribute 'weight'"),
     ("table", {"attributes": []}, "attributes", "one or more"),
     ("table", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
@@ -198,7 +204,7 @@ def test_a_bad_question_is_one_line_that_names_the_field(
 def test_the_estimator_refuses_the_same(study, path, asked, field, said):
     if path == "itemsets" and field in ("length", "attribute", "decision"):
         return  # What is asked of the answer.
-    if path in ("risk", "regression"):
+    if path in ("risk", "regression", "crosstab"):
         return  # No estimate of their own.
     estimator = study.estimators["study"]
     ask = {

@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import math
+from itertools import product
 from uuid import uuid4
 
 import msgspec
@@ -40,6 +41,8 @@ def computed(path, asked, estimator):
         return {"cells": cells_of_table(estimator, **asked)}
     if path == "independence":
         return dataclasses.asdict(estimator.independence(**asked))
+    if path == "crosstab":
+        return crosstab(estimator, **asked)
     if path == "risk":
         return risks(estimator, **asked)
     if path == "regression":
@@ -86,6 +89,36 @@ def risks(estimator, quasi, sensitive, limit):
     guess = estimator.support([*quasi, sensitive], "likelihood")
     found = linking_risk_of(estimator.survey, quasi, sensitive, guess).of_whole_reports
     return {"pilot": None, "told": np.nanmax(found.sensitive).item()}
+
+
+def crosstab(estimator, attributes, percentages, confidence=0.95):
+    """Bases of a cross-tabulation, and what stands beside one of two questions."""
+    row, column, *layers = attributes
+    names = [row if percentages == "row" else column, *layers]
+    people = estimator.table(names)
+    ends = people.interval(confidence)
+    of_respondents = people.interval(confidence, "respondents")
+    bases = [
+        {
+            "values": dict(zip(names, answers, strict=True)),
+            "share": people.support[cell].item(),
+            "interval": [end[cell].item() for end in ends],
+            "people": people.support[cell].item() * 3000,
+            "people_interval": [end[cell].item() * 3000 for end in of_respondents],
+        }
+        for cell, answers in zip(
+            np.ndindex(people.support.shape),
+            product(*(SCHEMA.attributes[SCHEMA.position(name)].categories for name in names)),
+            strict=True,
+        )
+    ]
+    if layers:
+        return {"bases": bases, "independence": None, "measures": []}
+    measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
+    return {
+        "bases": bases,
+        "measures": estimator.measures(attributes, measures=measures, confidence=confidence),
+    }
 
 
 def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, target="population"):
@@ -140,6 +173,10 @@ COEFFICIENT_COLUMNS = [
     *("odds_ratio", "odds_ratio_lower", "odds_ratio_upper", "z", "p_value", "undefined"),
 ]
 ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usability"]
+CROSSTAB_COLUMNS = [
+    *("share", "standard_error", "set", "lower", "upper", "usability"),
+    *("base", "base_lower", "base_upper", "people", "people_lower", "people_upper", "residual"),
+]
 PAIR = ["smoker", "coughs"]
 
 
@@ -257,6 +294,20 @@ ANALYSES = {
         COEFFICIENT_COLUMNS,
         lambda answer: 3,
         ["vote=none, a=b against left", "mean score of age", "vote=left"],
+    ),
+    "crosstab": (
+        "crosstab",
+        {"attributes": ["age", "vote"], "percentages": "row", "confidence": 0.9},
+        ["age", "vote", *CROSSTAB_COLUMNS],
+        lambda answer: 9,
+        ["none, a=b", "people (90\u202f% interval)", "▲", "p-value", "Association: concentration"],
+    ),
+    "crosstab-of-four": (
+        "crosstab",
+        {"attributes": ["vote", "smoker", "coughs", "age"], "percentages": "column"},
+        ["vote", "smoker", "coughs", "age", *CROSSTAB_COLUMNS],
+        lambda answer: 36,
+        ["the same smoker, coughs and age", "within each layer", "none, a=b"],
     ),
     "risk": (
         "risk",
@@ -481,6 +532,16 @@ def rows_of(path, answer):
     elif path == "measures":
         for measure in answer["measures"]:
             yield [*of_measure(measure), measure["undefined"]]
+    elif path == "crosstab":
+        for cell in answer["cells"]:
+            [base] = [b for b in answer["bases"] if b["values"].items() <= cell["values"].items()]
+            found = [cell["confidence_set"][name] for name in ("kind", "lower", "upper")]
+            ends = [base["interval"], [base["people"]], base["people_interval"]]
+            yield [
+                *cell["values"].values(),
+                *(cell["share"], cell["standard_error"], *found, cell["usability"]),
+                *(base["share"], *(end for pair in ends for end in pair), cell["residual"]),
+            ]
     elif path == "independence":
         numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
         yield [*answer["query"]["attributes"], *numbers]
