@@ -29,15 +29,28 @@ SURVEYS = {
 }
 
 
-def people(count=3_000, dependent=True):
+def people(count=3_000):
     """Answers of so many people, a column for each question; how they vote depends on the rest."""
     rng = np.random.default_rng(2)
     sex, town = rng.random(count) < 0.4, rng.random(count) < 0.3
-    tendency = 0.2 * sex + 0.25 * town if dependent else np.full(count, 0.25)
-    vote = (rng.random(count) < 0.45 + tendency).astype(int) + (rng.random(count) < 0.2)
-    answers = zip(SCHEMA.attributes, (sex, vote, town), strict=True)
+    vote = (rng.random(count) < 0.45 + 0.2 * sex + 0.25 * town) + (rng.random(count) < 0.2) * 1
+    return answers(np.stack([sex, vote, town], axis=1))
+
+
+def independent_people():
+    """Answers of 3 000 people of whom every combination has the product of its shares, exactly."""
+    shares = np.multiply.outer(np.multiply.outer([0.6, 0.4], [0.5, 0.3, 0.2]), [0.7, 0.3])
+    cells = np.stack(np.indices(SCHEMA.shape), axis=-1).reshape(-1, 3)
+    return answers(np.repeat(cells, np.rint(3_000 * shares.ravel()).astype(int), axis=0))
+
+
+def answers(codes):
+    """Records of codes as a data frame of answers."""
     return pd.DataFrame(
-        {a.name: pd.Categorical.from_codes(codes.astype(int), a.categories) for a, codes in answers}
+        {
+            attribute.name: pd.Categorical.from_codes(column, attribute.categories)
+            for attribute, column in zip(SCHEMA.attributes, codes.T.astype(int), strict=True)
+        }
     )
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.independence import independence_test
+from halftruth_collector.estimation.independence import Departures, independence_test
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -15,6 +15,8 @@ from halftruth_shared import (
     Schema,
     Survey,
 )
+from respondents import SURVEYS as THREE
+from respondents import estimators, independent_people
 from scipy.stats import chi2_contingency
 from symbols import Symbol
 
@@ -163,6 +165,54 @@ def test_where_nothing_is_perturbed_it_is_pearsons_test():
     assert found.degrees_of_freedom == pearson.dof == 6
     # Variances are divided by N − 1 here.
     assert found.statistic == pytest.approx(pearson.statistic * (n - 1) / n, rel=1e-9)
+
+
+def test_where_nothing_is_perturbed_residuals_are_haberman_s_within_each_layer():
+    survey = response("1", 3, 4, 2)
+    counts = np.random.default_rng(4).integers(5, 40, (3, 4, 2))
+    cells = np.stack(np.indices((3, 4, 2)), axis=-1).reshape(-1, 3)
+    estimator = Estimator(survey, Counts.from_cells(survey, cells, counts.ravel()))
+    found = Departures(estimator.table(["a0", "a1", "a2"])).residuals
+    for layer in range(2):
+        observed = counts[:, :, layer]
+        total = observed.sum()
+        rows, columns = observed.sum(axis=1) / total, observed.sum(axis=0) / total
+        variance = total * np.multiply.outer(rows * (1 - rows), columns * (1 - columns))
+        expected = (observed - total * np.outer(rows, columns)) / np.sqrt(variance)
+        # Variances are divided by N − 1 here.
+        scale = np.sqrt((counts.sum() - 1) / counts.sum())
+        assert found[:, :, layer] == pytest.approx(scale * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("names", [["sex", "vote"], ["vote", "town", "sex"]])
+@pytest.mark.parametrize("kind", THREE)
+def test_residuals_of_independent_answers_are_standard_normal(kind, names):
+    """Of 400 surveys with two cells that vary freely, four within layers.
+
+    That one is beyond 1.96 has 5 % with a standard deviation of 0.8 %: 2.5 to 7.5 % is three of
+    these, and their spread is known to 2.5 %. One run of 30 is a false alarm.
+    """
+    found = np.array(
+        [
+            Departures(estimator.table(names)).residuals.ravel()
+            for estimator in estimators(THREE[kind], independent_people())
+        ]
+    )
+    # The others follow, as rows and columns of departures add up to 0.
+    assert abs(found[:, 0].mean()) < 4 * found[:, 0].std() / 20
+    assert found.std() == pytest.approx(1, abs=0.08)
+    assert 0.025 < np.mean(np.abs(found) > 1.96) < 0.075
+
+
+def test_residuals_are_undefined_where_hardly_anybody_is():
+    table = next(tables(response("9/10", 3, 2), independent([0.5, 0.49, 0.01], HALVES), 400))
+    found = Departures(table).residuals
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(found[:2]).all()
+    single = Estimator(
+        THREE["gamma-diagonal"], Counts.from_reports(THREE["gamma-diagonal"], [[0, 0, 0]])
+    )
+    assert np.isnan(Departures(single.table(["sex", "vote"])).residuals).all()
 
 
 def test_the_order_of_attributes_and_categories_does_not_matter():

@@ -1,0 +1,197 @@
+"""Cross-tabulations against pandas, how they are shown, and what is said where little is known."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.charts import BarChart, HeatMap
+from halftruth_collector.charts.rendering import to_svg
+from halftruth_collector.estimation import Counts
+from halftruth_collector.web.pages.controls import controls
+from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from respondents import SCHEMA, SURVEYS, independent_people, people
+
+CROSSTAB = ANALYSES["crosstab"]
+SHARES = {"joint": "all", "row": "index", "column": "columns"}
+OPEN = Survey("open", "Open", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "9999/10000")))
+
+
+def counted(survey, asked, seed=5):
+    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
+    reports = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(seed))
+    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC))
+
+
+def result(survey, *attributes, asked=None, **query):
+    given = CrosstabQuery(attributes=list(attributes), **query)
+    return CROSSTAB.compute(counted(survey, people() if asked is None else asked), given)
+
+
+def plain(text):
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize("percentages", SHARES)
+@pytest.mark.parametrize("layers", [[], ["town"]])
+def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, layers):
+    asked = people()
+    found = result(OPEN, "sex", "vote", *layers, percentages=percentages).to_pandas()
+    for layer in SCHEMA.attributes[2].categories if layers else [None]:
+        some = asked if layer is None else asked[asked["town"] == layer]
+        expected = pd.crosstab(some["sex"], some["vote"], normalize=SHARES[percentages])
+        if percentages == "joint":
+            expected *= len(some) / len(asked)
+        for sex in expected.index:
+            for vote in expected.columns:
+                cell = found.loc[(sex, vote, layer) if layer else (sex, vote)]
+                assert cell["share"] == pytest.approx(expected.loc[sex, vote], abs=0.003)
+                base = {
+                    "joint": asked,
+                    "row": some[some["sex"] == sex],
+                    "column": some[some["vote"] == vote],
+                }[percentages]
+                assert cell["people"] == pytest.approx(len(base), abs=3)
+                assert cell["base"] == pytest.approx(len(base) / 3000, abs=0.001)
+
+
+def test_of_two_questions_the_test_and_measures_stand_beside_it():
+    source = counted(SURVEYS["split-questionnaire"], people())
+    found = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"]))
+    test = asdict(source.estimator.independence(["sex", "vote"]))
+    assert {name: getattr(found.independence, name) for name in test} == test
+    assert [m.name for m in found.measures] == [
+        "concentration",
+        "uncertainty_coefficient",
+        "mutual_information",
+    ]
+    binary = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "town"]))
+    assert [m.name for m in binary.measures[:3]] == ["phi", "odds_ratio", "risk_difference"]
+    said = " ".join(CROSSTAB.reading(found))
+    assert "Wald test of independence in the population: " in said
+    assert "degrees of freedom, p-value " in said
+    assert "Association: concentration " in said
+    layered = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote", "town"]))
+    assert (layered.independence, layered.measures) == (None, [])
+
+
+def test_rows_and_columns_are_where_they_were_asked_for():
+    survey = SURVEYS["randomized-response"]
+    rows = CROSSTAB.grid(result(survey, "sex", "vote"))
+    assert list(rows.header[:-1]) == ["sex", "left", "right", "none"]
+    assert plain(rows.header[-1]) == "people (95 % interval)"
+    assert [line[0] for line in rows.rows] == ["female", "male"]
+    columns = CROSSTAB.grid(result(survey, "vote", "sex", percentages="column"))
+    assert columns.header == ["vote", "female", "male"]
+    assert [plain(line[0]) for line in columns.rows] == [
+        *("left", "right", "none", "people (95 % interval)")
+    ]
+    # The same people, whichever way round.
+    assert columns.rows[-1][1:] == [line[-1] for line in rows.rows]
+    assert [line[1:] for line in columns.rows[:-1]] == [
+        [line[1 + place] for line in rows.rows] for place in range(3)
+    ]
+    layered = CROSSTAB.grid(result(survey, "sex", "vote", "town", percentages="joint"))
+    assert layered.header == ["town", "sex", "left", "right", "none"]
+    assert [line[:2] for line in layered.rows] == [
+        [town, sex] for town in ("big", "small") for sex in ("female", "male")
+    ]
+
+
+def test_what_departs_from_independence_is_marked_on_both_sides():
+    found = result(OPEN, "town", "vote")
+    table = pd.crosstab(people()["town"], people()["vote"])
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / 3_000
+    shown = CROSSTAB.grid(found).rows
+    # All six departures are far from 0 here.
+    for line, departures in zip(shown, table.to_numpy() - expected, strict=True):
+        marks = [text[-1] for text in line[1:-1]]
+        assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
+    assert "by chance 5 % of the cells" in plain(" ".join(CROSSTAB.reading(found)))
+    unrelated = CROSSTAB.grid(result(OPEN, "vote", "town", asked=independent_people())).rows
+    assert not any("▲" in text for line in unrelated for text in line)
+
+
+def weak():
+    """Nobody is known to live in small towns: one of 200 does, of 300 people, under γ = 19."""
+    asked = people(300)
+    asked["town"] = pd.Categorical.from_codes([1, *[0] * 299], SCHEMA.attributes[2].categories)
+    return result(SURVEYS["gamma-diagonal"], "town", "vote", asked=asked)
+
+
+def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be():
+    found = weak()
+    for cell in found.cells:
+        if cell.values["town"] == "small":
+            assert cell.confidence_set.kind != "interval"
+            assert (cell.standard_error, cell.residual) == (None, None)
+            assert cell.usability == "not usable"
+        else:
+            assert cell.confidence_set.kind == "interval"
+    [notice] = [said for said in CROSSTAB.notices(found) if "anybody" in said]
+    assert notice.endswith("whether there is anybody in them: town=small.")
+    assert found.independence.p_value is None
+    assert "Independence cannot be tested: a category of 'town'" in " ".join(
+        CROSSTAB.reading(found)
+    )
+    line = CROSSTAB.grid(found).rows[1]
+    assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])
+    chart = CROSSTAB.chart(found)
+    assert [bar.value for bar in chart.groups[1].bars] == [None] * 3
+    assert "undefined: its base cannot be told from zero" in to_svg(chart)
+
+
+def test_where_most_groups_are_open_the_verdict_says_so():
+    survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
+    found = result(survey, "vote", "sex", asked=people(40))
+    assert found.usability == "not usable"
+    assert found.verdict.startswith("not usable: most groups cannot be told from nobody")
+    single = CROSSTAB.compute(
+        Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC)),
+        CrosstabQuery(attributes=["sex", "vote"]),
+    )
+    assert {cell.standard_error for cell in single.cells} == {None}
+    assert [base.interval for base in single.bases] == [None, None]
+    assert CROSSTAB.grid(single).rows
+    assert CROSSTAB.chart(single).groups
+
+
+def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
+    survey = SURVEYS["randomized-response"]
+    bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
+    assert isinstance(bars, BarChart)
+    assert [group.heading for group in bars.groups] == ["sex=female", "sex=male"]
+    assert [bar.label for bar in bars.groups[0].bars] == ["left", "right", "none"]
+    assert bars.axis.label == "share of those with the same sex"
+    layered = CROSSTAB.chart(result(survey, "sex", "vote", "town"))
+    assert layered.groups[1].heading == "town=big, sex=male"
+
+    schema = Schema([Attribute(name, [f"c{i}" for i in range(7)]) for name in "ab"])
+    many = Survey("many", "Many", schema, RandomizedResponse({"a": "0.7", "b": "0.7"}))
+    reports = np.random.default_rng(1).integers(0, 7, (2_000, 2))
+    found = CROSSTAB.compute(
+        Counted(many, Counts.from_reports(many, reports), datetime.now(UTC)),
+        CrosstabQuery(attributes=["a", "b"]),
+    )
+    heat_map = CROSSTAB.chart(found)
+    assert isinstance(heat_map, HeatMap)
+    assert (heat_map.rows[0], heat_map.columns[-1]) == ("a=c0", "c6")
+    for line, cells in zip(heat_map.cells, np.reshape(found.cells, (7, 7)), strict=True):
+        assert [drawn.value for drawn in line] == [cell.share for cell in cells]
+        assert [drawn.category for drawn in line] == [
+            "not usable" if cell.usability == "not usable" else None for cell in cells
+        ]
+    assert "a=c0, b=c6 " in heat_map.description
+
+
+def test_the_page_keeps_the_order_of_rows_columns_and_layers():
+    survey = SURVEYS["randomized-response"]
+    given = {"attributes": ["vote", "town"]}
+    [attributes, *_] = controls(CROSSTAB, survey, given)
+    assert attributes.kind == "selects"
+    assert attributes.groups == ("rows", "columns", "layers", "further layers")
+    chosen = [[o.value for o in options if o.chosen] for options in attributes.options]
+    assert chosen == [["vote"], ["town"], [], []]
