@@ -16,7 +16,7 @@ from ..estimation.presence import presence
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.table import Table
 from ..estimation.usability import judge_coefficients
-from ..wording import items, judged, number, p_value, value, value_interval
+from ..wording import UNDEFINED, items, judged, number, p_value, value, value_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 
@@ -116,19 +116,28 @@ def _row(found: Coefficient, logistic: bool) -> list[str]:
     term = _term(found)
     if found.reference is not None:
         term += f" against {found.reference}"
-    ratio = value(found.odds_ratio, found.odds_ratio_interval)
     written = value(found.coefficient, found.interval)
     numbers = [
-        *([ratio, value_interval(found.odds_ratio_interval)] if logistic else []),
+        *(_ratios(found) if logistic else []),
         written,
         value_interval(found.interval),
         value(found.standard_error, None),
-        "undefined" if found.z is None else number(found.z, 2),
+        UNDEFINED if found.z is None else number(found.z, 2),
         p_value(found.p_value),
     ]
     if found.coefficient is not None:
         numbers[0] = judged(numbers[0], found.usability)
     return [term, *numbers]
+
+
+def _ratios(found: Coefficient) -> list[str]:
+    """An odds ratio and its interval with three digits, however near to 0 an end is."""
+    ends = found.odds_ratio_interval or (None, None)
+    ratio, *written = (
+        UNDEFINED if end is None else number(float(f"{end:.3g}"))
+        for end in (found.odds_ratio, *ends)
+    )
+    return [ratio, " to ".join(written) if found.odds_ratio_interval else UNDEFINED]
 
 
 def _term(found: Coefficient) -> str:
@@ -139,7 +148,7 @@ def _term(found: Coefficient) -> str:
 def chart(result: RegressionResult) -> WhiskerChart:
     """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercept."""
     logistic = result.query.model == "logistic"
-    rows = tuple(_whisker(result, found, logistic) for found in result.coefficients[1:])
+    rows = tuple(_whisker(found, logistic) for found in result.coefficients[1:])
     # An odds ratio is a number of times: twice and half are equally far from 1.
     axis = Axis("odds ratio", scale="log") if logistic else Axis("difference in mean score")
     line = Reference(1, "no difference") if logistic else Reference(0, "no difference")
@@ -152,12 +161,10 @@ def chart(result: RegressionResult) -> WhiskerChart:
     )
 
 
-def _whisker(result: RegressionResult, found: Coefficient, logistic: bool) -> Estimate:
-    shown, interval = found.coefficient, found.interval
+def _whisker(found: Coefficient, logistic: bool) -> Estimate:
     if logistic:
-        shown, interval = found.odds_ratio, found.odds_ratio_interval
-    lower, upper = interval or (None, None)
-    return Estimate(_term(found), shown, lower, upper, reason=result.undefined)
+        return sentences.estimate(_term(found), found.odds_ratio, found.odds_ratio_interval)
+    return sentences.estimate(_term(found), found.coefficient, found.interval)
 
 
 def notices(result: RegressionResult) -> list[str]:
@@ -180,28 +187,23 @@ def reading(result: RegressionResult) -> list[str]:
     said.append(
         "Each coefficient is with all other predictors held constant, and assumes that none changes"
         " what another does; where one does, these are coefficients of the best such equation."
-    )
-    said.append(
-        "Intervals are normal ones, and take the perturbation of every answer into account."
+        " Intervals are normal ones, and take the perturbation of every answer into account."
     )
     return said
 
 
 def _equation(result: RegressionResult) -> list[str]:
-    """Whose odds or mean it is about, and what that is compared with."""
-    outcome = result.query.outcome
+    """Whose odds or mean it is about, what that is compared with, and the scores."""
     about = "log odds" if result.query.model == "logistic" else "mean score"
-    of = items(result.present) or outcome
-    said = [f"The equation is of the {about} of {of}."]
+    said = f"The equation is of the {about} of {items(result.present) or result.query.outcome}"
     if result.reference:
-        said.append(f"Compared with the reference categories {items(result.reference)}.")
-    if result.scores:
-        written = "; ".join(
-            f"{name} {', '.join(number(score) for score in scores)}"
-            for name, scores in result.scores.items()
-        )
-        said.append(f"Scores of the categories in their order: {written}.")
-    return said
+        said += f"; the reference categories are {items(result.reference)}"
+    scores = "; ".join(
+        f"{name} {', '.join(number(score) for score in values)}"
+        for name, values in result.scores.items()
+    )
+    listed = [f"Scores of the categories in their order: {scores}."] if scores else []
+    return [f"{said}.", *listed]
 
 
 def start(survey: Survey) -> RegressionQuery:
