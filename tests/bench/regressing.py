@@ -1,5 +1,4 @@
-"""Regressions of reports against statsmodels on the answers themselves: ``python
-tests/bench/regressing.py``, some ten seconds.
+"""Regressions of reports against statsmodels on the answers themselves.
 
 Who is a man, by age and hours of work, of the 48 842 people of CENSUS, each asked these three
 questions. They are asked anew in every survey, so the truth is the same.
@@ -71,7 +70,7 @@ def row(mechanism: Mechanism) -> list[str]:
     return [mechanism.kind, str(len(fits)), *cells]
 
 
-def main() -> None:
+def print_regressions() -> None:
     """Print both comparisons."""
     truth, errors = likeliest()
     found = unperturbed()
@@ -90,7 +89,3 @@ def main() -> None:
     ):
         rows.append(row(mechanism))
     print_table(["mechanism", "fitted", *terms], rows)
-
-
-if __name__ == "__main__":
-    main()

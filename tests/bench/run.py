@@ -11,6 +11,7 @@ try:
     import importing
     import mining
     import perturbing
+    import regressing
     from halftruth_collector.cli.output import print_table
     from measure import Figure, print_comparisons, print_figures
 except ImportError as error:
@@ -43,6 +44,8 @@ print("The same where answers depend on each other strongly:")
 print_table(*accuracy.errors_of_dependent_answers())
 print()
 attacking.print_costs()
+print()
+regressing.print_regressions()
 print()
 print_figures("one report, and in the browser; medians", figures)
 missed = any(figure.missed for figure in figures)
