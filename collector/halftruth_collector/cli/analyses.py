@@ -1,6 +1,7 @@
 """A command for each analysis, derived from its question: ``halftruth itemsets`` and the others."""
 
 from functools import partial
+from inspect import cleandoc
 from typing import Any
 
 import click
@@ -36,7 +37,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             click.Argument(["survey"]),
             *options.of_query(analysis.fields, analysis.options),
         ],
-        help=f"{analysis.query.__doc__}\n\nSURVEY is the id of a survey"
+        help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
         + (", or with --pilot a TOML file." if analysis.of_people else "."),
         short_help=analysis.summary,
     )

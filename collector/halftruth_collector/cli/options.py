@@ -27,6 +27,7 @@ _METAVARS = {
     "integers": "INTEGERS",
     "text": "NAME",
     "names": "NAMES",
+    "categories": "CATEGORY",
     "terms": "NAMES",
 }
 
@@ -146,9 +147,11 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
 
 
 def _metavar(field: Field) -> str | None:
+    """What stands for a value in help."""
     if field.kind == "items":
         return field.written.upper()
-    return _METAVARS.get(field.kind, "|".join(field.choices) or None)
+    kind = "categories" if field.of == "category" else field.kind
+    return _METAVARS.get(kind, "|".join(field.choices) or None)
 
 
 def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:

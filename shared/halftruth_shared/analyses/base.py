@@ -45,6 +45,9 @@ AttributeName = Annotated[
 ]
 MeasureName = Annotated[str, Meta(extra={"of": "measure"})]
 
+#: A category of the one attribute that the query names; it may hold commas.
+CategoryName = Annotated[str, Meta(extra={"of": "category"})]
+
 AttributeNames = Annotated[
     list[AttributeName],
     Meta(

@@ -1,7 +1,8 @@
 """Queries from texts and back, field by field, so that an error names the field.
 
 The same for addresses, command lines and forms: names are listed with commas between them; an item
-is attribute=category, one a text since categories may hold commas; a term of a model is one text.
+is attribute=category, one a text since categories may hold commas; so are categories by themselves
+and the terms of a model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,18 @@ from msgspec import inspect
 from ..errors import ParameterError
 from ..protocol.base import Request
 
-Kind = Literal["number", "integer", "flag", "choice", "text", "integers", "names", "items", "terms"]
+Kind = Literal[
+    "number",
+    "integer",
+    "flag",
+    "choice",
+    "text",
+    "integers",
+    "names",
+    "categories",
+    "items",
+    "terms",
+]
 
 Q = TypeVar("Q", bound=Request)
 
@@ -23,6 +35,7 @@ _COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
 _LISTED = {
     "integers": "integers",
     "names": "names",
+    "categories": "categories",
     "items": "attribute=category",
     "terms": "terms of names",
 }
@@ -44,7 +57,7 @@ class Field:
         None where it is left out by default.
     description : str
     of : str
-        What its names are of: "attribute", "measure", or "" where it has none.
+        What its names are of: "attribute", "category", "measure", or "" where it has none.
     choices : tuple of str
         All that is accepted, or what is besides the names.
     accepted : str
@@ -83,6 +96,8 @@ class Field:
             return self.checked(self._items(texts))
         if self.kind == "terms":
             return self.checked([_names(text) for text in texts if list(texts) != [""]])
+        if self.kind == "categories":
+            return self.checked(list(texts))
         if self.several:
             return self.checked([name for text in texts for name in _names(text)])
         if len(texts) > 1:
@@ -115,6 +130,8 @@ class Field:
             return [f"{name}={category}" for name, category in value.items()]
         if self.kind == "terms":
             return [self._joined(names) for names in value] or [""]
+        if self.kind == "categories":
+            return list(value)
         if self.kind == "names":
             return [self._joined(value)]
         if self.kind == "integers":
@@ -257,7 +274,9 @@ def _kind(type: Any) -> Kind:
         case inspect.DictType():
             return "items"
         case inspect.ListType():
-            inner = _said(type.item_type)[1]
+            said, inner = _said(type.item_type)
+            if said.get("of") == "category":
+                return "categories"
             if isinstance(inner, inspect.ListType):
                 return "terms"
             return "integers" if isinstance(inner, inspect.IntType) else "names"
@@ -276,13 +295,13 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     if kind == "flag":
         return "true or false"
     if kind == "text":
-        return "a name"
+        return "a category" if said.get("of") == "category" else "a name"
     such = "".join(f", such as {example:g}" for example in said.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
     more = _written(kind, said)
     least, most = type.min_length or 0, type.max_length
-    between = "" if kind in ("items", "terms") else ", with commas between them"
+    between = "" if kind in ("categories", "items", "terms") else ", with commas between them"
     if most is not None and least == most:
         return f"{_COUNTS.get(least, least)} {more}{between}"
     if least and most is not None:

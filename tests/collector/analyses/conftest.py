@@ -35,8 +35,10 @@ SURVEYS = (
 EMPTY = Survey("empty", "Empty", SCHEMA, RandomizedResponse(KEEP))
 
 
-def texts(value):
+def texts(name, value):
     """A parameter as texts, each of which is given once."""
+    if name == "among":
+        return value
     if isinstance(value, dict):
         return [f"{name}={category}" for name, category in value.items()]
     if isinstance(value, list) and value and isinstance(value[0], list):
@@ -45,7 +47,7 @@ def texts(value):
 
 
 def query_string(asked):
-    return urlencode([(name, text) for name, value in asked.items() for text in texts(value)])
+    return urlencode([(name, text) for name, value in asked.items() for text in texts(name, value)])
 
 
 def option(path, name):
@@ -59,7 +61,7 @@ def command(path, survey, asked):
         if isinstance(value, bool):
             words += [f"--{option(path, name)}"] if value else []
             continue
-        for text in texts(value):
+        for text in texts(name, value):
             words += [f"--{option(path, name)}", text]
     return words
 

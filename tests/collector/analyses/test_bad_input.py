@@ -18,6 +18,7 @@ from .conftest import EMPTY, SURVEYS, command, query_string
 PAIR = ["smoker", "coughs"]
 MINED = {"min_support": 0.1, "min_confidence": 0.1}
 RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
+COMPARED = {"answer": {"smoker": "yes"}, "groups": "age"}
 PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
 FITTED = {"outcome": "smoker", "predictors": ["age"]}
 
@@ -119,6 +120,30 @@ BAD = [
         for bad in ("rank", "1,2", "1,1,1", "1,2,nan", "1,2,inf", "1,2,x")
     ),
     ("regression", {**FITTED, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("comparison", {"answer": {}, "groups": "age"}, "answer", "one attribute=category"),
+    (
+        "comparison",
+        {**COMPARED, "answer": {"smoker": "yes", "coughs": "yes"}},
+        "answer",
+        "one attribute=category",
+    ),
+    ("comparison", {**COMPARED, "answer": {"weight": "yes"}}, "answer", "attribute 'weight'"),
+    ("comparison", {**COMPARED, "answer": {"smoker": "x"}}, "answer", "no category 'x'"),
+    ("comparison", {**COMPARED, "groups": "weight"}, "groups", "attribute 'weight'"),
+    ("comparison", {**COMPARED, "groups": "smoker"}, "groups", "expected another one"),
+    ("comparison", {**COMPARED, "among": ["old"]}, "among", "two or more categories"),
+    ("comparison", {**COMPARED, "among": ["old", "old"]}, "among", "different categories"),
+    ("comparison", {**COMPARED, "among": ["old", "x"]}, "among", "no category 'x'"),
+    ("comparison", {**COMPARED, "reference": "x"}, "reference", "no category 'x'"),
+    (
+        "comparison",
+        {**COMPARED, "among": ["old", "young"], "reference": "middle"},
+        "reference",
+        "'middle' is not among the groups",
+    ),
+    ("comparison", {**COMPARED, "effect": "ratio"}, "effect", "difference, risk_ratio, odds_ratio"),
+    ("comparison", {**COMPARED, "simultaneous": "x"}, "simultaneous", "none, bonferroni, maximum"),
+    ("comparison", {**COMPARED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("risk", {"quasi": [], "sensitive": "vote"}, "quasi", "one or more"),
     ("risk", {"quasi": ["age", "weight"], "sensitive": "vote"}, "quasi", "attribute 'weight'"),
     ("risk", {"quasi": ["age", "age"], "sensitive": "vote"}, "quasi", "twice"),
@@ -206,6 +231,8 @@ def test_the_estimator_refuses_the_same(study, path, asked, field, said):
         return  # What is asked of the answer.
     if path in ("risk", "regression", "crosstab"):
         return  # No estimate of their own.
+    if path in ("comparison", "risk"):
+        return  # No estimate of its own.
     estimator = study.estimators["study"]
     ask = {
         "table": lambda attributes, estimate="moment", confidence=0.95: (

@@ -47,6 +47,9 @@ def computed(path, asked, estimator):
         return risks(estimator, **asked)
     if path == "regression":
         return regressed(estimator, **asked)
+    if path == "comparison":
+        # Its numbers are held against the estimates in test_comparison.py.
+        return {"reference": asked.get("reference")}
     found = getattr(estimator, path.replace("-", "_"))(**asked)
     if path == "itemsets":
         return {
@@ -166,6 +169,19 @@ RULE_COLUMNS = [
     "confidence_standard_error",
     "chebyshev_lower",
     "chebyshev_upper",
+]
+COMPARISON_COLUMNS = [
+    "estimate",
+    "group",
+    "against",
+    "value",
+    "standard_error",
+    "lower",
+    "upper",
+    "p_value",
+    "base",
+    "usability",
+    "undefined",
 ]
 CELL_COLUMNS = ["support", "standard_error", "lower", "upper", "usability"]
 COEFFICIENT_COLUMNS = [
@@ -308,6 +324,27 @@ ANALYSES = {
         ["vote", "smoker", "coughs", "age", *CROSSTAB_COLUMNS],
         lambda answer: 36,
         ["the same smoker, coughs and age", "within each layer", "none, a=b"],
+    ),
+    "comparison": (
+        "comparison",
+        {"answer": {"smoker": "yes"}, "groups": "age", "effect": "odds_ratio", "trend": True},
+        COMPARISON_COLUMNS,
+        lambda answer: 3 + 3 + 1,
+        ["share of smoker=yes", "odds ratio", "all others", "Trend in the order of the groups: "],
+    ),
+    "comparison-of-two": (
+        "comparison",
+        {
+            "answer": {"age": "old"},
+            "groups": "vote",
+            "among": ["none, a=b", "right"],
+            "reference": "none, a=b",
+            "simultaneous": "maximum",
+            "target": "respondents",
+        },
+        COMPARISON_COLUMNS,
+        lambda answer: 2 + 1,
+        ["none, a=b", "difference in points", "comparisons hold all together"],
     ),
     "risk": (
         "risk",
@@ -491,6 +528,26 @@ def of_rule(rule):
     return row
 
 
+def of_comparison(answer):
+    for found in answer["groups"]:
+        numbers = [found["share"], found["standard_error"], *(found["interval"] or (None, None))]
+        yield ["share", found["group"], "", *numbers, None, found["base"], *said_of(found)]
+    for compared in answer["comparisons"]:
+        effect, against = compared["effect"], compared["against"] or "all others"
+        yield [answer["query"]["effect"], compared["group"], against, *of_effect(effect)]
+    if answer["trend"]:
+        yield ["trend", "", "", *of_effect(answer["trend"])]
+
+
+def of_effect(effect):
+    numbers = [effect["value"], effect["standard_error"], *(effect["interval"] or (None, None))]
+    return [*numbers, effect["p_value"], None, *said_of(effect)]
+
+
+def said_of(estimate):
+    return [estimate["usability"], estimate["undefined"]]
+
+
 def of_tree(node, classes, path):
     if not node["children"]:
         for name, probability in zip(classes, node["probabilities"], strict=True):
@@ -557,6 +614,8 @@ def rows_of(path, answer):
                 *(found["odds_ratio"], *ends[1], found["z"], found["p_value"]),
                 answer["undefined"],
             ]
+    elif path == "comparison":
+        yield from of_comparison(answer)
     elif path == "risk":
         for cell in answer["cells"]:
             numbers = ["share", "given", "quasi", "sensitive", "risk", "whole_risk"]

@@ -56,6 +56,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 
 #: How a query parameter is written that is no list of names.
 _WRITTEN: dict[str, Json] = {
+    "categories": {"items": {"type": "string"}, "uniqueItems": True},
     "items": {"items": {"type": "string", "pattern": f"^{_NAME}=.+$"}, "uniqueItems": True},
     "terms": {"items": {"type": "string", "pattern": f"^{_NAME}(,{_NAME})*$"}},
 }
@@ -157,8 +158,8 @@ def _operation(operation: Operation) -> Json:
 def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
     """The query parameters that a message stands for, as they are read from an address.
 
-    Names are listed with commas between them. Categories may hold commas, so each pair of an
-    attribute and its category is a parameter of its own, and so is each term of a model.
+    Names are listed with commas between them. Categories may hold commas, so each of them, and each
+    pair of an attribute and its category, is a parameter of its own; so is each term of a model.
     """
     types = {field.name: field.type for field in msgspec.structs.fields(query)}
     for field in fields(query).values():

@@ -40,16 +40,19 @@ def controls(
     analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
 ) -> list[Control]:
     """The form of an analysis, filled with what was given, whether or not it can be read."""
+    fields = analysis.fields.values()
+    named = [given.get(f.name, ()) for f in fields if f.of == "attribute" and f.kind == "text"]
+    known = [a for a in survey.schema.attributes if any(a.name in texts for texts in named)]
+    categories = [category for attribute in known[:1] for category in attribute.categories]
     return [
-        _control(field, survey, list(given.get(field.name, ())))
-        for field in analysis.fields.values()
+        _control(field, survey, list(given.get(field.name, ())), categories) for field in fields
     ]
 
 
-def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
+def _control(field: Field, survey: Survey, texts: list[str], categories: Sequence[str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: a.label or a.name for a in survey.schema.attributes}
-    found = choices(field, survey)
+    found = categories if field.of == "category" else choices(field, survey)
     labels = [known.get(name, name) for name in found]
     if field.kind == "items":
         selects = tuple(_items(a, field.choices, texts) for a in survey.schema.attributes)
@@ -61,6 +64,8 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
         return Control(*described, "boxes", options=(_options(terms, texts),))
     if field.kind == "flag":
         return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
+    if field.kind == "categories":
+        return Control(*described, "boxes", options=(_options(found, texts),))
     if field.kind == "names":
         named = [name for text in texts for name in text.split(",")]
         if field.places:
@@ -73,7 +78,9 @@ def _control(field: Field, survey: Survey, texts: list[str]) -> Control:
         return Control(*described, "boxes", options=(_options(found, named, labels),))
     default = "" if field.default is None else str(field.default)
     if found:
-        blank = "any" if not field.required and not default else ""
+        blank = "" if field.required or default else "any"
+        if blank and field.of == "category":
+            blank = "by default"
         options = _options(found, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
     return Control(*described, "input", value=texts[0] if texts else default)

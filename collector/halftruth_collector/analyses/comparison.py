@@ -1,0 +1,344 @@
+"""Shares of one answer in several groups, compared."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses.base import Interval, Usability
+from halftruth_shared.analyses.comparison import (
+    ComparisonQuery,
+    ComparisonResult,
+    EffectEstimate,
+    GroupComparison,
+    GroupShare,
+)
+
+from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
+from ..estimation.bounds import Array, normal_quantile, optional
+from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of, trend_of
+from ..estimation.presence import category_code
+from ..estimation.usability import TWENTY_POINTS, judge_measures, typical
+from ..wording import items, judged, number, p_value, share, share_interval, value, value_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+_EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio": "odds ratio"}
+
+
+def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
+    """Comparisons from the table of the groups and the answer alone."""
+    schema = counted.survey.schema
+    [(name, category)] = query.answer.items()
+    answered = schema.attributes[schema.position(name, "answer")]
+    answer = category_code(answered, category, "answer")
+    attribute = schema.attributes[schema.position(query.groups, "groups")]
+    if attribute is answered:
+        raise ParameterError(
+            f"groups: '{name}' is the attribute of the answer; expected another one",
+            field="groups",
+        )
+    chosen = _chosen(attribute, query.among)
+    reference = _reference(attribute, chosen, query.reference)
+    names = [attribute.categories[code] for code in chosen]
+    table = counted.estimator.table([query.groups, name])
+    groups = Groups.of_table(table, names, chosen, answer, query.target)
+    effects = compare_groups(groups, reference, query.effect, query.simultaneous, query.confidence)
+    ratio = query.effect != "difference"
+    judge = _Judge(groups, query.confidence)
+    against = None if reference is None else names[reference]
+    compared = [group for group in names if group != against]
+    return ComparisonResult(
+        **counted.origin(),
+        query=query,
+        reference=against,
+        groups=_shares(groups, query.confidence, judge),
+        comparisons=[
+            GroupComparison(group=group, against=against, effect=effect)
+            for group, effect in zip(
+                compared,
+                _effects(
+                    effects, judge(effects, np.abs(effects.value) if ratio else TWENTY_POINTS)
+                ),
+                strict=True,
+            )
+        ],
+        trend=_trend(groups, query.confidence, judge) if query.trend else None,
+    )
+
+
+def _chosen(attribute: Attribute, among: Sequence[str] | None) -> list[int]:
+    """Codes of the groups, in the order of the survey."""
+    if among is None:
+        return list(range(len(attribute.categories)))
+    codes = [category_code(attribute, category, "among") for category in among]
+    if len(set(codes)) < max(len(codes), 2):
+        raise ParameterError("among: expected two or more different categories", field="among")
+    return sorted(codes)
+
+
+def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) -> int | None:
+    """Place of the reference among the groups; of two it is the first."""
+    if name is None:
+        return 0 if len(chosen) == 2 else None
+    code = category_code(attribute, name, "reference")
+    if code not in chosen:
+        raise ParameterError(
+            f"reference: '{name}' is not among the groups; expected one of them", field="reference"
+        )
+    return chosen.index(code)
+
+
+class _Judge:
+    """Verdicts on estimates from the table of some groups."""
+
+    def __init__(self, groups: Groups, confidence: float) -> None:
+        width = typical(np.sqrt(np.maximum(np.diag(groups.covariance), 0.0)))
+        self._table = normal_quantile(1 - confidence) * (np.nan if width is None else width)
+        self._cells = groups.support.size
+        self._reports = round(groups.reports * max(groups.base.sum(), 0.0))
+
+    def __call__(
+        self, found: Estimates, reference: Array | float
+    ) -> Iterator[tuple[Usability, str]]:
+        table = np.full(len(found.value), self._table)
+        half_width = (found.upper - found.lower) / 2
+        verdicts = judge_measures(half_width, reference, table, self._cells, self._reports)
+        for reason, verdict in zip(found.undefined, verdicts, strict=True):
+            yield ("not usable", f"not usable: {reason}") if reason else verdict
+
+
+def _shares(groups: Groups, confidence: float, judge: _Judge) -> list[GroupShare]:
+    found = shares_of(groups, confidence)
+    return [
+        GroupShare(
+            group=group,
+            base=groups.reports * float(groups.base[g]),
+            share=optional(float(found.value[g])),
+            standard_error=optional(float(found.standard_error[g])),
+            interval=_interval(found, g),
+            usability=usability,
+            verdict=verdict,
+            undefined=found.undefined[g] or None,
+        )
+        for g, (group, (usability, verdict)) in enumerate(
+            zip(groups.names, judge(found, TWENTY_POINTS), strict=True)
+        )
+    ]
+
+
+def _trend(groups: Groups, confidence: float, judge: _Judge) -> EffectEstimate:
+    """From the first group to the last a trend is a difference of shares."""
+    found = trend_of(groups, confidence)
+    [trend] = _effects(found, judge(found, TWENTY_POINTS / (len(groups.names) - 1)))
+    return trend
+
+
+def _effects(
+    found: Estimates, verdicts: Iterator[tuple[Usability, str]]
+) -> Iterator[EffectEstimate]:
+    for k, (usability, verdict) in enumerate(verdicts):
+        interval = _interval(found, k)
+        yield EffectEstimate(
+            value=optional(float(found.value[k])),
+            standard_error=optional(float(found.standard_error[k])),
+            interval=None if interval is None else (interval[0], optional(interval[1])),
+            p_value=optional(float(found.p_value[k])),
+            usability=usability,
+            verdict=verdict,
+            undefined=found.undefined[k] or None,
+        )
+
+
+def _interval(found: Estimates, k: int) -> Interval | None:
+    lower, upper = float(found.lower[k]), float(found.upper[k])
+    return None if np.isnan(lower) or np.isnan(upper) else (lower, upper)
+
+
+def grid(result: ComparisonResult) -> Grid:
+    """Each group with its share, and what it is compared with."""
+    query, level = result.query, sentences.level(result.query.confidence)
+    effects = {compared.group: compared for compared in result.comparisons}
+    return Grid(
+        [
+            query.groups,
+            "people, about",
+            f"share of {items(query.answer)}",
+            level,
+            "compared with",
+            f"{_EFFECTS[query.effect]}{' in points' if _in_points(result) else ''}",
+            level,
+            "p-value",
+        ],
+        [
+            [
+                found.group,
+                number(found.base, 0),
+                _said(found.undefined, share(found.share, found.interval), found.usability),
+                share_interval(found.interval),
+                *_compared(result, effects.get(found.group)),
+            ]
+            for found in result.groups
+        ],
+    )
+
+
+def _compared(result: ComparisonResult, found: GroupComparison | None) -> list[str]:
+    if found is None:
+        return ["", "", "", ""]
+    effect, row = found.effect, _row("", found.effect, points=_in_points(result))
+    return [
+        _other(found),
+        _said(effect.undefined, value(row.value, _finite(row)), effect.usability),
+        _ends(row),
+        p_value(effect.p_value),
+    ]
+
+
+def _said(undefined: str | None, text: str, usability: Usability) -> str:
+    return "undefined" if undefined else judged(text, usability)
+
+
+def _other(found: GroupComparison) -> str:
+    return "all others" if found.against is None else found.against
+
+
+def _in_points(result: ComparisonResult) -> bool:
+    return result.query.effect == "difference"
+
+
+def _row(label: str, effect: EffectEstimate, *, points: bool) -> Estimate:
+    """An effect as it is shown: perhaps in percentage points, an open end as infinite."""
+    scale = 100.0 if points else 1.0
+    ends = effect.interval
+    return Estimate(
+        label,
+        None if effect.value is None else scale * effect.value,
+        None if ends is None else scale * ends[0],
+        None if ends is None else np.inf if ends[1] is None else scale * ends[1],
+        reason=effect.undefined,
+    )
+
+
+def _finite(row: Estimate) -> Interval | None:
+    """An interval as wide as the part of it that has ends."""
+    if row.value is None or row.lower is None or row.upper is None:
+        return None
+    return (row.lower, row.upper if np.isfinite(row.upper) else 2 * row.value - row.lower)
+
+
+def _ends(row: Estimate) -> str:
+    if row.interval is None or np.isfinite(row.interval[1]):
+        return value_interval(row.interval)
+    return f"from {value(row.lower, _finite(row))} on"
+
+
+def chart(result: ComparisonResult) -> WhiskerChart:
+    """Shares of the groups, below them the effects with a line where there is no difference."""
+    query = result.query
+    shares = [
+        replace(
+            sentences.estimate(found.group, found.share, found.interval), reason=found.undefined
+        )
+        for found in result.groups
+    ]
+    effects = [
+        _row(f"{found.group}, against {_other(found)}", found.effect, points=_in_points(result))
+        for found in result.comparisons
+    ]
+    axis = Axis("percentage points") if _in_points(result) else Axis("ratio", scale="log")
+    line = Reference(0 if _in_points(result) else 1, "no difference")
+    heading = f"{_EFFECTS[query.effect].capitalize()} of the shares"
+    panels = [
+        Panel(Axis("share of the group", shares=True), tuple(shares), f"Share of {_what(result)}"),
+        Panel(axis, tuple(effects), heading, line),
+    ]
+    if result.trend is not None:
+        row = _row("from one group to the next", result.trend, points=True)
+        points = Axis("percentage points")
+        panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
+    together = query.simultaneous != "none"
+    return WhiskerChart(
+        title=f"{_what(result)} in {result.survey}, by {query.groups}",
+        notes=(
+            *sentences.notes(result, [*shares, *effects], together=together),
+            *(["Those of shares and of a trend are each by itself."] if together else []),
+            *notices(result),
+        ),
+        panels=tuple(panels),
+        values_label=f"estimate ({sentences.level(query.confidence)})",
+    )
+
+
+def _what(result: ComparisonResult) -> str:
+    return items(result.query.answer)
+
+
+def notices(result: ComparisonResult) -> list[str]:
+    """What is undefined, and what is too uncertain."""
+    named: list[tuple[str, Any]] = [(f"share of {found.group}", found) for found in result.groups]
+    named += [
+        (f"{found.group} against {_other(found)}", found.effect) for found in result.comparisons
+    ]
+    named += [] if result.trend is None else [("trend", result.trend)]
+    reasons = dict.fromkeys(found.undefined for _, found in named if found.undefined)
+    return [
+        *(
+            f"Undefined, as {reason}: "
+            f"{sentences.listed([name for name, found in named if found.undefined == reason])}."
+            for reason in reasons
+        ),
+        *sentences.too_uncertain(named),
+    ]
+
+
+def reading(result: ComparisonResult) -> list[str]:
+    """The trend, and what intervals and p-values are."""
+    query, said = result.query, []
+    if result.trend is not None and result.trend.value is not None:
+        row = _row("", result.trend, points=True)
+        said.append(
+            f"Trend in the order of the groups: {value(row.value, _finite(row))} percentage points"
+            f" from each to the next on average ({_ends(row)}),"
+            f" p-value {p_value(result.trend.p_value)}."
+        )
+    if any(c.effect.interval and c.effect.interval[1] is None for c in result.comparisons):
+        said.append(
+            "Where a share that is divided by cannot be told from zero, its ratio has no upper end."
+        )
+    many = len(result.comparisons)
+    if many > 1 and query.simultaneous == "none":
+        said.append(
+            f"Each interval and p-value is for one comparison by itself; among {many}, chance"
+            " differences are likelier than in one. simultaneous = maximum is for all together."
+        )
+    if query.simultaneous != "none":
+        said.append(
+            "Intervals and p-values of the comparisons hold all together, those of shares and of a"
+            " trend each by itself."
+        )
+    said.append(
+        "p-values are of tests that two shares are equal. A small one speaks against it, a large"
+        " one for nothing: perturbation hides small differences."
+    )
+    return said
+
+
+def start(survey: Survey) -> ComparisonQuery:
+    """The last answer to the first question, by the second."""
+    first, second = (*survey.schema.attributes, *survey.schema.attributes)[:2]
+    return ComparisonQuery(answer={first.name: first.categories[-1]}, groups=second.name)
+
+
+ANALYSIS = Analysis(
+    query=ComparisonQuery,
+    title="Comparison of groups",
+    compute=compute,
+    start=start,
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=25,
+)

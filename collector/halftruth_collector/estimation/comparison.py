@@ -1,0 +1,337 @@
+"""Comparison of groups: differences and ratios of the shares of one answer, and their trend.
+
+All are functions of a table of groups by answer, with errors by the delta method from the whole
+covariance V of the table, those of ratios on the logarithmic scale. Where a group cannot be told
+from one that nobody is in, which is where Fieller's set of its share is unbounded, nothing is
+compared with it. Where a numerator of a ratio cannot be told from zero, its interval begins at 0;
+where a denominator cannot, it has no upper end. To refuse these ratios instead would leave those
+surveys in which a rare answer came out frequent, and fewer than half of their intervals may hold
+the truth.
+
+Whether two shares a₁/x₁ and a₂/x₂ are equal is tested by their difference, with the error that it
+has if they are: its part from sampling is p̄(1−p̄)(1/x₁ + 1/x₂)/(N−1) of the pooled share p̄, its part
+from perturbation is estimated. Where nothing is perturbed this is the test of two proportions. With
+the error behind the interval, true equality would be rejected too often in small groups (in 0.32
+instead of 0.05 of surveys with 5 of 100 people in a group, and a tenth of them giving the answer).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.comparison import Effect, Simultaneous
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from .bounds import Array, normal_quantile
+from .conditional import conditional_shares
+from .delta_method import known_covariance
+from .jets import Jet
+from .simultaneous import MaximumOfNormals
+from .table import Table
+
+#: Standard errors by which every base has to be above 0, whatever the confidence.
+_CLEAR = normal_quantile(0.05)
+
+#: A variance is nothing but rounding if it is so small against that without any perturbation.
+_ROUNDING = 1e-12
+
+_NO_RATIO = {
+    "risk_ratio": "a share is estimated to be 0 or less",
+    "odds_ratio": "a share is estimated to be 0 or less, or 1 or more",
+}
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What is known of one answer in G groups.
+
+    Attributes
+    ----------
+    names : tuple of str
+    support : ndarray, shape (G, 2)
+        Shares of all people who are in a group and do not or do give the answer.
+    covariance : ndarray, shape (2G, 2G)
+        Of these, in row-major order; NaN where the reports determine none.
+    perturbation : ndarray, shape (2G, 2G)
+        Its part that is perturbation alone.
+    reports : int
+    target : {"population", "respondents"}
+    """
+
+    names: tuple[str, ...]
+    support: Array
+    covariance: Array
+    perturbation: Array
+    reports: int
+    target: Target
+
+    @classmethod
+    def of_table(
+        cls,
+        table: Table,
+        names: Sequence[str],
+        chosen: Sequence[int],
+        answer: int,
+        target: Target = "population",
+    ) -> "Groups":
+        """Some groups, by their names and rows, and one answer, a column, of a table.
+
+        Raises
+        ------
+        DomainTooLarge
+            If the table is too large for its covariance.
+        """
+        rows, columns = table.support.shape
+        given = np.arange(columns) == answer
+        merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~given, given]))
+        return cls(
+            tuple(names),
+            (merge @ table.support.ravel()).reshape(-1, 2),
+            merge @ known_covariance(table, target) @ merge.T,
+            merge @ table.covariance("respondents") @ merge.T,
+            table.reports,
+            target,
+        )
+
+    @property
+    def base(self) -> Array:
+        """Share of all people who are in each group, shape (G,)."""
+        return np.asarray(self.support.sum(axis=1))
+
+    def covariance_of(self, found: Jet) -> Array:
+        """Covariance of K functions of the supports by the delta method, shape (K, K)."""
+        return np.asarray(found.gradient @ self.covariance @ found.gradient.T)
+
+    def standard_error(self, found: Jet) -> Array:
+        """Of K functions of the supports, shape (K,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance_of(found)), 0.0))
+
+    def above_zero(self, found: Jet, quantile: float) -> Mask:
+        """Which of K functions of the supports are so many standard errors above 0."""
+        return np.asarray(found.value > quantile * self.standard_error(found))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """K shares, differences, ratios or slopes as columns.
+
+    Attributes
+    ----------
+    value, standard_error : ndarray, shape (K,)
+        NaN where undefined. The standard error of a ratio is that of its logarithm.
+    lower, upper : ndarray, shape (K,)
+        Ends of the intervals, the upper one infinite where nothing is too large.
+    p_value : ndarray, shape (K,)
+        Of the test that shares are equal; NaN where there is none.
+    undefined : tuple of str
+        Why there is no value; empty where there is one.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    p_value: Array
+    undefined: tuple[str, ...]
+
+
+def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
+    """Share of the answer in each group, with Fieller's intervals."""
+    cells = Jet.variables(groups.support)
+    undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
+    found = conditional_shares(groups.support, groups.covariance, [0], confidence)
+    bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
+    return Estimates(
+        found.share[:, 1] + bounded,
+        np.sqrt(found.variance[:, 1]) + bounded,
+        found.sets.lower[1::2] + bounded,
+        found.sets.upper[1::2] + bounded,
+        np.full(len(undefined), np.nan),
+        undefined,
+    )
+
+
+def compare_groups(
+    groups: Groups,
+    reference: int | None = None,
+    effect: Effect = "difference",
+    simultaneous: Simultaneous = "none",
+    confidence: float = 0.95,
+) -> Estimates:
+    """Compare each group with a reference, or with all the others together.
+
+    Parameters
+    ----------
+    groups : Groups
+        Two or more.
+    reference : int or None
+        Position of the group that all others are compared with; None for each with the others.
+    effect : {"difference", "risk_ratio", "odds_ratio"}
+    simultaneous : {"none", "bonferroni", "maximum"}
+        Whether intervals and p-values are for each comparison by itself, or hold all together: by
+        Bonferroni's inequality, or by the distribution of the largest of normal variables that
+        are correlated as the comparisons are.
+    confidence : float
+
+    Returns
+    -------
+    Estimates
+        Of all groups but the reference, in their order.
+    """
+    base, others = groups.base, ["all others"] * len(groups.names)
+    compared = [g for g in range(len(base)) if g != reference]
+    cells = Jet.variables(groups.support)
+    first = Jet(cells.value[compared], cells.gradient[compared])
+    if reference is None:
+        second = first.sum(0) - first
+    else:
+        here = [reference] * len(compared)
+        second = Jet(cells.value[here], cells.gradient[here])
+        others = [groups.names[reference]] * len(compared)
+    quantile = normal_quantile(1 - confidence)
+    names = [groups.names[g] for g in compared]
+    undefined = [
+        one or other
+        for one, other in zip(
+            _lacking(groups, first, names, quantile),
+            _lacking(groups, second, others, quantile),
+            strict=True,
+        )
+    ]
+    there = np.array([not reason for reason in undefined])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found, numerators, denominators = _effect(first, second, effect)
+        covariance = groups.covariance_of(found)
+        scores, correlated = _equality(groups, _slopes(first, second))
+        known = there & np.isfinite(found.value)
+        p_value = np.where(there, 2 * ndtr(-np.abs(scores)), np.nan)
+    if simultaneous == "bonferroni":
+        quantile = normal_quantile((1 - confidence) / len(compared))
+        p_value = np.minimum(1.0, len(compared) * p_value)
+    elif simultaneous == "maximum":
+        quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
+        largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
+        p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
+    value = np.where(known, found.value, np.nan)
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    error = np.where(known, error, np.nan)
+    lower, upper = value - quantile * error, value + quantile * error
+    if effect != "difference":
+        with np.errstate(over="ignore"):
+            value, lower, upper = np.exp(value), np.exp(lower), np.exp(upper)
+        told = max(quantile, _CLEAR)
+        small = np.stack([groups.above_zero(jet, told) for jet in numerators]).all(axis=0)
+        large = np.stack([groups.above_zero(jet, told) for jet in denominators]).all(axis=0)
+        lower = np.where(known & ~small, 0.0, lower)
+        upper = np.where(known & ~large, np.inf, upper)
+    for k in np.flatnonzero(there & ~known):
+        undefined[k] = _NO_RATIO[effect]
+    return Estimates(value, error, lower, upper, p_value, tuple(undefined))
+
+
+def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
+    """Average change of the share from one group to the next, as one effect.
+
+    It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
+    through the shares of the groups, each of which weighs the same.
+    """
+    ranks = np.arange(len(groups.names)) - (len(groups.names) - 1) / 2
+    weights = (ranks / (ranks @ ranks))[None]
+    quantile = normal_quantile(1 - confidence)
+    cells = Jet.variables(groups.support)
+    undefined = next(filter(None, _lacking(groups, cells, groups.names, quantile)), "")
+    if undefined:
+        unknown = np.full(1, np.nan)
+        return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,))
+    share = _share(cells)
+    slope = Jet(weights @ share.value, weights @ share.gradient)
+    error = groups.standard_error(slope)
+    scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
+    half_width = quantile * error
+    return Estimates(
+        slope.value,
+        error,
+        slope.value - half_width,
+        slope.value + half_width,
+        2 * ndtr(-np.abs(scores)),
+        ("",),
+    )
+
+
+def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
+    """For each row of cells why nothing can be divided by its base; empty where that can be."""
+    bases = cells.sum(1)[:, 0]
+    told = groups.above_zero(bases, max(quantile, _CLEAR))
+    errors_known = bool(np.isfinite(groups.covariance).all())
+    for name, is_there in zip(names, told.tolist(), strict=True):
+        if not errors_known:
+            yield "the reports show no error"
+        elif is_there:
+            yield ""
+        else:
+            yield f"{name} cannot be told from a group that nobody is in"
+
+
+def _share(cells: Jet) -> Jet:
+    """Share of the answer in each row of cells."""
+    return cells[:, 1] / cells.sum(1)[:, 0]
+
+
+def _effect(first: Jet, second: Jet, effect: Effect) -> tuple[Jet, list[Jet], list[Jet]]:
+    """Effect, on the scale of its error, with what it is proportional to, and inversely so."""
+    if effect == "difference":
+        return _share(first) - _share(second), [], []
+    numerators, denominators = [first[:, 1]], [second[:, 1]]
+    if effect == "risk_ratio":
+        ratio = _share(first).positive().log() - _share(second).positive().log()
+    else:
+        numerators.append(second[:, 0])
+        denominators.append(first[:, 0])
+        logs = [cell.positive().log() for cell in (*numerators, *denominators)]
+        ratio = logs[0] + logs[1] - logs[2] - logs[3]
+    return ratio, numerators, denominators
+
+
+def _slopes(first: Jet, second: Jet) -> Array:
+    """Derivative of each difference of shares in the number who give the answer, by group."""
+    sides = [side[:, 1].gradient[:, 1::2] / side.sum(1).value for side in (first, second)]
+    return np.asarray(sides[0] - sides[1])
+
+
+def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tuple[Array, Array]:
+    """Scores of tests that all shares in a contrast are equal, and the covariance behind them.
+
+    Parameters
+    ----------
+    groups : Groups
+    slopes : ndarray, shape (K, G)
+        Of each contrast in the number who give the answer, by group; its weights are slopes ·
+        base, which add up to 0.
+    pooled : ndarray, shape (K, G), optional
+        Which groups are pooled; by default those that are in the contrast.
+
+    Returns
+    -------
+    scores : ndarray, shape (K,)
+        About standard normal if the shares are equal; NaN where nothing is left to chance.
+    covariance : ndarray, shape (K, K)
+        Of the contrasts if the shares are equal.
+    """
+    base, giving = groups.base, groups.support[:, 1]
+    members = slopes != 0 if pooled is None else pooled
+    share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
+    gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
+    gradient = gradient.reshape(len(slopes), -1)
+    covariance = gradient @ groups.perturbation @ gradient.T
+    unperturbed = (slopes * base) @ slopes.T / (groups.reports - 1)
+    if groups.target == "population":
+        spread = np.sqrt(share * (1 - share))
+        covariance = covariance + np.outer(spread, spread) * unperturbed
+    variance = np.diag(covariance)
+    by_chance = variance > _ROUNDING * np.diag(unperturbed)
+    scores = (slopes @ giving) / np.sqrt(np.where(by_chance, variance, np.nan))
+    return scores, np.asarray(covariance)

@@ -1,0 +1,177 @@
+"""Shares of one answer in several groups, compared."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeName,
+    CategoryName,
+    Columns,
+    EstimateQuery,
+    Interval,
+    Items,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+)
+
+#: What two shares are compared by.
+Effect = Literal["difference", "risk_ratio", "odds_ratio"]
+
+#: What several intervals and p-values hold for: each by itself, or all of them together.
+Simultaneous = Literal["none", "bonferroni", "maximum"]
+
+#: A lower and an upper end; the upper one is null where nothing is too large.
+OpenInterval = tuple[float, float | None]
+
+
+class GroupShare(Message, frozen=True, kw_only=True):
+    """Share of the answer in one group, with Fieller's interval.
+
+    `base` is the estimated number of respondents in the group. Where it cannot be told from zero
+    there is no share, and `undefined` says so; where it is less than five standard errors from
+    zero the share has no standard error.
+    """
+
+    group: str
+    base: float
+    share: float | None = None
+    standard_error: float | None = None
+    interval: Interval | None = None
+    usability: Usability
+    verdict: str
+    undefined: str | None = None
+
+
+class EffectEstimate(Message, frozen=True, kw_only=True):
+    """A difference or ratio of two shares, or a trend; where it is undefined, why.
+
+    `standard_error` and `interval` are by the delta method, those of a ratio on the logarithmic
+    scale, from which the interval is put back. `p_value` is of the test that the shares are equal,
+    with the error that they have if they are; so it may be known where a ratio is not.
+    """
+
+    value: float | None = None
+    standard_error: float | None = None
+    interval: OpenInterval | None = None
+    p_value: float | None = None
+    usability: Usability
+    verdict: str
+    undefined: str | None = None
+
+
+class GroupComparison(Message, frozen=True, kw_only=True):
+    """One group compared with another one, or with all the others together (null)."""
+
+    group: str
+    against: str | None
+    effect: EffectEstimate
+
+
+class ComparisonResult(Result, frozen=True, kw_only=True):
+    """Shares of one answer in several groups, and what they differ by.
+
+    `reference` is the group that all others are compared with, null where each is compared with
+    all the others together. `trend` is by how much the share changes from one group to the next,
+    on average, null where it was not asked for.
+    """
+
+    query: "ComparisonQuery"
+    reference: str | None
+    groups: list[GroupShare]
+    comparisons: list[GroupComparison]
+    trend: EffectEstimate | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            *texts("estimate", "group", "against"),
+            *numbers("value", "standard_error", "lower", "upper", "p_value", "base"),
+            *texts("usability", "undefined"),
+        ]
+
+    @property
+    def index(self) -> int:
+        return 3
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for found in self.groups:
+            numbers = (found.share, found.standard_error, *ends(found.interval), None, found.base)
+            yield ("share", found.group, "", *numbers, found.usability, found.undefined)
+        for compared in self.comparisons:
+            against = "all others" if compared.against is None else compared.against
+            yield (self.query.effect, compared.group, against, *_effect_row(compared.effect))
+        if self.trend is not None:
+            yield ("trend", "", "", *_effect_row(self.trend))
+
+
+def _effect_row(effect: EffectEstimate) -> tuple[Any, ...]:
+    lower, upper = effect.interval or (None, None)
+    return (
+        effect.value,
+        effect.standard_error,
+        lower,
+        upper,
+        effect.p_value,
+        None,
+        effect.usability,
+        effect.undefined,
+    )
+
+
+class ComparisonQuery(EstimateQuery[ComparisonResult], frozen=True, kw_only=True):
+    """How the share of one answer differs between groups, with intervals and tests.
+
+    Shares of the groups are those among the respondents of each; a difference or ratio is that of
+    a group and the one that it is compared with.
+    """
+
+    answer: Annotated[
+        Items,
+        Meta(min_length=1, max_length=1, description="Whose share, as attribute=category."),
+    ]
+    groups: Annotated[
+        AttributeName, Meta(description="The attribute whose categories are the groups.")
+    ]
+    among: (
+        Annotated[
+            list[CategoryName],
+            Meta(
+                min_length=2,
+                description="Only these groups; by default all.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+        | None
+    ) = None
+    reference: (
+        Annotated[
+            CategoryName,
+            Meta(
+                description="The group that all others are compared with. By default each is"
+                " compared with all the others together, and of two the second with the first."
+            ),
+        ]
+        | None
+    ) = None
+    effect: Annotated[Effect, Meta(description="What two shares are compared by.")] = "difference"
+    simultaneous: Annotated[
+        Simultaneous,
+        Meta(
+            description="What intervals and p-values of all comparisons hold for: each by itself"
+            " (none), or all together, by Bonferroni's inequality or, narrower, by the maximum of"
+            " correlated normal variables."
+        ),
+    ] = "none"
+    trend: Annotated[
+        bool,
+        Meta(
+            description="Whether the groups are ordered as in the survey, so that a trend from"
+            " each to the next is wanted, too."
+        ),
+    ] = False
