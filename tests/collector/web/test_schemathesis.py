@@ -28,15 +28,18 @@ NAMES = list(SURVEY.schema.names)
 PAIRS = [f"{a.name}={category}" for a in SURVEY.schema.attributes for category in a.categories]
 TERMS = [",".join(term) for size in (1, 2) for term in combinations(NAMES, size)]
 
-#: Parameters that list attributes, and those that list categories.
+#: Parameters that list attributes, those that list items, and those that name one attribute.
 SEVERAL = ("attributes", "features", "given", "predictors", "quasi")
-ITEMS = ("antecedent", "consequent", "present", "reference")
+ITEMS = ("answer", "antecedent", "consequent", "present", "reference")
+SINGLE = ("attribute", "groups", "outcome", "predict", "sensitive")
+CATEGORIES = [category for a in SURVEY.schema.attributes for category in a.categories]
 
 #: What a parameter can be for this survey.
 PARAMETERS = {
     **{name: {"items": {"enum": NAMES}} for name in SEVERAL},
-    **{name: {"enum": NAMES} for name in ("attribute", "outcome", "predict", "sensitive")},
+    **{name: {"enum": NAMES} for name in SINGLE},
     **{name: {"items": {"enum": PAIRS}} for name in ITEMS},
+    "among": {"items": {"enum": CATEGORIES}},
     "scores": {"items": {"enum": [f"{name}=ranks" for name in NAMES]}},
     "terms": {"items": {"enum": TERMS}},
 }
@@ -45,6 +48,7 @@ PARAMETERS = {
 WITH_MORE_RULES = (
     "addReports",
     "getClassifier",
+    "getComparison",
     "getLoglinear",
     "getMeasures",
     "getPartialCorrelation",
