@@ -114,9 +114,13 @@ class Field:
         if self.several and isinstance(value, (str, bytes)):
             raise self.unexpected()
         try:
-            return msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
+            found = msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
         except msgspec.ValidationError:
             raise self.unexpected() from None
+        # The word "null" is no number, though msgspec reads it as none given.
+        if found is None and value is not None:
+            raise self.unexpected()
+        return found
 
     def texts(self, value: Any) -> list[str]:
         """A value as the texts that it is read from.

@@ -269,6 +269,7 @@ def test_a_bad_question_leaves_the_form_as_it_was_filled(study, path, asked, fie
         ("itemsets", "min_support=much", "min_support"),
         ("itemsets", "min_support=0.1&min_support=0.2", "min_support"),
         ("itemsets", "min_support=0.1&max_length=1.5", "max_length"),
+        ("itemsets", "min_support=0.1&max_length=null", "max_length"),
         ("itemsets", "min_support=0.1&minsupport=0.1", "minsupport"),
         ("itemsets", "min_support=0.1&format=xml", "format"),
         ("itemsets", "min_support=0.1&format=csv&format=json", "format"),
