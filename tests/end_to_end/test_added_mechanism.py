@@ -199,6 +199,7 @@ ASKED = {
     "loglinear": {"terms": "smoker,coughs"},
     "classifier": {"predict": "coughs"},
     "regression": {"outcome": "coughs", "predictors": "smoker,drinks"},
+    "comparison": {"answer": "coughs=yes", "groups": "drinks"},
     "risk": {"quasi": "smoker,drinks", "sensitive": "coughs"},
 }
 

@@ -183,6 +183,7 @@ ASKED = {
     "loglinear": {"terms": "q0,q1"},
     "classifier": {"predict": "q1", "features": "q0"},
     "regression": {"outcome": "q1", "predictors": "age,q0"},
+    "comparison": {"answer": "q1=yes", "groups": "age"},
     "risk": {"quasi": "age,q0", "sensitive": "q1"},
 }
 
