@@ -319,7 +319,8 @@ def reading(result: ComparisonResult) -> list[str]:
             " trend each by itself."
         )
     said.append(
-        "p-values are of tests that two shares are equal. A small one speaks against it, a large"
+        "p-values are of tests that shares are equal, with the error that there is if they are, and"
+        " so need not agree with every interval. A small one speaks against equal shares, a large"
         " one for nothing: perturbation hides small differences."
     )
     return said
