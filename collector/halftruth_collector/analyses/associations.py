@@ -1,18 +1,17 @@
 """Association of every pair of attributes."""
 
-import msgspec
 from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
 from halftruth_shared.analyses.base import MeasureEstimate
 
 from ..charts.specification import Estimate, HeatMap
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 
 def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
     """Associations as ``Estimator.associations`` gives them."""
-    found = counted.estimator.associations(**msgspec.structs.asdict(query))
-    names = counted.survey.schema.names if query.attributes is None else query.attributes
+    found = counted.estimator.associations(**asked(query))
+    names = counted.estimator.schema.names if query.attributes is None else query.attributes
     return AssociationsResult(
         **counted.origin(), query=query, attributes=list(names), associations=found
     )

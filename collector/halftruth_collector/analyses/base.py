@@ -1,13 +1,16 @@
 """What an analysis is, besides its question and answer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+import msgspec
+import numpy as np
 from halftruth_shared import Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
+from halftruth_shared.analyses.base import Group, Items
 from halftruth_shared.analyses.reading import Field, fields
 
 from ..charts import Chart
@@ -21,22 +24,25 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted of a survey, and when."""
+    """What was counted of a survey, and when; and the question that it is to answer."""
 
     survey: Survey
     counts: Counts
     as_of: datetime
+    question: Query[Any] | None = None
 
     @cached_property
     def estimator(self) -> Estimator:
-        """Estimates from these counts.
+        """Estimates from these counts, of the people whom the question is about.
 
         Raises
         ------
         NoReports
             If nothing has been counted.
+        EstimateError
+            If the question is about a group whose share is not clearly above 0.
         """
-        return Estimator(self.survey, self.counts)
+        return Estimator(self.survey, self.counts, self._where)
 
     def origin(self) -> dict[str, Any]:
         """Fields of every result that say where it comes from."""
@@ -45,7 +51,48 @@ class Counted:
             "digest": self.survey.digest,
             "reports": self.counts.reports,
             "as_of": self.as_of,
+            "group": self._group(),
         }
+
+    def people(self, names: Sequence[str], confidence: float) -> tuple[Array, Array, Array]:
+        """About how many respondents who are asked about are in each cell of some attributes.
+
+        Returns
+        -------
+        people, lower, upper : ndarray
+            With the ends of their intervals, NaN where unknown. Without names, of no axis.
+        """
+        if not names and not self._where:
+            every = np.array(float(self.counts.reports))
+            return every, every, every
+        schema = self.survey.schema
+        table = Estimator(self.survey, self.counts).table([*names, *self._where])
+        codes = (
+            schema.attributes[schema.position(name)].categories.index(category)
+            for name, category in self._where.items()
+        )
+        group: tuple[Any, ...] = (..., *codes)
+        lower, upper = table.interval(confidence, "respondents")
+        people, lower, upper = (
+            np.asarray(shares[group]) * self.counts.reports
+            for shares in (table.support, lower, upper)
+        )
+        return people, lower, upper
+
+    @property
+    def _where(self) -> Items:
+        return getattr(self.question, "where", {})
+
+    def _group(self) -> Group | None:
+        if not self._where:
+            return None
+        confidence = getattr(self.question, "confidence", 0.95)
+        return self.estimator.group(confidence, getattr(self.question, "target", "population"))
+
+
+def asked(query: Query[Any]) -> dict[str, Any]:
+    """What an estimator is asked: all of a question but whom it is about."""
+    return {n: value for n, value in msgspec.structs.asdict(query).items() if n != "where"}
 
 
 @dataclass(frozen=True)
@@ -98,6 +145,13 @@ class Analysis(Generic[Q, R]):
     reading: Callable[[R], list[str]] = lambda _: []
     options: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
+
+    def __post_init__(self) -> None:
+        # A filter that an analysis forgot would be a wrong number that nobody sees.
+        compute = self.compute
+        object.__setattr__(
+            self, "compute", lambda counted, query: compute(replace(counted, question=query), query)
+        )
 
     @property
     def name(self) -> str:

@@ -1,15 +1,14 @@
 """Classifiers learned from reconstructed tables."""
 
-import msgspec
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
 
 from ..wording import items, percent
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 
 def compute(counted: Counted, query: ClassifierQuery) -> ClassifierResult:
     """A classifier as ``Estimator.classifier`` learns it."""
-    model = counted.estimator.classifier(**msgspec.structs.asdict(query))
+    model = counted.estimator.classifier(**asked(query))
     return ClassifierResult(**counted.origin(), query=query, model=model)
 
 

@@ -56,14 +56,14 @@ _Placed = tuple[CrosstabCell, CrosstabBase]
 
 def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     """Shares within groups of ``Estimator.table``, its departures from independence, its test."""
-    names, reports = query.attributes, counted.counts.reports
+    names = query.attributes
     table = counted.estimator.table(names)
     given = _given(query)
     shares = conditional_shares(
         table.support, known_covariance(table, query.target), given, query.confidence
     )
     reference = TWENTY_POINTS if given else None
-    each, usability, verdict = judge_table(shares.sets.half_width, reports, reference)
+    each, usability, verdict = judge_table(shares.sets.half_width, table.reports, reference)
     departures = Departures(table)
     pair = len(names) == 2
     columns = zip(
@@ -104,35 +104,33 @@ def _given(query: CrosstabQuery) -> list[int]:
 
 
 def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list[CrosstabBase]:
-    reports = counted.counts.reports
+    people = counted.people(names, query.confidence)
     if not names:
-        every = float(reports)
         everybody = CrosstabBase(
             values={},
             share=1.0,
             interval=(1.0, 1.0),
-            people=every,
-            people_interval=(every, every),
+            people=float(people[0]),
+            people_interval=_interval(people[1:], ()),
         )
         return [everybody]
     table = counted.estimator.table(names)
     of_target = table.interval(query.confidence, query.target)
-    of_respondents = table.interval(query.confidence, "respondents")
-
-    def interval(ends: Sequence[np.ndarray], cell: tuple[int, ...], times: int) -> Interval | None:
-        lower, upper = (float(end[cell]) * times for end in ends)
-        return None if np.isnan(lower) else (lower, upper)
-
     return [
         CrosstabBase(
             values=values,
             share=float(table.support[cell]),
-            interval=interval(of_target, cell, 1),
-            people=float(table.support[cell]) * reports,
-            people_interval=interval(of_respondents, cell, reports),
+            interval=_interval(of_target, cell),
+            people=float(people[0][cell]),
+            people_interval=_interval(people[1:], cell),
         )
         for cell, values in cells(counted.survey, names)
     ]
+
+
+def _interval(ends: Sequence[np.ndarray], cell: tuple[int, ...]) -> Interval | None:
+    lower, upper = (float(end[cell]) for end in ends)
+    return None if np.isnan(lower) else (lower, upper)
 
 
 def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:

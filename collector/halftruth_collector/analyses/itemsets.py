@@ -4,14 +4,13 @@ import math
 from dataclasses import replace
 from typing import get_args
 
-import msgspec
 from halftruth_shared.analyses.base import Decision, Selection
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 
 from ..charts.specification import Axis, Panel, Reference, WhiskerChart
 from ..wording import items, judged, percent, share, share_interval
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 #: Itemsets beyond which a chart shows only some, and says so.
 MAX_ITEMSETS = 40
@@ -22,11 +21,11 @@ _SHOWN = ("length", "attribute", "decision")
 
 def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
     """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
-    asked = msgspec.structs.asdict(query)
-    length, attribute, decision = (asked.pop(name) for name in _SHOWN)
+    given = asked(query)
+    length, attribute, decision = (given.pop(name) for name in _SHOWN)
     if attribute is not None:
-        counted.survey.schema.position(attribute, "attribute")
-    found = counted.estimator.itemsets(**asked)
+        counted.estimator.schema.position(attribute, "attribute")
+    found = counted.estimator.itemsets(**given)
     return ItemsetsResult(
         **counted.origin(),
         query=query,

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
 from ..estimation.presence import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
@@ -18,7 +17,7 @@ _WIDE = 3.0
 
 def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     """Association measures as ``Estimator.measures`` gives them."""
-    found = counted.estimator.measures(**msgspec.structs.asdict(query))
+    found = counted.estimator.measures(**asked(query))
     present = present_items(counted.survey.schema, query.attributes, query.present)
     return MeasuresResult(**counted.origin(), query=query, present=present, measures=found)
 

@@ -21,9 +21,10 @@ MAX_ANSWERS = 100
 
 def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
     """Distributions as ``Estimator.table`` gives them, one table for each question."""
-    names = counted.survey.schema.names if query.attributes is None else query.attributes
+    schema = counted.estimator.schema
+    names = schema.names if query.attributes is None else query.attributes
     # All names are checked before anything is computed.
-    counted.survey.schema.positions(names)
+    schema.positions(names)
     questions = [_question(counted, query, name) for name in names]
     return OverviewResult(**counted.origin(), query=query, questions=questions)
 
@@ -34,7 +35,7 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
     support = counted.estimator.support([name], query.estimate)
     lower, upper = table.interval(query.confidence, query.target)
     error = np.sqrt(table.variance(query.target))
-    each, usability, verdict = judge_table((upper - lower) / 2, counted.counts.reports)
+    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
     return QuestionOverview(
         attribute=name,
         label=attribute.label or name,

@@ -30,10 +30,9 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     check_target(query.target)
     asked = (query.outcome, query.predictors, query.model)
     model = equation(counted.survey.schema, *asked, query.present, query.reference, query.scores)
-    fit = fit_regression(
-        _table(counted, model), model.design, model.counts_as, query.model, query.target
-    )
-    coefficients = list(_coefficients(query, model.terms, fit, counted.counts.reports))
+    table = _table(counted, model)
+    fit = fit_regression(table, model.design, model.counts_as, query.model, query.target)
+    coefficients = list(_coefficients(query, model.terms, fit, table.reports))
     undefined = fit.undefined
     if undefined is not None and fit.least_known:
         least = sentences.listed([coefficients[i].term for i in fit.least_known])

@@ -1,16 +1,15 @@
 """One association rule."""
 
-import msgspec
 from halftruth_shared import Survey
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
 
 from . import rules, sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 
 def compute(counted: Counted, query: RuleQuery) -> RuleResult:
     """One rule as ``Estimator.rule`` gives it."""
-    found = counted.estimator.rule(**msgspec.structs.asdict(query))
+    found = counted.estimator.rule(**asked(query))
     return RuleResult(**counted.origin(), query=query, rule=found)
 
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-import msgspec
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 
 from ..wording import items, judged, number, ratio, ratio_set, share, share_interval, value
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, asked
 
 
 def compute(counted: Counted, query: RulesQuery) -> RulesResult:
     """Rules as ``Estimator.rules`` gives them."""
-    found = counted.estimator.rules(**msgspec.structs.asdict(query))
+    found = counted.estimator.rules(**asked(query))
     return RulesResult(**counted.origin(), query=query, left_out=found.left_out, rules=list(found))
 
 

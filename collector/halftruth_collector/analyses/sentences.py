@@ -7,7 +7,16 @@ from typing import Any
 from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method, Result
 
 from ..charts.specification import Estimate
-from ..wording import items, judged, number, percent, value, value_interval
+from ..wording import (
+    items,
+    judged,
+    number,
+    percent,
+    share,
+    share_interval,
+    value,
+    value_interval,
+)
 from .base import Grid
 
 
@@ -44,7 +53,8 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
     people = {"population": "the population", "respondents": "exactly these respondents"}
     found = [
         f"{of_reports(result)}; {level(result.query.confidence)}s, {hold}, for"
-        f" {people[result.query.target]}."
+        f" {people[result.query.target]}.",
+        *of_group(result),
     ]
     values = [row for row in rows if row.value is not None]
     without = sum(row.interval is None for row in values)
@@ -60,6 +70,20 @@ def of_reports(result: Result) -> str:
         return f"{number(pilot, 0)} people of a pilot"
     counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
     return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def of_group(result: Result) -> list[str]:
+    """Whom a result is about, where that is not everybody, and how many they are."""
+    if result.group is None:
+        return []
+    found = result.group
+    size = number(found.people, 0)
+    if found.people_interval is not None:
+        size += f" ({' to '.join(number(end, 0) for end in found.people_interval)})"
+    return [
+        f"Only those with {items(found.items)}: {share(found.share, found.interval)}"
+        f" ({share_interval(found.interval)}) of everybody, about {size} of these reports."
+    ]
 
 
 def estimated(method: Method) -> list[str]:

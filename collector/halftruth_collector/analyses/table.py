@@ -26,8 +26,8 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
     support = estimator.support(query.attributes, query.estimate)
     lower, upper = table.interval(query.confidence, query.target)
     error = np.sqrt(table.variance(query.target))
-    each, usability, verdict = judge_table((upper - lower) / 2, counted.counts.reports)
-    wanted = query.covariance and counted.counts.reports > 1
+    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
+    wanted = query.covariance and table.reports > 1
     return TableResult(
         **counted.origin(),
         query=query,

@@ -11,7 +11,7 @@ from halftruth_shared.protocol.base import Message
 from tabulate import tabulate
 
 from ..analyses import Analysis
-from ..analyses.sentences import of_reports
+from ..analyses.sentences import of_group, of_reports
 from ..analyses.tabular import Tabular, to_csv, to_parquet
 from ..charts import Chart
 from .options import Form
@@ -75,6 +75,7 @@ def _text(analysis: Analysis[Any, Any], result: Any) -> str:
     return "\n".join(
         [
             of_reports(result),
+            *of_group(result),
             *analysis.notices(result),
             table(grid.header, grid.rows),
             *analysis.reading(result),

@@ -4,11 +4,13 @@ Their variance is ∇gᵀ Cov(π̂) ∇g (Guo §3.3.1) with exact gradients. It 
 nearly linear over the error of the table.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
-from halftruth_shared import ParameterError, Schema
+from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from numpy.typing import NDArray
 
@@ -18,6 +20,9 @@ from .measures import MEASURE_NAMES, OF_MANY, Cells, Measure, check_measures, fi
 from .presence import presence
 from .table import Table
 from .usability import TWENTY_POINTS, judge_measures, typical
+
+#: Most attributes whose associations are estimated at once.
+MAX_ASSOCIATED = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +213,38 @@ def estimate_measures(
         tables |= {"pair": binary, "itemset": binary}
     columns = [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
     return [estimate for column in columns for estimate in column.estimates(confidence)]
+
+
+def estimate_associations(
+    schema: Schema,
+    table: Callable[[Sequence[str]], Table],
+    names: Sequence[str],
+    confidence: float,
+    target: Target,
+) -> list[Association]:
+    """Concentration τ of every ordered pair of some attributes, from the table of each.
+
+    Raises
+    ------
+    DomainTooLarge
+        For more than `MAX_ASSOCIATED` attributes.
+    ParameterError
+        For fewer than two.
+    """
+    if len(names) > MAX_ASSOCIATED:
+        raise DomainTooLarge(
+            f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+            field="attributes",
+        )
+    if len(names) < 2:
+        raise ParameterError("attributes: expected two or more", field="attributes")
+    found = []
+    for pair in permutations(names, 2):
+        [estimate] = estimate_measures(
+            schema, table(pair), {}, ["concentration"], confidence, target
+        )
+        found.append(Association(row=pair[0], column=pair[1], estimate=estimate))
+    return found
 
 
 def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -> str | None:

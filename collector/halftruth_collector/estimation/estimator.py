@@ -1,11 +1,9 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 
 import numpy as np
 from halftruth_shared import (
-    DomainTooLarge,
     EstimateError,
     NoReports,
     ParameterError,
@@ -13,7 +11,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.associations import Association
-from halftruth_shared.analyses.base import Items, MeasureEstimate, Method, Selection, Target
+from halftruth_shared.analyses.base import Group, Items, MeasureEstimate, Method, Selection, Target
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
 from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.analyses.rules import RuleEstimate
@@ -22,11 +20,11 @@ from halftruth_shared.errors import listing
 from .bounds import Array, check_confidence, check_target
 from .constrained import check_method, margin, supports_within
 from .counts import Counts
-from .delta_method import estimate_measures
+from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
 from .learning import check_features, check_limits, decision_tree, naive_bayes
-from .loglinear import LoglinearFit, check_terms, fit_loglinear, is_preserved, loglinear_statement
+from .loglinear import LoglinearFit, check_terms, model_of_reports
 from .measures import MEASURE_NAMES
 from .partial import partial_correlation
 from .randomized import randomized_measures, randomized_partial_correlation
@@ -34,9 +32,6 @@ from .reconstructed import Reconstructed
 from .rules import RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .simultaneous import check_candidates
 from .table import Table
-
-#: Most attributes whose associations are estimated at once.
-MAX_ASSOCIATED = 32
 
 
 class Estimator:
@@ -50,6 +45,13 @@ class Estimator:
     survey : Survey
     counts : Counts
         With at least one report.
+    where : mapping of str to str, optional
+        Answers that all those give whom the estimates are about; everybody by default.
+
+    Attributes
+    ----------
+    schema : Schema
+        The attributes that can be asked about, all but those of `where`.
 
     Raises
     ------
@@ -57,6 +59,8 @@ class Estimator:
         If nothing has been counted.
     ReportError
         If the counts are not of this survey's reports.
+    EstimateError
+        If the share of those who give the answers of `where` is not clearly above 0.
 
     Examples
     --------
@@ -76,9 +80,14 @@ class Estimator:
     (0.766, 0.046)
     >>> estimator.classifier("coughs").predict([{"smoker": "yes"}, {"smoker": "no"}]).tolist()
     ['yes', 'no']
+    >>> smokers = estimator.where({"smoker": "yes"})
+    >>> smokers.table(["coughs"]).support.round(3).tolist(), round(smokers.group().share, 3)
+    ([0.229, 0.771], 0.375)
     """
 
-    def __init__(self, survey: Survey, counts: Counts) -> None:
+    def __init__(
+        self, survey: Survey, counts: Counts, where: Mapping[str, str] | None = None
+    ) -> None:
         space = survey.report_space
         if (counts.names, counts.shape) != (space.names, space.shape):
             raise ReportError(
@@ -90,7 +99,17 @@ class Estimator:
             raise NoReports(f"survey '{survey.id}': no report has been counted yet")
         self.survey = survey
         self.counts = counts
-        self._reconstructed = Reconstructed(survey, counts)
+        self._reconstructed = Reconstructed(survey, counts, dict(where or {}))
+        self.schema = self._reconstructed.schema
+
+    def where(self, answers: Mapping[str, str]) -> "Estimator":
+        """Estimates about those alone who give some answers; errors are as of `Estimator`."""
+        return Estimator(self.survey, self.counts, answers)
+
+    def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
+        """How large the group is that all estimates are about; None if it is everybody."""
+        check_target(target)
+        return self._reconstructed.group(confidence, target)
 
     def table(self, attributes: Sequence[str]) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given."""
@@ -110,9 +129,7 @@ class Estimator:
         if estimate == "moment":
             return self.table(attributes).support
         self._reconstructed.check(attributes)
-        return margin(
-            self._reconstructed.constrained(estimate), self.survey.schema.positions(attributes)
-        )
+        return margin(self._reconstructed.constrained(estimate), self.schema.positions(attributes))
 
     def itemsets(
         self,
@@ -156,15 +173,15 @@ class Estimator:
         >>> itemset.items, round(itemset.support, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
-        schema, reconstructed = self.survey.schema, self._reconstructed
+        schema, reconstructed = self.schema, self._reconstructed
         criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
         criteria = criteria.up_to(reconstructed.longest, schema)
         if select in ("bonferroni", "holm"):
             check_candidates(schema, criteria.longest(schema))
         if reconstructed.at_once:
-            examined = examine_margins(schema, reconstructed.whole, self.counts.reports, criteria)
+            examined = examine_margins(schema, reconstructed.whole, reconstructed.reports, criteria)
         else:
-            examined = examine_levels(schema, reconstructed.tables, self.counts.reports, criteria)
+            examined = examine_levels(schema, reconstructed.tables, reconstructed.reports, criteria)
         supports = examined.support
         if estimate != "moment":
             supports = supports_within(reconstructed.constrained(estimate), examined.codes)
@@ -211,7 +228,7 @@ class Estimator:
             itemsets,
             lambda positions: self._reconstructed.rule_margins(positions, target),
             self._reconstructed.at_once,
-            self.counts.reports,
+            self._reconstructed.reports,
             criteria,
             confidence,
         )
@@ -245,7 +262,7 @@ class Estimator:
         check_target(target)
         names = MEASURE_NAMES if measures is None else measures
         criteria = RuleCriteria(0.0, measures=names, include_uncertain=True)
-        codes, sides = sides_of_rule(self.survey.schema, antecedent, consequent)
+        codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
         supports = self._reconstructed.rule_margins(positions, target).supports(codes, sides)
         if not supports.support[1, 0] > 0:
@@ -254,7 +271,7 @@ class Estimator:
                 field="antecedent",
             )
         [rule] = arrange(
-            self.survey.schema, codes, sides, supports, self.counts.reports, criteria, confidence
+            self.schema, codes, sides, supports, self._reconstructed.reports, criteria, confidence
         )
         return rule
 
@@ -290,7 +307,7 @@ class Estimator:
             negative, such as χ², near independence, where their standard error comes out too small.
         """
         return estimate_measures(
-            self.survey.schema, self.table(attributes), present or {}, measures, confidence, target
+            self.schema, self.table(attributes), present or {}, measures, confidence, target
         )
 
     def associations(
@@ -307,25 +324,14 @@ class Estimator:
         Parameters
         ----------
         attributes : sequence of str, optional
-            Two or more, at most `MAX_ASSOCIATED`; all of them by default.
+            Two or more, at most 32; all of them by default.
         confidence : float
             Of each single interval.
         target : {"population", "respondents"}
         """
-        names = self.survey.schema.names if attributes is None else attributes
-        self.survey.schema.positions(names)
-        if len(names) > MAX_ASSOCIATED:
-            raise DomainTooLarge(
-                f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
-                field="attributes",
-            )
-        if len(names) < 2:
-            raise ParameterError("attributes: expected two or more", field="attributes")
-        found = []
-        for row, column in permutations(names, 2):
-            [estimate] = self.measures([row, column], None, ["concentration"], confidence, target)
-            found.append(Association(row=row, column=column, estimate=estimate))
-        return found
+        names = self.schema.names if attributes is None else attributes
+        self.schema.positions(names)
+        return estimate_associations(self.schema, self.table, names, confidence, target)
 
     def independence(self, attributes: Sequence[str]) -> IndependenceTest:
         """Test whether two questions are answered independently; see the module of that name."""
@@ -354,7 +360,7 @@ class Estimator:
         target : {"population", "respondents"}
         """
         table = self.table(self._conditional(attributes, given))
-        return partial_correlation(self.survey.schema, table, present or {}, confidence, target)
+        return partial_correlation(self.schema, table, present or {}, confidence, target)
 
     def randomized_partial_correlation(
         self,
@@ -365,13 +371,14 @@ class Estimator:
     ) -> RandomizedMeasure | None:
         """The same among the reports themselves, and what it says of the answers.
 
-        Parameters are those of :meth:`partial_correlation`. None where a report is no record.
+        Parameters are those of :meth:`partial_correlation`. None where a report is no record, and
+        where estimates are about a group: who is in it is known of answers alone.
         """
         if not self._reconstructed.reports_are_records:
             return None
         table = self._reconstructed.randomized(self._conditional(attributes, given))
         return randomized_partial_correlation(
-            self.survey.schema, table, self._reconstructed.distortions, present or {}, confidence
+            self.schema, table, self._reconstructed.distortions, present or {}, confidence
         )
 
     def randomized(
@@ -396,7 +403,7 @@ class Estimator:
             If a report is no record.
         """
         return randomized_measures(
-            self.survey.schema,
+            self.schema,
             self._reconstructed.randomized(attributes),
             self._reconstructed.distortions,
             present or {},
@@ -430,16 +437,9 @@ class Estimator:
         """
         check_terms(terms)
         names = tuple(dict.fromkeys(name for term in terms for name in term))
-        self.survey.schema.positions(names, "terms")
+        self.schema.positions(names, "terms")
         table = self._reconstructed.randomized(names)
-        axes = [[names.index(name) for name in term] for term in terms]
-        fit = fit_loglinear(np.rint(table.support * table.reports), axes)
-        known = self._reconstructed.distortions(names, (None,) * len(names))
-        preserved = known is not None and is_preserved(
-            axes, [axis for axis, d in enumerate(known) if d.distorted]
-        )
-        statement = loglinear_statement(known is not None, preserved, fit.degrees_of_freedom)
-        return fit, preserved, statement
+        return model_of_reports(table, terms, self._reconstructed.distortions)
 
     def classifier(
         self,
@@ -475,7 +475,7 @@ class Estimator:
             Its `warnings` name every cell behind it that is not known to be above 0.
         """
         check_confidence(confidence)
-        schema = self.survey.schema
+        schema = self.schema
         chosen = check_features(schema, predict, features)
         check_limits(max_depth, min_support)
 
@@ -484,7 +484,7 @@ class Estimator:
             return self.support(names, estimate), lower
 
         if kind == "naive-bayes":
-            return naive_bayes(schema, tables, predict, chosen, self.counts.reports)
+            return naive_bayes(schema, tables, predict, chosen, self._reconstructed.reports)
         if kind == "decision-tree":
             deepest = min(max_depth, max(1, self._reconstructed.longest - 1))
             return decision_tree(schema, tables, predict, chosen, deepest, min_support)
@@ -493,7 +493,7 @@ class Estimator:
     def _conditional(self, attributes: Sequence[str], given: Sequence[str]) -> list[str]:
         if len(attributes) != 2:
             raise ParameterError("attributes: expected two attributes", field="attributes")
-        self.survey.schema.positions(attributes)
+        self.schema.positions(attributes)
         if given:
-            self.survey.schema.positions(given, "given")
+            self.schema.positions(given, "given")
         return [*attributes, *given]

@@ -16,6 +16,8 @@ from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
 from scipy.special import chdtrc, xlogy
 
 from .bounds import Array
+from .randomized import Distortions
+from .table import Table
 
 #: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
 #: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
@@ -124,6 +126,37 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
         max(2 * float(ratio.sum()), 0.0),
         counts.size - parameters(generators, counts.shape),
     )
+
+
+def model_of_reports(
+    table: Table, terms: Sequence[Sequence[str]], distortions: Distortions
+) -> tuple[LoglinearFit, bool, str]:
+    """Fit a model to reports, and say what it tells of the answers.
+
+    Parameters
+    ----------
+    table : Table
+        Of the attributes of all terms, from :func:`~.randomized.randomized_table`.
+    terms : sequence of sequences of str
+    distortions : callable
+        Which attributes are distorted.
+
+    Returns
+    -------
+    fit : LoglinearFit
+    preserved : bool
+        Whether the model holds for the reports if it holds for the answers (Korn).
+    statement : str
+        What may be concluded.
+    """
+    names = table.attributes
+    axes = [[names.index(name) for name in term] for term in terms]
+    fit = fit_loglinear(np.rint(table.support * table.reports), axes)
+    known = distortions(names, (None,) * len(names))
+    preserved = known is not None and is_preserved(
+        axes, [axis for axis, d in enumerate(known) if d.distorted]
+    )
+    return fit, preserved, loglinear_statement(known is not None, preserved, fit.degrees_of_freedom)
 
 
 def highest_order(terms: Sequence[Collection[int]]) -> Terms:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from halftruth_shared import DomainTooLarge, EstimateError, Survey
-from halftruth_shared.analyses.base import Method, Target
+from halftruth_shared.analyses.base import Group, Items, Method, Target
 from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms import Margins, TableEstimate
 
 from .bounds import Array
 from .constrained import CONSTRAINED_CELLS, project_to_simplex
 from .counts import Counts
+from .group import Filter
 from .likelihood import best_guess
 from .randomized import randomized_table
 from .rules import RuleMargins
@@ -38,28 +39,40 @@ class Reconstructed:
     ----------
     survey : Survey
     counts : Counts
+    where : mapping of str to str
+        Answers that all those give whom the tables are about; none for everybody.
+
+    Attributes
+    ----------
+    schema : Schema
+        The attributes that can be asked about, all but those of `where`.
+    reports : int
+        About how many of the reports are of these people.
     """
 
-    def __init__(self, survey: Survey, counts: Counts) -> None:
-        self._schema, self._counts = survey.schema, counts
+    def __init__(self, survey: Survey, counts: Counts, where: Items) -> None:
+        self._counts = counts
         self._reconstruction = survey.mechanism.reconstruction(survey.schema)
+        self._filter = Filter(self._reconstruction, counts, where) if where else None
+        self.schema = self._filter.schema if self._filter else survey.schema
+        self.reports = self._filter.reports if self._filter else counts.reports
         self._constrained: dict[Method, Array] = {}
 
     @property
     def reports_are_records(self) -> bool:
-        """Whether the reports have tables of their own."""
-        return self._reconstruction.reports_are_records
+        """Whether the reports have tables of their own, which none has of a group."""
+        return self._filter is None and self._reconstruction.reports_are_records
 
     @property
     def longest(self) -> int:
         """Most attributes of a table that the reports tell of."""
-        return self._reconstruction.longest
+        return self._filter.longest if self._filter else self._reconstruction.longest
 
     @cached_property
     def at_once(self) -> bool:
         """Whether all margins of all attributes are few enough to be estimated at once."""
-        cells = math.prod(size + 1 for size in self._schema.shape)
         reconstruction = self._reconstruction
+        cells = math.prod(size + 1 for size in reconstruction.schema.shape)
         return (
             reconstruction.quick_margins
             and cells <= _AT_ONCE
@@ -69,43 +82,33 @@ class Reconstructed:
     @cached_property
     def whole(self) -> Margins:
         """Margins of all attributes."""
-        return self._reconstruction.margins(self._counts, self._schema.names)
+        return self._margins(self.schema.names)
 
     def table(self, attributes: Sequence[str]) -> Table:
         """The table of some attributes, one axis for each in the order given."""
         self.check(attributes)
-        return Table(self._reconstruction.table(self._counts, attributes))
+        return Table(self._estimate(attributes))
 
     def tables(self, subsets: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
         """The tables of the attributes at some positions, one after the other."""
-
-        def checked() -> Iterator[list[str]]:
-            for positions in subsets:
-                names = self._names(positions)
-                self.check(names, INNER_CELLS)
-                yield names
-
-        return self._reconstruction.tables(self._counts, checked())
+        for positions in subsets:
+            names = self._names(positions)
+            self.check(names, INNER_CELLS)
+            yield self._estimate(names)
 
     def rule_margins(self, positions: tuple[int, ...], target: Target) -> RuleMargins:
         """What rules among the attributes at some positions are estimated from."""
         if self.at_once:
-            return RuleMargins(tuple(range(len(self._schema.shape))), self.whole, target)
-        cells = math.prod(self._schema.shape[j] + 1 for j in positions)
-        if cells > INNER_CELLS:
-            raise DomainTooLarge(
-                f"attributes: {cells} cells of all margins together; expected at most"
-                f" {INNER_CELLS}, so fewer attributes or a lower max_length",
-                field="attributes",
-            )
+            return RuleMargins(tuple(range(len(self.schema.shape))), self.whole, target)
+        self._check_margins(positions)
         names = self._names(positions)
         self.check(names, INNER_CELLS)
-        return RuleMargins(positions, self._reconstruction.margins(self._counts, names), target)
+        return RuleMargins(positions, self._margins(names), target)
 
     def constrained(self, method: Method) -> Array:
-        """Estimate of the table of all attributes inside the simplex."""
+        """Estimate of the table of all attributes of `schema` inside the simplex."""
         if method not in self._constrained:
-            schema = self._schema
+            schema = self._reconstruction.schema
             if schema.size > CONSTRAINED_CELLS:
                 raise DomainTooLarge(
                     f"estimate: a whole table of {schema.size} cells; expected at most"
@@ -123,12 +126,18 @@ class Reconstructed:
             else:
                 moment = self._reconstruction.table(self._counts, schema.names).support
                 table = project_to_simplex(moment)
-            self._constrained[method] = table
+            self._constrained[method] = self._filter.within(table) if self._filter else table
         return self._constrained[method]
 
     def randomized(self, attributes: Sequence[str]) -> Table:
         """The table of the reports themselves; EstimateError if they are no records."""
         self.check(attributes)
+        if self._filter is not None:
+            raise EstimateError(
+                "where: who is in the group is known of answers, and not of single reports;"
+                " expected none where reports themselves are looked at",
+                field="where",
+            )
         return randomized_table(self._reconstruction, self._counts, attributes)
 
     def distortions(
@@ -139,15 +148,43 @@ class Reconstructed:
 
     def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
         """Refuse a table of more cells than that, or of which the reports do not tell."""
-        positions = self._schema.positions(attributes)
-        cells = math.prod(self._schema.shape[j] for j in positions)
+        positions = self.schema.positions(attributes)
+        cells = math.prod(self.schema.shape[j] for j in positions)
         if cells > most:
             raise DomainTooLarge(
                 f"attributes: a table of {cells} cells; expected at most {most}, so fewer"
                 " attributes",
                 field="attributes",
             )
+        if self._filter is not None:
+            self._check_margins(positions)
+            attributes = [*attributes, *self._filter.where]
         self._reconstruction.check(attributes)
 
+    def _check_margins(self, positions: Iterable[int]) -> None:
+        cells = math.prod(self.schema.shape[j] + 1 for j in positions)
+        if self._filter is not None:
+            cells *= self._filter.cells
+        if cells > INNER_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {INNER_CELLS}, so fewer attributes or a lower max_length",
+                field="attributes",
+            )
+
+    def group(self, confidence: float, target: Target) -> Group | None:
+        """How large the group is; None where the tables are about everybody."""
+        return self._filter.describe(confidence, target) if self._filter else None
+
+    def _estimate(self, names: Sequence[str]) -> TableEstimate:
+        if self._filter is not None:
+            return self._filter.table(names)
+        return self._reconstruction.table(self._counts, names)
+
+    def _margins(self, names: Sequence[str]) -> Margins:
+        if self._filter is not None:
+            return self._filter.margins(names)
+        return self._reconstruction.margins(self._counts, names)
+
     def _names(self, positions: Iterable[int]) -> list[str]:
-        return [self._schema.names[j] for j in positions]
+        return [self.schema.names[j] for j in positions]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
+import msgspec
 from msgspec import Meta
 
 from ..mechanisms import Target as Target
@@ -70,6 +71,13 @@ Presence = Annotated[
         " only item of an attribute, or the second of two categories."
     ),
 ]
+Where = Annotated[
+    Items,
+    Meta(
+        description="Only people who give these answers, as attribute=category. Shares are shares"
+        " of them, with errors that include that of how many they are."
+    ),
+]
 Confidence = Annotated[
     float,
     Meta(
@@ -111,6 +119,20 @@ class Tabular(Protocol):
     def rows(self) -> Iterator[tuple[Any, ...]]: ...
 
 
+class Group(Message, frozen=True, kw_only=True):
+    """The people that a filter leaves.
+
+    `share` of everybody, for the target that was asked for, and about how many of these
+    respondents; each with its interval, or null where its error is unknown.
+    """
+
+    items: Items
+    share: float
+    interval: Interval | None
+    people: float
+    people_interval: Interval | None
+
+
 class Result(Message, frozen=True, kw_only=True):
     """What every result says of where it comes from; it is also a table."""
 
@@ -121,6 +143,7 @@ class Result(Message, frozen=True, kw_only=True):
     ]
     reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
     as_of: Annotated[datetime, Meta(description="When the counts were read.")]
+    group: Group | None = None
 
     @property
     def columns(self) -> Columns:
@@ -163,7 +186,13 @@ class Query(Request, Generic[R], frozen=True, kw_only=True):
     """A question whose answer is an `R`; its module gives the analysis its name."""
 
 
-class EstimateQuery(Query[R], Generic[R], frozen=True, kw_only=True):
+class FilteredQuery(Query[R], Generic[R], frozen=True, kw_only=True):
+    """What is estimated from reconstructed tables can be asked of a group."""
+
+    where: Where = msgspec.field(default_factory=dict)
+
+
+class EstimateQuery(FilteredQuery[R], Generic[R], frozen=True, kw_only=True):
     """What every estimate with intervals is asked."""
 
     confidence: Confidence = 0.95

@@ -19,8 +19,8 @@ from .base import (
     Columns,
     Confidence,
     Estimate,
+    FilteredQuery,
     Items,
-    Query,
     Result,
     words,
 )
@@ -186,7 +186,7 @@ class ClassifierResult(Result, frozen=True, kw_only=True):
                 yield words(where), share, name, probability
 
 
-class ClassifierQuery(Query[ClassifierResult], frozen=True, kw_only=True):
+class ClassifierQuery(FilteredQuery[ClassifierResult], frozen=True, kw_only=True):
     """A classifier of one attribute by others, learned from reconstructed tables."""
 
     predict: Annotated[AttributeName, Meta(description="The attribute to predict.")]

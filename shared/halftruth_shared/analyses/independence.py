@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from .base import AttributeName, Columns, Query, Result, numbers, texts
+from .base import AttributeName, Columns, FilteredQuery, Result, numbers, texts
 
 
 class IndependenceResult(Result, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class IndependenceResult(Result, frozen=True, kw_only=True):
         yield row, column, self.statistic, self.degrees_of_freedom, self.p_value, self.undefined
 
 
-class IndependenceQuery(Query[IndependenceResult], frozen=True, kw_only=True):
+class IndependenceQuery(FilteredQuery[IndependenceResult], frozen=True, kw_only=True):
     """A test whether two questions are answered independently, valid under every mechanism."""
 
     attributes: Annotated[

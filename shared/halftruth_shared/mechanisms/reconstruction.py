@@ -232,6 +232,11 @@ class Reconstruction(ABC):
         """The reports tell of every table of up to so many attributes."""
         return len(self.schema.attributes)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Attributes that every report tells of beside all others, and so need not be counted."""
+        return frozenset()
+
     def check(self, attributes: Sequence[str]) -> None:
         """Make sure that the reports tell of a table of some attributes.
 

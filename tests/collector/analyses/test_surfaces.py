@@ -37,6 +37,9 @@ def plain(message):
 
 def computed(path, asked, estimator):
     """What an answer has to hold, by the estimator itself."""
+    asked = dict(asked)
+    if "where" in asked:
+        estimator = estimator.where(asked.pop("where"))
     if path == "table":
         return {"cells": cells_of_table(estimator, **asked)}
     if path == "independence":
@@ -128,7 +131,7 @@ def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, ta
     table = estimator.table(attributes)
     lower, upper = table.interval(confidence, target)
     support, error = estimator.support(attributes, estimate), np.sqrt(table.variance(target))
-    verdicts = iter(judge_table((upper - lower) / 2, estimator.counts.reports)[0])
+    verdicts = iter(judge_table((upper - lower) / 2, table.reports)[0])
     chosen = [SCHEMA.attributes[SCHEMA.position(name)] for name in attributes]
     return [
         {
@@ -270,6 +273,34 @@ ANALYSES = {
         ["age", "vote", "coughs", *CELL_COLUMNS],
         lambda answer: 18,
         ["middle", "50\u202f% interval"],
+    ),
+    "table-of-a-group": (
+        "table",
+        {"attributes": ["age"], "where": {"vote": "none, a=b", "smoker": "no"}, "confidence": 0.9},
+        ["age", *CELL_COLUMNS],
+        lambda answer: 3,
+        ["Only those with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
+    ),
+    "itemsets-of-a-group": (
+        "itemsets",
+        {"min_support": 0.05, "where": {"age": "old"}, "estimate": "likelihood"},
+        ITEMSET_COLUMNS,
+        lambda answer: len(answer["itemsets"]),
+        ["Only those with age=old: ", "smoker=yes, coughs=yes", "Length 3"],
+    ),
+    "rules-of-a-group": (
+        "rules",
+        {"min_support": 0.05, "min_confidence": 0.2, "where": {"age": "old"}, "measures": ["lift"]},
+        with_measures("lift"),
+        lambda answer: len(answer["rules"]),
+        ["Only those with age=old: ", "smoker=yes"],
+    ),
+    "associations-of-a-group": (
+        "associations",
+        {"where": {"smoker": "yes"}},
+        ["row", "column", *MEASURE_COLUMNS],
+        lambda answer: 6,
+        ["Only those with smoker=yes: ", "coughs"],
     ),
     "measures": (
         "measures",

@@ -30,7 +30,7 @@ TERMS = [",".join(term) for size in (1, 2) for term in combinations(NAMES, size)
 
 #: Parameters that list attributes, those that list items, and those that name one attribute.
 SEVERAL = ("attributes", "features", "given", "predictors", "quasi")
-ITEMS = ("answer", "antecedent", "consequent", "present", "reference")
+ITEMS = ("answer", "antecedent", "consequent", "present", "reference", "where")
 SINGLE = ("attribute", "groups", "outcome", "predict", "sensitive")
 CATEGORIES = [category for a in SURVEY.schema.attributes for category in a.categories]
 
@@ -44,21 +44,17 @@ PARAMETERS = {
     "terms": {"items": {"enum": TERMS}},
 }
 
-#: Calls with rules between members that no schema says, so that 422 may answer what fits it.
+#: Calls with rules between members that no schema says, so that 422 may answer what fits it: nobody
+#: can filter on what is asked about.
 WITH_MORE_RULES = (
     "addReports",
-    "getClassifier",
-    "getComparison",
     "getLoglinear",
-    "getMeasures",
-    "getPartialCorrelation",
     "getRandomized",
-    "getRegression",
     "getRisk",
-    "getRule",
     "planSurvey",
     "publishSurvey",
     "setTerms",
+    *(o.id for o in OPERATIONS if o.analysis and "where" in o.analysis.fields),
 )
 
 #: What is tried with whose token: the operator's opens everything.

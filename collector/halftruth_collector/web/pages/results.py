@@ -16,6 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ...access.tokens import StoredToken
 from ...analyses import ANALYSES, Analysis, Counted
+from ...analyses.sentences import of_group
 from ...errors import Forbidden, Unauthorized
 from ...store.surveys import StoredSurvey
 from .. import formats
@@ -166,6 +167,7 @@ def _shown(analysis: Analysis[Any, Any], counted: Counted, query: Any) -> dict[s
     drawn = to_svg(analysis.chart(result)) if analysis.chart and grid.rows else None
     return {
         "result": result,
+        "group": of_group(result),
         "notices": analysis.notices(result),
         "reading": analysis.reading(result),
         # The chart escapes what a survey says, and holds no script and no style.

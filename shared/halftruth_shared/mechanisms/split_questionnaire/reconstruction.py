@@ -76,6 +76,10 @@ class SplitReconstruction(Reconstruction):
                 return length - 1
         return count - 1
 
+    @property
+    def known(self) -> frozenset[str]:
+        return frozenset(self.schema.names[j] for j in self._public)
+
     def check(self, attributes: Sequence[str]) -> None:
         free = [j for j in self.schema.positions(attributes) if j not in self._public]
         if not self._columns.asked[:, free].all(axis=1).any():

@@ -1,0 +1,91 @@
+"""Every analysis of a group says what it would say of a survey of the group's people alone."""
+
+import json
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.overview import OverviewQuery
+
+PEOPLE = 20_000
+FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
+
+#: What says where a result comes from, what is said in words, and what no group has.
+BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict", "randomized"}
+
+
+def survey_of(names):
+    """A survey whose answers are sent as they are."""
+    schema = Schema([Attribute(name, ["c0", "c1"], sensitive=False) for name in names])
+    return Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(names, 1)))
+
+
+@pytest.fixture(scope="module")
+def counted():
+    """Everybody, and a survey of those alone who give one answer, which two in five do."""
+    rng = np.random.default_rng(7)
+    shares = rng.dirichlet(np.full(8, 3.0), size=2)
+    group = (rng.random(PEOPLE) < 0.4).astype(int)
+    others = np.where(group, *(rng.choice(8, PEOPLE, p=p) for p in shares))
+    records = np.stack([group, *np.unravel_index(others, (2, 2, 2))], axis=1)
+    now = datetime(2026, 5, 9, tzinfo=UTC)
+    return [
+        Counted(survey, Counts.from_reports(survey, rows), now)
+        for survey, rows in (
+            (survey_of("wabc"), records),
+            (survey_of("abc"), records[group == 1][:, 1:]),
+        )
+    ]
+
+
+def numbers(answer, path=""):
+    """All that an answer says in numbers and single words, by where it stands."""
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            if name not in BESIDE:
+                yield from numbers(value, f"{path}.{name}")
+    elif isinstance(answer, list):
+        for place, value in enumerate(answer):
+            yield from numbers(value, f"{path}[{place}]")
+    else:
+        yield path, answer
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_a_group_has_the_numbers_of_a_survey_of_its_people_alone(counted, name):
+    analysis, (everybody, alone) = ANALYSES[name], counted
+    query = analysis.start(alone.survey)
+    if "estimate" in analysis.fields:
+        query = msgspec.structs.replace(query, estimate="moment")
+    expected = analysis.compute(alone, query)
+    found = analysis.compute(everybody, msgspec.structs.replace(query, where={"w": "c1"}))
+    assert (found.reports, expected.reports) == (PEOPLE, found.group.people)
+    assert (found.group.items, expected.group) == ({"w": "c1"}, None)
+    one, other = (
+        dict(numbers(json.loads(msgspec.json.encode(result)))) for result in (expected, found)
+    )
+    assert one.keys() == other.keys()
+    for place, value in one.items():
+        if isinstance(value, float) and other[place] is not None:
+            # Errors are by N - 1 reports in one survey, and by n - 1 people in the other.
+            assert other[place] == pytest.approx(value, rel=5e-4, abs=1e-6), place
+        else:
+            assert other[place] == value, place
+
+
+def test_a_question_to_everybody_is_about_no_group(counted):
+    for name in FILTERED:
+        analysis = ANALYSES[name]
+        assert analysis.compute(counted[0], analysis.start(counted[0].survey)).group is None
+
+
+def test_a_group_that_nobody_is_in_is_refused(counted):
+    everybody = counted[0]
+    counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
+    query = OverviewQuery(where={"w": "c1"})
+    with pytest.raises(EstimateError, match="which is not clearly above zero"):
+        ANALYSES["overview"].compute(Counted(everybody.survey, counts, everybody.as_of), query)
