@@ -29,7 +29,7 @@ _EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio"
 
 def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     """Comparisons from the table of the groups and the answer alone."""
-    schema = counted.survey.schema
+    schema = counted.estimator.schema
     [(name, category)] = query.answer.items()
     answered = schema.attributes[schema.position(name, "answer")]
     answer = category_code(answered, category, "answer")

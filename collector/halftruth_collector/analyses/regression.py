@@ -29,7 +29,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     check_confidence(query.confidence)
     check_target(query.target)
     asked = (query.outcome, query.predictors, query.model)
-    model = equation(counted.survey.schema, *asked, query.present, query.reference, query.scores)
+    model = equation(counted.estimator.schema, *asked, query.present, query.reference, query.scores)
     table = _table(counted, model)
     fit = fit_regression(table, model.design, model.counts_as, query.model, query.target)
     coefficients = list(_coefficients(query, model.terms, fit, table.reports))

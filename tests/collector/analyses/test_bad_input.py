@@ -100,6 +100,7 @@ BAD = [
     ("regression", {**FITTED, "predictors": ["age", "age"]}, "predictors", "twice"),
     ("regression", {**FITTED, "predictors": PAIR}, "predictors", "or more other attributes"),
     ("regression", {**FITTED, "where": {"age": "old"}}, "predictors", "is filtered on by where"),
+    ("regression", {**FITTED, "where": {"smoker": "no"}}, "outcome", "is filtered on by where"),
     ("regression", {**FITTED, "where": {"vote": "no"}}, "where", "no category 'no'"),
     ("regression", {**FITTED, "predictors": []}, "predictors", "one or more"),
     ("regression", {**FITTED, "outcome": "vote"}, "present", "the answer to 'vote' whose odds"),
