@@ -21,7 +21,6 @@ RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
 COMPARED = {"answer": {"smoker": "yes"}, "groups": "age"}
 PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
 FITTED = {"outcome": "smoker", "predictors": ["age"]}
-
 #: Path, parameters, the field that is named, and what is said over HTTP and in Python.
 BAD = [
     ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),

@@ -1,15 +1,20 @@
 """Every analysis of a group says what it would say of a survey of the group's people alone."""
 
+import html
 import json
+import re
 from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 import pytest
+from halftruth_client import RequestRefused
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
+
+from .conftest import command, query_string
 
 PEOPLE = 20_000
 FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
@@ -89,3 +94,28 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
     query = OverviewQuery(where={"w": "c1"})
     with pytest.raises(EstimateError, match="which is not clearly above zero"):
         ANALYSES["overview"].compute(Counted(everybody.survey, counts, everybody.as_of), query)
+
+
+def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):
+    page = html.unescape(study.browser.get("/results/study/overview?where=smoker%3Dyes").text)
+    share = study.estimators["study"].where({"smoker": "yes"}).group().share
+    said = re.findall(r"Only those with smoker=yes: ([\d.]+)\u202f% .* of these reports\.", page)
+    assert float(said[-1]) == round(100 * share, 1)
+    assert '<option value="smoker=yes" selected>' in page
+    assert "3\u202f000 reports" in page
+
+
+def test_a_group_that_is_not_clearly_there_is_one_line_everywhere(study, get, halftruth):
+    where = {"age": "young", "vote": "none, a=b", "coughs": "yes"}
+    asked = {"attributes": ["smoker"], "where": where}
+    status, answer = get("table", asked)
+    assert (status, answer["field"]) == (409, "where")
+    said = answer["detail"]
+    assert said.startswith("where: those with age=young, vote=none, a=b, coughs=yes are ")
+    with pytest.raises(RequestRefused, match="is not clearly above zero"):
+        study.analyst.table("study", **asked)
+    assert halftruth(*command("table", "study", asked)) == (2, "", f"halftruth: {said}\n")
+    page = study.browser.get(f"/results/study/table?{query_string(asked)}")
+    assert page.status_code == 409
+    assert said in html.unescape(page.text)
+    assert '<option value="age=young" selected>' in page.text
