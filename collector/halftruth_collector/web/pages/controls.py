@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from halftruth_shared import Attribute, Survey
+from halftruth_shared.analyses.base import FilteredQuery
 from halftruth_shared.analyses.reading import Field
 
 from ...analyses import Analysis, choices
@@ -40,7 +41,10 @@ def controls(
     analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
 ) -> list[Control]:
     """The form of an analysis, filled with what was given, whether or not it can be read."""
-    fields = analysis.fields.values()
+    # Whom it is about is asked last: mostly everybody.
+    fields = sorted(
+        analysis.fields.values(), key=lambda field: field.name in FilteredQuery.__struct_fields__
+    )
     named = [given.get(f.name, ()) for f in fields if f.of == "attribute" and f.kind == "text"]
     known = [a for a in survey.schema.attributes if any(a.name in texts for texts in named)]
     categories = [category for attribute in known[:1] for category in attribute.categories]
