@@ -9,6 +9,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
 
 from ..ops.settings import DEFAULT_DATABASE
+from .margins import margin_texts
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
@@ -29,6 +30,7 @@ _METAVARS = {
     "names": "NAMES",
     "categories": "CATEGORY",
     "terms": "NAMES",
+    "margins": "FILE",
 }
 
 
@@ -132,6 +134,8 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
     for field in fields.values():
         names = [field.name, *([others[field.name]] if field.name in others else [])]
         said = field.description.rstrip(".")
+        if field.kind == "margins":
+            said += "; or a TOML or CSV file of these"
         if field.required:
             said += "; required"
         elif field.default not in (None, False, [], {}):
@@ -141,6 +145,7 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
             [*(f"--{name.replace('_', '-')}" for name in names), field.name],
             multiple=field.several,
             is_flag=field.kind == "flag" or None,
+            callback=_margins if field.kind == "margins" else None,
             metavar=_metavar(field),
             help=f"{said}.",
         )
@@ -152,6 +157,10 @@ def _metavar(field: Field) -> str | None:
         return field.written.upper()
     kind = "categories" if field.of == "category" else field.kind
     return _METAVARS.get(kind, "|".join(field.choices) or None)
+
+
+def _margins(context: click.Context, option: click.Parameter, texts: Any) -> Any:
+    return margin_texts(texts)
 
 
 def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 The same for addresses, command lines and forms: names are listed with commas between them; an item
 is attribute=category, one a text since categories may hold commas; so are categories by themselves
 and the terms of a model.
+A known number of a category is attribute=category:number, one a line.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ Kind = Literal[
     "categories",
     "items",
     "terms",
+    "margins",
 ]
 
 Q = TypeVar("Q", bound=Request)
@@ -38,6 +40,7 @@ _LISTED = {
     "categories": "categories",
     "items": "attribute=category",
     "terms": "terms of names",
+    "margins": "attribute=category:number",
 }
 
 
@@ -98,6 +101,8 @@ class Field:
             return self.checked([_names(text) for text in texts if list(texts) != [""]])
         if self.kind == "categories":
             return self.checked(list(texts))
+        if self.kind == "margins":
+            return self.checked(self._margins(texts))
         if self.several:
             return self.checked([name for text in texts for name in _names(text)])
         if len(texts) > 1:
@@ -136,6 +141,12 @@ class Field:
             return [self._joined(names) for names in value] or [""]
         if self.kind == "categories":
             return list(value)
+        if self.kind == "margins":
+            return [
+                f"{name}={category}:{number}"
+                for name, numbers in value.items()
+                for category, number in numbers.items()
+            ]
         if self.kind == "names":
             return [self._joined(value)]
         if self.kind == "integers":
@@ -158,6 +169,27 @@ class Field:
                 )
             pairs[name] = category
         return pairs
+
+    def _margins(self, texts: Sequence[str]) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        for line in (line.strip() for text in texts for line in text.split("\n")):
+            name, equals, rest = line.partition("=")
+            category, colon, written = rest.rpartition(":")
+            if not line:
+                continue
+            if not equals or not colon:
+                raise self.unexpected()
+            try:
+                number = float(written)
+            except ValueError:
+                raise self.unexpected() from None
+            if category in found.setdefault(name, {}):
+                raise ParameterError(
+                    f"{self.name}: '{name}={category}' is given twice; expected once",
+                    field=self.name,
+                )
+            found[name][category] = number
+        return found
 
     def _joined(self, names: Sequence[str]) -> str:
         if any(not name or "," in name for name in names):
@@ -276,7 +308,8 @@ def _kind(type: Any) -> Kind:
         case inspect.LiteralType():
             return "choice"
         case inspect.DictType():
-            return "items"
+            inner = _said(type.value_type)[1]
+            return "margins" if isinstance(inner, inspect.DictType) else "items"
         case inspect.ListType():
             said, inner = _said(type.item_type)
             if said.get("of") == "category":
@@ -305,7 +338,9 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
     more = _written(kind, said)
     least, most = type.min_length or 0, type.max_length
-    between = "" if kind in ("categories", "items", "terms") else ", with commas between them"
+    between = (
+        "" if kind in ("categories", "items", "terms", "margins") else ", with commas between them"
+    )
     if most is not None and least == most:
         return f"{_COUNTS.get(least, least)} {more}{between}"
     if least and most is not None:

@@ -39,6 +39,8 @@ def texts(name, value):
     """A parameter as texts, each of which is given once."""
     if name == "among":
         return value
+    if isinstance(value, dict) and any(isinstance(found, dict) for found in value.values()):
+        return [f"{a}={c}:{n}" for a, numbers in value.items() for c, n in numbers.items()]
     if isinstance(value, dict):
         return [f"{name}={category}" for name, category in value.items()]
     if isinstance(value, list) and value and isinstance(value[0], list):

@@ -21,6 +21,8 @@ RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
 COMPARED = {"answer": {"smoker": "yes"}, "groups": "age"}
 PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
 FITTED = {"outcome": "smoker", "predictors": ["age"]}
+WEIGHTED = {"margins": {"smoker": {"no": 0.5, "yes": 0.5}}}
+
 #: Path, parameters, the field that is named, and what is said over HTTP and in Python.
 BAD = [
     ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),
@@ -152,6 +154,24 @@ BAD = [
     ("comparison", {**COMPARED, "effect": "ratio"}, "effect", "difference, risk_ratio, odds_ratio"),
     ("comparison", {**COMPARED, "simultaneous": "x"}, "simultaneous", "none, bonferroni, maximum"),
     ("comparison", {**COMPARED, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("weighted", {"margins": {}}, "margins", "one or more attribute=category:number"),
+    ("weighted", {"margins": {"weight": {"x": 1.0}}}, "margins", "attribute 'weight'"),
+    ("weighted", {"margins": {"smoker": {"no": 1.0}}}, "margins", "'smoker', also 'yes'"),
+    ("weighted", {"margins": {"smoker": {"no": 0.5, "so": 0.5}}}, "margins", "category 'so'"),
+    ("weighted", {"margins": {"smoker": {"no": 0.5, "yes": 0.4}}}, "margins", "sum to 0.9;"),
+    (
+        "weighted",
+        {**WEIGHTED, "attributes": ["vote", "smoker"]},
+        "attributes",
+        "of 'smoker' is kno",
+    ),
+    ("weighted", {**WEIGHTED, "attributes": ["weight"]}, "attributes", "attribute 'weight'"),
+    ("weighted", {**WEIGHTED, "attributes": ["vote", "vote"]}, "attributes", "twice"),
+    ("weighted", {**WEIGHTED, "method": "trimming"}, "method", "raking, calibration"),
+    ("weighted", {**WEIGHTED, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("weighted", {**WEIGHTED, "where": {"smoker": "yes"}}, "margins", "'smoker' is filtered on by"),
+    ("weighted", {**WEIGHTED, "where": {"vote": "x"}}, "where", "no category 'x'"),
+    ("weighted", {**WEIGHTED, "target": "all"}, "target", "population"),
     ("risk", {"quasi": [], "sensitive": "vote"}, "quasi", "one or more"),
     ("risk", {"quasi": ["age", "weight"], "sensitive": "vote"}, "quasi", "attribute 'weight'"),
     ("risk", {"quasi": ["age", "age"], "sensitive": "vote"}, "quasi", "twice"),
@@ -237,7 +257,7 @@ def test_a_bad_question_is_one_line_that_names_the_field(
 def test_the_estimator_refuses_the_same(study, path, asked, field, said):
     if path == "itemsets" and field in ("length", "attribute", "decision"):
         return  # What is asked of the answer.
-    if path in ("comparison", "crosstab", "overview", "regression", "risk"):
+    if path in ("comparison", "crosstab", "overview", "regression", "risk", "weighted"):
         return  # No estimate of their own.
     estimator, asked = study.estimators["study"], dict(asked)
     if where := asked.pop("where", None):
@@ -290,6 +310,13 @@ def test_a_bad_question_leaves_the_form_as_it_was_filled(study, path, asked, fie
         ("table", "attributes=smoker&covariance=maybe", "covariance"),
         ("measures", "attributes=smoker,coughs&present=daily", "present"),
         ("regression", "outcome=smoker&predictors=age&scores=ranks", "scores"),
+        ("weighted", "", "margins"),
+        ("weighted", "margins=", "margins"),
+        *(
+            ("weighted", f"margins=smoker%3Dno:0.5&margins=smoker%3D{bad}", "margins")
+            for bad in ("yes", "yes:", "yes:half", "yes:-0.5", "yes:nan", "no:0.5", "yes:0.4")
+        ),
+        ("weighted", "margins=smoker:0.5", "margins"),
         ("rule", "antecedent=smoker%3Dyes&antecedent=smoker%3Dno", "antecedent"),
         ("counts", "x=1", "x"),
     ],

@@ -22,6 +22,7 @@ from halftruth_collector.disclosure.linking import linking_risk_of
 from halftruth_collector.estimation.equation import equation as equation_of
 from halftruth_collector.estimation.regression import fit_regression
 from halftruth_collector.estimation.usability import judge_table
+from halftruth_collector.estimation.weighting import calibrate, known_margins, rake
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES
@@ -53,6 +54,8 @@ def computed(path, asked, estimator):
     if path == "comparison":
         # Its numbers are held against the estimates in test_comparison.py.
         return {"reference": asked.get("reference")}
+    if path == "weighted":
+        return weighted(estimator, **asked)
     found = getattr(estimator, path.replace("-", "_"))(**asked)
     if path == "itemsets":
         return {
@@ -89,6 +92,18 @@ def regressed(estimator, outcome, predictors, model="logistic", target="populati
     table = estimator.table(equation.names)
     fit = fit_regression(table, equation.design, equation.counts_as, model, target)
     return {"undefined": fit.undefined, "present": equation.present, "scores": equation.scores}
+
+
+def weighted(estimator, margins, attributes, method="raking", target="population", **_):
+    known, people = known_margins(SCHEMA, margins)
+    table = estimator.table([attributes[0], *margins])
+    how = {"raking": rake, "calibration": calibrate}[method]
+    found = how(table.support, table.covariance(target), known)
+    weights = None
+    if method == "raking":
+        ends = {"smallest": found.weights.min().item(), "largest": found.weights.max().item()}
+        weights = {**ends, "design_effect": found.design_effect}
+    return {"sum_of_weights": people or 3000.0, "weights": weights, "p_value": found.p_value}
 
 
 def risks(estimator, quasi, sensitive, limit):
@@ -195,6 +210,10 @@ ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usabili
 CROSSTAB_COLUMNS = [
     *("share", "standard_error", "set", "lower", "upper", "usability"),
     *("base", "base_lower", "base_upper", "people", "people_lower", "people_upper", "residual"),
+]
+WEIGHTED_COLUMNS = [
+    *("attribute", "label", "answer", "share", "standard_error", "lower", "upper", "usability"),
+    *("unweighted", "design_effect", "undefined"),
 ]
 PAIR = ["smoker", "coughs"]
 
@@ -376,6 +395,37 @@ ANALYSES = {
         COMPARISON_COLUMNS,
         lambda answer: 2 + 1,
         ["none, a=b", "difference in points", "comparisons hold all together"],
+    ),
+    "weighted": (
+        "weighted",
+        {
+            "margins": {
+                "age": {"young": 0.3, "middle": 0.3, "old": 0.4},
+                "vote": {"left": 30_000, "right": 40_000, "none, a=b": 30_000},
+            },
+            "attributes": ["smoker", "coughs"],
+            "confidence": 0.9,
+        },
+        WEIGHTED_COLUMNS,
+        lambda answer: 4,
+        [
+            "90\u202f% interval",
+            "none, a=b 30.0\u202f%",
+            "Sum of weights 100\u202f000",
+            "times their mean",
+        ],
+    ),
+    "weighted-by-calibration": (
+        "weighted",
+        {
+            "margins": {"coughs": {"no": 0.52, "yes": 0.48}},
+            "attributes": ["vote"],
+            "method": "calibration",
+            "target": "respondents",
+        },
+        WEIGHTED_COLUMNS,
+        lambda answer: 3,
+        ["calibrated", "none, a=b", "makes up for no missing people"],
     ),
     "risk": (
         "risk",
@@ -633,6 +683,14 @@ def rows_of(path, answer):
     elif path == "independence":
         numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
         yield [*answer["query"]["attributes"], *numbers]
+    elif path == "weighted":
+        for question in answer["questions"]:
+            for found in question["answers"]:
+                yield [
+                    *(question["attribute"], question["label"], found["answer"], found["share"]),
+                    *(found["standard_error"], *found["interval"], found["usability"]),
+                    *(found["unweighted"], found["design_effect"], question["undefined"]),
+                ]
     elif path == "regression":
         for found in answer["coefficients"]:
             name, category = found["attribute"], found["category"]

@@ -42,6 +42,9 @@ PARAMETERS = {
     "among": {"items": {"enum": CATEGORIES}},
     "scores": {"items": {"enum": [f"{name}=ranks" for name in NAMES]}},
     "terms": {"items": {"enum": TERMS}},
+    "margins": {
+        "enum": [[f"{a.name}={c}:100" for c in a.categories] for a in SURVEY.schema.attributes]
+    },
 }
 
 #: Calls with rules between members that no schema says, so that 422 may answer what fits it: nobody

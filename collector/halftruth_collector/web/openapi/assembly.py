@@ -59,7 +59,14 @@ _WRITTEN: dict[str, Json] = {
     "categories": {"items": {"type": "string"}, "uniqueItems": True},
     "items": {"items": {"type": "string", "pattern": f"^{_NAME}=.+$"}, "uniqueItems": True},
     "terms": {"items": {"type": "string", "pattern": f"^{_NAME}(,{_NAME})*$"}},
+    "margins": {
+        "items": {"type": "string", "pattern": f"^{_NAME}=.+:[0-9.eE+-]+$"},
+        "uniqueItems": True,
+    },
 }
+
+#: Mappings, which are written pair by pair.
+_LINES = ("items", "margins")
 
 #: Headers of a problem, by status.
 _HEADERS: dict[int, Json] = {
@@ -159,7 +166,8 @@ def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
     """The query parameters that a message stands for, as they are read from an address.
 
     Names are listed with commas between them. Categories may hold commas, so each of them, and each
-    pair of an attribute and its category, is a parameter of its own; so is each term of a model.
+    pair of an attribute and its category, is a parameter of its own, with its number if it has one;
+    so is each term of a model.
     """
     types = {field.name: field.type for field in msgspec.structs.fields(query)}
     for field in fields(query).values():
@@ -185,7 +193,7 @@ def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
         value = getattr(example, field.name)
         if value not in (None, [], {}):
             written = [",".join(term) for term in value] if field.kind == "terms" else value
-            parameter["example"] = field.texts(value) if field.kind == "items" else written
+            parameter["example"] = field.texts(value) if field.kind in _LINES else written
         yield parameter
 
 

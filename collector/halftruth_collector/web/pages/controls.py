@@ -23,7 +23,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Control:
-    """A control of a form: an "input", a "select", several "selects", or "boxes" to tick.
+    """A control of a form: an "input", an "area", a "select", "selects", or "boxes" to tick.
 
     There is a tuple of options for each select, and a word in `groups` for what each is about.
     """
@@ -66,6 +66,8 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
         # A term that was given is kept, however long it is.
         terms += [text for text in texts if text not in terms]
         return Control(*described, "boxes", options=(_options(terms, texts),))
+    if field.kind == "margins":
+        return Control(*described, "area", value="\n".join(texts))
     if field.kind == "flag":
         return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
     if field.kind == "categories":

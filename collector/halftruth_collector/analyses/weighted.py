@@ -1,0 +1,240 @@
+"""Distributions where the margins of other questions are known."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.analyses.weighted import (
+    WeightedAnswer,
+    WeightedQuery,
+    WeightedQuestion,
+    WeightedResult,
+    Weights,
+)
+
+from ..charts.specification import Axis, BarChart, BarGroup
+from ..estimation.bounds import normal_quantile, optional
+from ..estimation.delta_method import known_covariance
+from ..estimation.usability import judge_table
+from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
+from ..wording import judged, number, p_value, percent, share, share_interval, value
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Chance of margins so far off, below which it is said that the respondents are other people.
+_OFF = 0.01
+
+#: Combinations of margins and answers beyond which a chart shows only the first questions.
+MAX_ANSWERS = 100
+
+
+def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
+    """Distributions by ``estimation.weighting``, from one table for each question.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If the margins are none, or a question is unknown or among theirs.
+    DomainTooLarge
+        If the table of a question and all margins is too large for its covariance.
+    """
+    schema = counted.estimator.schema
+    margins, people = known_margins(schema, query.margins)
+    names = (
+        [name for name in schema.names if name not in query.margins]
+        if query.attributes is None
+        else query.attributes
+    )
+    schema.positions(names)
+    known = [name for name in names if name in query.margins]
+    if known or not names:
+        said = f"the margin of '{known[0]}' is known" if known else "all margins are known"
+        raise ParameterError(f"attributes: {said}; expected other questions", field="attributes")
+    found = [_weighted(counted, query, margins, name) for name in names]
+    first, reports = found[0][1], counted.estimator.table(names[:1]).reports
+    return WeightedResult(
+        **counted.origin(),
+        query=query,
+        sum_of_weights=float(reports if people is None else people),
+        weights=_weights(first),
+        p_value=first.p_value,
+        questions=[question for question, _ in found],
+    )
+
+
+def _weighted(
+    counted: Counted, query: WeightedQuery, margins: Sequence[Margin], name: str
+) -> tuple[WeightedQuestion, Weighted]:
+    schema = counted.estimator.schema
+    attribute = schema.attributes[schema.position(name)]
+    table = counted.estimator.table([name, *(margin.attribute.name for margin in margins)])
+    method = {"raking": rake, "calibration": calibrate}[query.method]
+    found = method(table.support, known_covariance(table, query.target), margins)
+    by_itself = counted.estimator.table([name])
+    before = by_itself.variance(query.target)
+    variance = np.diag(found.covariance)
+    error = np.sqrt(np.where(variance > 0, variance, np.nan))
+    half_width = normal_quantile(1 - query.confidence) * error
+    effective = table.reports / (found.design_effect or 1.0)
+    each, usability, verdict = judge_table(half_width, round(effective))
+    if found.undefined is not None:
+        verdict = f"{usability}: {found.undefined}"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = variance / before
+    question = WeightedQuestion(
+        attribute=name,
+        label=attribute.label or name,
+        usability=usability,
+        verdict=verdict,
+        undefined=found.undefined,
+        answers=[
+            WeightedAnswer(
+                answer=category,
+                share=optional(float(found.share[i])),
+                standard_error=optional(float(error[i])),
+                interval=None
+                if np.isnan(error[i])
+                else (
+                    float(found.share[i] - half_width[i]),
+                    float(found.share[i] + half_width[i]),
+                ),
+                usability=each[i],
+                unweighted=float(by_itself.support[i]),
+                design_effect=optional(float(effect[i])),
+            )
+            for i, category in enumerate(attribute.categories)
+        ],
+    )
+    return question, found
+
+
+def _weights(found: Weighted) -> Weights | None:
+    if found.weights is None or found.design_effect is None:
+        return None
+    used = found.weights[found.weights > 0]
+    return Weights(
+        smallest=float(used.min()),
+        largest=float(used.max()),
+        design_effect=found.design_effect,
+    )
+
+
+def grid(result: WeightedResult) -> Grid:
+    """Each answer with its share given the margins, and without; the question beside its first."""
+    return Grid(
+        [
+            "question",
+            "answer",
+            "weighted" if result.query.method == "raking" else "calibrated",
+            sentences.level(result.query.confidence),
+            "without margins",
+            "design effect",
+        ],
+        [
+            [
+                "" if i else question.label,
+                found.answer,
+                judged(share(found.share, found.interval), found.usability)
+                if found.share is not None
+                else "undefined",
+                share_interval(found.interval),
+                share(found.unweighted, found.interval),
+                value(found.design_effect, (0.0, 0.5)),
+            ]
+            for question in result.questions
+            for i, found in enumerate(question.answers)
+        ],
+    )
+
+
+def chart(result: WeightedResult) -> BarChart:
+    """Shares of all answers given the margins, grouped by question."""
+    groups: list[BarGroup] = []
+    shown = 0
+    for question in result.questions:
+        shown += len(question.answers)
+        if groups and shown > MAX_ANSWERS:
+            break
+        bars = [sentences.estimate(a.answer, a.share, a.interval) for a in question.answers]
+        groups.append(BarGroup(question.label, tuple(bars)))
+    every = [bar for group in groups for bar in group.bars]
+    how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
+    return BarChart(
+        title=f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}",
+        notes=(
+            *sentences.notes(result, every),
+            *notices(result),
+            *sentences.negative(every),
+            *sentences.left_out(len(groups), len(result.questions), "questions, the first ones"),
+        ),
+        axis=Axis("share of the people", shares=True),
+        groups=tuple(groups),
+        bars_label="answer",
+        values_label=f"share ({sentences.level(result.query.confidence)})",
+    )
+
+
+def notices(result: WeightedResult) -> list[str]:
+    """What is undefined or imprecise, and whether the margins are of other people."""
+    reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
+    found = [f"Undefined: {reason}." for reason in reasons]
+    found += [
+        f"“{question.label}”: {question.verdict}."
+        for question in result.questions
+        if question.undefined is None and question.usability != "usable"
+    ]
+    if result.p_value is not None and result.p_value < _OFF:
+        found.append(
+            "The respondents are hardly people with these margins (p-value"
+            f" {p_value(result.p_value)}): if some are missing, calibration is biased."
+        )
+    return found
+
+
+def reading(result: WeightedResult) -> list[str]:
+    """The margins, what weighting to them costs, and what is assumed."""
+    said = [f"Margins: {_in_words(result)}."]
+    if result.weights is not None:
+        found = result.weights
+        said.append(
+            f"Sum of weights {number(result.sum_of_weights, 0)}; weights from"
+            f" {number(found.smallest, 2)} to {number(found.largest, 2)} times their mean,"
+            f" with a design effect of {number(found.design_effect, 2)} by themselves."
+        )
+    if result.query.method == "raking":
+        said.append(
+            "This makes up for who responded only as far as that depends on the margins' questions"
+            " alone."
+        )
+    else:
+        said.append("This makes up for no missing people; it assumes that there are none.")
+    return said
+
+
+def _in_words(result: WeightedResult) -> str:
+    parts = []
+    for name, shares in result.query.margins.items():
+        total = sum(shares.values())
+        each = ", ".join(f"{category} {percent(s / total, 1)}" for category, s in shares.items())
+        parts.append(f"{name} ({each})")
+    return sentences.listed(parts)
+
+
+def _start(survey: Survey) -> WeightedQuery:
+    """Even shares of the first question, where known ones belong."""
+    first = survey.schema.attributes[0]
+    size = len(first.categories)
+    return WeightedQuery(margins={first.name: dict.fromkeys(first.categories, round(1 / size, 6))})
+
+
+ANALYSIS = Analysis(
+    query=WeightedQuery,
+    title="Weighting",
+    compute=compute,
+    start=_start,
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=15,
+)

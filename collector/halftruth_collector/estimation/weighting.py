@@ -1,0 +1,323 @@
+"""Shares of answers where the margins of other questions are known.
+
+Two different things can be known. *Raking* is for margins of a population of which the respondents
+are no simple random sample: they are weighted until they have its margins (Deming & Stephan 1940;
+with one margin this is post-stratification). It is right where, among people with equal answers to
+the questions of the margins, who responds does not depend on the answer asked about, and where the
+chances to respond are products of one factor for each margin. *Calibration* is for margins of the
+very people that the estimates are of, where nobody is missing: the error of their estimates is
+known, and with it that part of every other error that is correlated with it (Deville & Särndal
+1992, with the optimal coefficients of Montanari 1987).
+
+Both need only an unbiased table of answer × margins and its covariance, whatever the mechanism.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.errors import listing
+from scipy.linalg import eigh
+from scipy.special import chdtrc
+
+from ..wording import number
+from .bounds import Array
+from .confidences import CLEARLY
+from .presence import category_code
+
+#: Shares are written with few digits: by how much of them the sums of margins may be off.
+_WRITTEN = 1e-3
+
+#: Least sum of margins that are numbers of people.
+_PEOPLE = 2
+
+#: How near raking comes to the margins, and in how many rounds at most.
+_NEAR, _ROUNDS = 1e-11, 2_000
+
+#: Standard errors by which margins have to be told apart. Of 600 surveys of 1 500 respondents five
+#: leave an eighth undefined, three a sixtieth, and the intervals of those that are cover as well.
+_APART = 3
+
+#: Smallest eigenvalue that is no rounding, against the largest; and the same of departures.
+_ROUNDING, _AGREES = 1e-10, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Known distribution of the answers to one question.
+
+    Attributes
+    ----------
+    attribute : Attribute
+    shares : ndarray
+        Of each category, adding up to 1.
+    """
+
+    attribute: Attribute
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Distribution of the answers to a question, of C categories, by means of known margins.
+
+    Attributes
+    ----------
+    share : ndarray, shape (C,)
+        NaN where nothing is defined.
+    covariance : ndarray, shape (C, C)
+    weights : ndarray or None
+        Of raking, for every combination of the margins' categories; their mean over the respondents
+        is 1.
+    design_effect : float or None
+        Of these weights: the mean of their squares, which is 1 plus their squared coefficient of
+        variation (Kish 1965).
+    p_value : float or None
+        Of calibration: the chance of margins so far from the estimated ones if nobody is missing.
+    undefined : str or None
+        Why nothing is defined.
+    """
+
+    share: Array
+    covariance: Array
+    weights: Array | None = None
+    design_effect: float | None = None
+    p_value: float | None = None
+    undefined: str | None = None
+
+
+def known_margins(
+    schema: Schema, given: Mapping[str, Mapping[str, float]]
+) -> tuple[list[Margin], float | None]:
+    """Margins as an analyst gives them, and how many people they count, None for shares.
+
+    Parameters
+    ----------
+    schema : Schema
+    given : mapping
+        Of every category of some attributes the share, or the number of people. Shares whose sum
+        is off by no more than a thousandth are taken for rounded ones.
+
+    Raises
+    ------
+    SchemaError
+        If an attribute is unknown.
+    ParameterError
+        If a category is unknown or missing, or sums are not what they can be.
+    """
+    margins: list[Margin] = []
+    counted: dict[str, float] = {}
+    for name, numbers in given.items():
+        attribute = schema.attributes[schema.position(name, "margins")]
+        shares = np.full(len(attribute.categories), np.nan)
+        for category, share in numbers.items():
+            shares[category_code(attribute, category, "margins")] = share
+        missing = [c for c, s in zip(attribute.categories, shares, strict=True) if np.isnan(s)]
+        if missing:
+            raise _refused(f"expected a number for every category of '{name}', also '{missing[0]}'")
+        total = float(shares.sum())
+        if not isfinite(total) or (abs(total - 1) > _WRITTEN and total < _PEOPLE):
+            raise _refused(
+                f"those of '{name}' sum to {number(total)}; expected shares with the sum 1, or"
+                " numbers of people"
+            )
+        if total >= _PEOPLE:
+            counted[name] = total
+        margins.append(Margin(attribute, shares / total))
+    if counted and max(counted.values()) > (1 + _WRITTEN) * min(counted.values()):
+        sums = ", ".join(f"{number(total)} of '{name}'" for name, total in counted.items())
+        raise _refused(f"expected equally many people of each attribute, not {sums}")
+    return margins, next(iter(counted.values()), None)
+
+
+def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
+    """Weight the respondents to margins of their population.
+
+    The factors of iterative proportional fitting solve Σ_h w_h π̂_h z_h = t, with w the product of
+    one factor for each category in h, z the indicators of these categories and t the margins. For
+    given factors that is linear in the table, so that an unbiased table makes an unbiased equation
+    of it, and negative estimates of cells are no obstacle. They stay as they are: to cut them off
+    would be a bias of the order of their error. What remains is that of every ratio, of order 1/N.
+
+    The error is that of the linear approximation: answer c of cell h counts with
+    w_h (1 − x_h β_c), where x_h β_c is the weighted regression of the answer on the margins
+    (Deville & Särndal 1992); for one margin that is the delta method of Σ_h t_h π̂(c|h).
+
+    Parameters
+    ----------
+    support : ndarray, shape (C, d_1, …, d_K)
+        π̂, answers first, then an axis for each margin.
+    covariance : ndarray, shape (cells, cells)
+        Of the supports in row-major order; NaN where the reports determine none.
+    margins : sequence of Margin, length K
+
+    Returns
+    -------
+    Weighted
+        Undefined where the share of a category with a margin above 0 is not `confidences.CLEARLY`
+        standard errors above 0, where several margins hang together so closely that their factors
+        cannot be told apart, and where no weights give these margins.
+    """
+    kept = [np.flatnonzero(margin.shares) for margin in margins]
+    inside = np.ix_(np.arange(len(support)), *kept)
+    cells = np.arange(support.size).reshape(support.shape)[inside].ravel()
+    table, spread = support[inside], covariance[np.ix_(cells, cells)]
+    answers, groups = len(table), table[0].size
+    joint = spread.reshape(answers, groups, answers, groups)
+    base, spread_base = table.sum(axis=0), joint.sum(axis=(0, 2))
+    indicators = _indicators(base.shape)
+    variance = np.einsum("hk,hl,kl->h", indicators, indicators, spread_base)
+    error = np.sqrt(np.maximum(variance, 0.0))
+    clear = indicators @ base.ravel() >= CLEARLY * np.maximum(error, np.finfo(float).tiny)
+    if not clear.all():
+        row = int(np.argmin(clear))
+        axis, code = _category([len(codes) for codes in kept], row)
+        attribute = margins[axis].attribute
+        name = f"{attribute.name}={attribute.categories[kept[axis][code]]}"
+        return _undefined(
+            answers,
+            f"the share of respondents with {name} is not clearly above 0, so that nothing can be"
+            " weighted by it",
+        )
+    known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
+    factors = _fit(base, known)
+    if factors is None:
+        return _undefined(answers, "no weights give the respondents these margins")
+    weights = factors.ravel()
+    weighted = weights * base.ravel()
+    # One category of each margin follows from the others.
+    free = np.concatenate([np.arange(len(t)) < len(t) - 1 for t in known])
+    departures = (indicators - np.concatenate(known)[:, None])[free]
+    slopes = (departures * weighted) @ departures.T
+    if not _told_apart(slopes, departures, weights, spread_base, known):
+        names = listing([margin.attribute.name for margin in margins])
+        return _undefined(
+            answers,
+            f"weights by {names} cannot be told apart, so closely may the answers hang together",
+        )
+    rows = table.reshape(answers, groups)
+    share = rows @ weights
+    beta = np.linalg.solve(slopes, departures @ (weights * rows).T)
+    predicted = share[:, None] + beta.T @ departures
+    gradient = weights * (np.eye(answers)[:, :, None] - predicted[:, None, :])
+    gradient = gradient.reshape(answers, -1)
+    everywhere = np.zeros(support.shape[1:])
+    everywhere[np.ix_(*kept)] = factors
+    return Weighted(
+        share,
+        gradient @ spread @ gradient.T,
+        everywhere,
+        design_effect=float(weighted @ weights),
+    )
+
+
+def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
+    """Correct shares by what is known of the margins of the same people.
+
+    π̂ + V_πt V_tt⁻¹ (t − t̂), with variance V − V_πt V_tt⁻¹ V_tπ: the best linear correction, which
+    gives the margins themselves exactly and has no larger variance than π̂. Where people are missing
+    and others than these margins tell why, it is biased; whether the margins are such as nobody's
+    missing explains is tested by (t − t̂)ᵀ V_tt⁻¹ (t − t̂) ~ χ².
+
+    Parameters
+    ----------
+    support, margins
+        As for :func:`rake`.
+    covariance : ndarray, shape (cells, cells)
+        For the target that the margins are of: the respondents, or the population that they are a
+        sample of.
+
+    Returns
+    -------
+    Weighted
+        Undefined where the reports determine no covariance, or know other margins without error.
+    """
+    answers, groups = len(support), support[0].size
+    if np.isnan(covariance).any():
+        return _undefined(answers, "the reports determine no error")
+    free = np.concatenate([np.arange(len(m.shares)) < len(m.shares) - 1 for m in margins])
+    known = np.concatenate([margin.shares for margin in margins])[free]
+    sums = np.tile(_indicators(support.shape[1:])[free], (1, answers))
+    with_margins = sums @ covariance
+    of_margins = with_margins @ sums.T
+    eigenvalues, vectors = np.linalg.eigh(of_margins)
+    # What is sent as it is, is known of the respondents without error.
+    uncertain = eigenvalues > _ROUNDING * np.diag(covariance).max()
+    eigenvalues, vectors = eigenvalues[uncertain], vectors[:, uncertain]
+    gap = known - sums @ support.ravel()
+    along = vectors.T @ gap
+    if np.abs(gap - vectors @ along).max(initial=0.0) > _AGREES:
+        return _undefined(answers, "the reports themselves tell margins without error, and others")
+    per_answer = with_margins.reshape(len(sums), answers, groups).sum(axis=2)
+    correction = per_answer.T @ vectors
+    of_answers = covariance.reshape(answers, groups, answers, groups).sum(axis=(1, 3))
+    return Weighted(
+        support.reshape(answers, groups).sum(axis=1) + correction @ (along / eigenvalues),
+        of_answers - (correction / eigenvalues) @ correction.T,
+        p_value=float(chdtrc(len(along), along @ (along / eigenvalues))) if len(along) else None,
+    )
+
+
+def _refused(said: str) -> ParameterError:
+    return ParameterError(f"margins: {said}", field="margins")
+
+
+def _undefined(answers: int, reason: str) -> Weighted:
+    return Weighted(np.full(answers, np.nan), np.full((answers, answers), np.nan), undefined=reason)
+
+
+def _indicators(shape: Sequence[int]) -> Array:
+    """Which cells (columns) have each category (rows), one axis after the other."""
+    codes = np.indices(shape).reshape(len(shape), -1)
+    return np.concatenate(
+        [codes[axis] == np.arange(size)[:, None] for axis, size in enumerate(shape)]
+    ).astype(np.float64)
+
+
+def _category(sizes: Sequence[int], row: int) -> tuple[int, int]:
+    """Axis and code that a row of the indicators is of."""
+    begins = np.cumsum([0, *sizes])
+    axis = int(np.searchsorted(begins, row, side="right")) - 1
+    return axis, row - int(begins[axis])
+
+
+def _fit(table: Array, known: Sequence[Array]) -> Array | None:
+    """Weights of iterative proportional fitting, None where it finds none."""
+    weights = np.ones_like(table)
+    for _ in range(_ROUNDS):
+        off = 0.0
+        for axis, shares in enumerate(known):
+            others = tuple(other for other in range(table.ndim) if other != axis)
+            found = (weights * table).sum(axis=others)
+            # Only a table with negative cells, or whole margins without anybody, comes to this.
+            if not (found > 0).all():
+                return None
+            off = max(off, float(np.abs(found - shares).max()))
+            weights = weights * np.expand_dims(shares / found, others)
+        if len(known) == 1 or off < _NEAR:
+            return weights
+    return None
+
+
+def _told_apart(
+    slopes: Array, departures: Array, weights: Array, spread: Array, known: Sequence[Array]
+) -> bool:
+    """Whether no combination of the margins' categories may be one of the others.
+
+    The combination that the others explain best, by the smallest part of its variance that is not
+    explained, has to have clearly more than none.
+    """
+    if len(known) == 1:
+        return True
+    sizes = [len(t) - 1 for t in known]
+    alone = np.zeros_like(slopes)
+    for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
+        part = slice(begin, begin + size)
+        alone[part, part] = slopes[part, part]
+    if not sum(sizes):
+        return True
+    left, combinations = eigh(slopes, alone)
+    squares = weights * (combinations[:, 0] @ departures) ** 2
+    return bool(left[0] > _APART * np.sqrt(squares @ spread @ squares))

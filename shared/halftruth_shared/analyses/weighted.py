@@ -1,0 +1,136 @@
+"""Distributions where the margins of other questions are known."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import (
+    AttributeNames,
+    Columns,
+    EstimateQuery,
+    Interval,
+    Result,
+    Usability,
+    ends,
+    numbers,
+    texts,
+)
+
+Weighting = Literal["raking", "calibration"]
+
+Margins = Annotated[
+    dict[str, Annotated[dict[str, Annotated[float, Meta(ge=0)]], Meta(min_length=1)]],
+    Meta(
+        min_length=1,
+        description="What is known of other questions (of a group, where one is asked about), as"
+        " attribute=category:number: the share of every category, or its number of people.",
+    ),
+]
+
+
+class WeightedAnswer(Message, frozen=True, kw_only=True):
+    """How many give one answer.
+
+    `unweighted` is the estimate without the margins, and `design_effect` the variance of `share`
+    over that of `unweighted`.
+    """
+
+    answer: str
+    share: float | None
+    standard_error: float | None
+    interval: Interval | None
+    usability: Usability
+    unweighted: float
+    design_effect: float | None
+
+
+class WeightedQuestion(Message, frozen=True, kw_only=True):
+    """How the answers to one question are distributed, given the margins.
+
+    `label` is the question as a form asks it, or its name. `undefined` says why there is no share,
+    where there is none.
+    """
+
+    attribute: str
+    label: str
+    usability: Usability
+    verdict: str
+    undefined: str | None
+    answers: list[WeightedAnswer]
+
+
+class Weights(Message, frozen=True, kw_only=True):
+    """Weights that give the respondents the margins, relative to their mean.
+
+    `smallest` and `largest` are of combinations of the margins' categories, and `design_effect` is
+    1 plus the squared coefficient of variation of the respondents' weights (Kish 1965).
+    """
+
+    smallest: float
+    largest: float
+    design_effect: float
+
+
+class WeightedResult(Result, frozen=True, kw_only=True):
+    """Distributions of some questions, given the margins of others.
+
+    `sum_of_weights` is the number of people that the margins count, or where they are shares the
+    number of reports, of a group about so many. `weights` is null for calibration, which weights
+    nobody, and `p_value` for raking: it is that of the test whether the respondents can be people
+    with these margins.
+    """
+
+    query: "WeightedQuery"
+    sum_of_weights: float
+    weights: Weights | None
+    p_value: float | None
+    questions: list[WeightedQuestion]
+
+    @property
+    def columns(self) -> Columns:
+        return [
+            *texts("attribute", "label", "answer"),
+            *numbers("share", "standard_error", "lower", "upper"),
+            ("usability", str),
+            *numbers("unweighted", "design_effect"),
+            *texts("undefined"),
+        ]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for question in self.questions:
+            for found in question.answers:
+                yield (
+                    question.attribute,
+                    question.label,
+                    found.answer,
+                    found.share,
+                    found.standard_error,
+                    *ends(found.interval),
+                    found.usability,
+                    found.unweighted,
+                    found.design_effect,
+                    question.undefined,
+                )
+
+
+class WeightedQuery(EstimateQuery[WeightedResult], frozen=True, kw_only=True):
+    """How answers are distributed in a population of which other questions' margins are known."""
+
+    margins: Margins
+    attributes: (
+        Annotated[
+            AttributeNames, Meta(description="Which questions; by default all without a margin.")
+        ]
+        | None
+    ) = None
+    method: Annotated[
+        Weighting,
+        Meta(
+            description="raking weights respondents who are no simple random sample of their"
+            " population (post-stratification, if there is one margin). calibration makes estimates"
+            " more precise by margins of the respondents themselves, or of a population whose"
+            " simple random sample they are."
+        ),
+    ] = "raking"

@@ -1,0 +1,156 @@
+"""Weighting as an analysis: its question from files and texts, and what it says besides numbers."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.analyses.weighted import WeightedQuery
+
+WEIGHTED = ANALYSES["weighted"]
+SCHEMA = Schema(
+    (
+        Attribute("sex", ("female", "male"), sensitive=False),
+        Attribute("vote", ("left", "right: far"), label="What do you vote?"),
+        Attribute("smoker", ("no", "yes")),
+    )
+)
+SURVEY = Survey("s", "S", SCHEMA, RandomizedResponse({"sex": "1", "vote": "3/4", "smoker": "3/4"}))
+MARGINS = {"sex": {"female": 0.5, "male": 0.5}}
+
+
+def weighted(cells, **query):
+    counts = Counts.from_cells(SURVEY, [list(cell) for cell in cells], list(cells.values()))
+    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC))
+    return WEIGHTED.compute(counted, WeightedQuery(**query))
+
+
+#: 800 women of whom 500 are reported to vote left, and 200 men of whom 80 are.
+CELLS = {(0, 0, 0): 500, (0, 1, 0): 300, (1, 0, 0): 80, (1, 1, 1): 120}
+
+
+def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
+    result = weighted(CELLS, margins={"sex": {"female": 600, "male": 400}}, attributes=["vote"])
+    [question] = result.questions
+    of_women, of_men = ((reported - 0.25) / 0.5 for reported in (500 / 800, 80 / 200))
+    left = question.answers[0]
+    assert left.share == pytest.approx(0.6 * of_women + 0.4 * of_men)
+    assert left.unweighted == pytest.approx((0.58 - 0.25) / 0.5)
+    # Groups of fixed weights: the variance of a share of reports in each, and over 0.5².
+    variance = 0.6**2 * (5 / 8) * (3 / 8) / 800 / 0.25 + 0.4**2 * (2 / 5) * (3 / 5) / 200 / 0.25
+    assert left.standard_error**2 == pytest.approx(variance, rel=2e-3)
+    assert left.design_effect == pytest.approx(variance / (0.58 * 0.42 / 1000 / 0.25), rel=2e-3)
+    assert result.sum_of_weights == 1000
+    assert result.weights.smallest == pytest.approx(0.6 / 0.8)
+    assert result.weights.largest == pytest.approx(0.4 / 0.2)
+    assert result.weights.design_effect == pytest.approx(0.6**2 / 0.8 + 0.4**2 / 0.2)
+
+
+def test_margins_are_of_the_group_that_is_asked_about():
+    """Who is a woman is told as it is, so that it is as if women alone had been asked."""
+    cells = {(0, 0, 0): 500, (0, 1, 1): 300, (0, 0, 1): 400, (1, 0, 0): 80, (1, 1, 1): 120}
+    margins = {"smoker": {"no": 0.5, "yes": 0.5}}
+    [of_group] = weighted(cells, margins=margins, where={"sex": "female"}).questions
+    women = {cell: count for cell, count in cells.items() if cell[0] == 0}
+    [alone] = weighted(women, margins=margins, attributes=["vote"]).questions
+    for found, expected in zip(of_group.answers, alone.answers, strict=True):
+        assert found.share == pytest.approx(expected.share)
+        assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-3)
+
+
+def test_all_questions_without_a_margin_are_asked_by_default():
+    result = weighted(CELLS, margins=MARGINS)
+    assert [question.label for question in result.questions] == ["What do you vote?", "smoker"]
+    assert [row[0] for row in WEIGHTED.grid(result).rows] == ["What do you vote?", "", "smoker", ""]
+    chart = WEIGHTED.chart(result)
+    assert chart.title == "Answers in s, weighted to sex"
+    assert [group.heading for group in chart.groups] == ["What do you vote?", "smoker"]
+
+
+def test_what_cannot_be_weighted_has_no_number_and_says_why():
+    result = weighted({(0, 0, 0): 500, (0, 1, 1): 300, (1, 0, 0): 5}, margins=MARGINS)
+    reason = "the share of respondents with sex=male is not clearly above 0"
+    for question in result.questions:
+        assert (question.usability, question.answers[0].share) == ("not usable", None)
+        assert question.undefined.startswith(reason)
+        assert question.verdict == f"not usable: {question.undefined}"
+    assert result.weights is None
+    [said] = WEIGHTED.notices(result)
+    assert said.startswith(f"Undefined: {reason}")
+    assert [row[2:4] for row in WEIGHTED.grid(result).rows] == [["undefined", "undefined"]] * 4
+
+
+def test_calibration_to_margins_of_other_people_is_warned_of():
+    far = weighted(CELLS, margins=MARGINS, method="calibration")
+    assert far.p_value < 1e-4
+    assert "hardly people with these margins" in WEIGHTED.notices(far)[-1]
+    near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
+    assert near.p_value > 0.3
+    assert not any("hardly" in said for said in WEIGHTED.notices(near))
+
+
+def test_a_question_is_read_as_it_is_written_whatever_categories_hold():
+    query = WeightedQuery(margins={"vote": {"left": 0.25, "right: far": 3e-05}, **MARGINS})
+    texts = write(query)
+    assert texts["margins"][:2] == ["vote=left:0.25", "vote=right: far:3e-05"]
+    assert read(WeightedQuery, texts) == query
+    # A form sends one text of several lines.
+    form = {**texts, "margins": ["\r\n".join(["", *texts["margins"], ""])]}
+    assert read(WeightedQuery, form) == query
+
+
+FILES = {
+    "margins.toml": "[smoker]\nno = 0.6\nyes = 0.4\n\n[age]\nyoung = 1\nmiddle = 2\nold = 1\n",
+    "margins.csv": "attribute,category,count\nsmoker,no,2.4\nsmoker,yes,1.6\n"
+    "age,young,1\nage,middle,2\nage,old,1\n",
+    "shares.csv": "attribute,category,share\nsmoker,no,0.6\nsmoker,yes,0.4\n\n"
+    "age,young,0.25\nage,middle,0.5\nage,old,0.25\n",
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
+    path = tmp_path / file
+    path.write_text(FILES[file])
+    status, printed, complaint = halftruth("weighted", "study", "--margins", str(path), "--json")
+    assert (status, complaint) == (0, "")
+    margins = {
+        "smoker": {"no": 0.6, "yes": 0.4},
+        "age": {"young": 0.25, "middle": 0.5, "old": 0.25},
+    }
+    asked = study.analyst.weighted("study", margins=margins)
+    answer = json.loads(printed)
+    assert [
+        [found["share"] for found in question["answers"]] for question in answer["questions"]
+    ] == [
+        pytest.approx([found.share for found in question.answers]) for question in asked.questions
+    ]
+    printed = halftruth("weighted", "study", "--margins", str(path), "--csv")[1]
+    assert len(list(csv.reader(io.StringIO(printed)))) == 6
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("missing.toml", None, "No such file"),
+        ("margins.toml", "smoker = 0.4\n", "'smoker' is no table of categories and numbers"),
+        ("margins.toml", "[smoker", "margins.toml: "),
+        ("margins.toml", '[smoker]\nno = "many"\nyes = 1\n', "attribute=category:number"),
+        ("margins.csv", "smoker,no,0.4\n", "attribute, category, and share or count"),
+        ("margins.csv", "", "attribute, category, and share or count"),
+        ("margins.csv", "attribute,category,share\nsmoker,no\n", "three columns"),
+    ],
+)
+def test_a_file_that_is_none_of_margins_is_one_line(halftruth, tmp_path, file, text, said):
+    path = tmp_path / file
+    if text is not None:
+        path.write_text(text)
+    status, printed, complaint = halftruth("weighted", "study", "--margins", str(path))
+    assert (status, printed, complaint.count("\n")) == (2, "", 1)
+    assert complaint.startswith("halftruth: margins: expected ")
+    assert said in complaint
