@@ -119,3 +119,21 @@ def test_a_group_that_is_not_clearly_there_is_one_line_everywhere(study, get, ha
     assert page.status_code == 409
     assert said in html.unescape(page.text)
     assert '<option value="age=young" selected>' in page.text
+
+
+def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(get):
+    """Their intervals have the error of the group's size, too: those of the larger table."""
+    where, confidence = {"smoker": "yes"}, 0.9
+    asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
+    answer = get("crosstab", {**asked, "percentages": "joint"})[1]
+    [everybody] = answer["bases"]
+    assert everybody["people"] == pytest.approx(answer["group"]["people"])
+    assert everybody["people_interval"] == pytest.approx(answer["group"]["people_interval"])
+    cells = get("table", {"attributes": ["age", "smoker"], "confidence": confidence,
+                          "target": "respondents"})[1]["cells"]  # fmt: skip
+    smokers = [cell for cell in cells if cell["values"]["smoker"] == "yes"]
+    bases = get("crosstab", {**asked, "percentages": "row"})[1]["bases"]
+    for base, cell in zip(bases, smokers, strict=True):
+        assert base["values"] == {"age": cell["values"]["age"]}
+        assert base["people"] == pytest.approx(3000 * cell["support"])
+        assert base["people_interval"] == pytest.approx([3000 * end for end in cell["interval"]])
