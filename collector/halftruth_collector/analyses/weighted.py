@@ -175,9 +175,11 @@ def chart(result: WeightedResult) -> BarChart:
 
 
 def notices(result: WeightedResult) -> list[str]:
-    """What is undefined or imprecise, and whether the margins are of other people."""
+    """Whether margins are made up, what is undefined or imprecise, and who else they may be of."""
+    even = all(len(set(shares.values())) == 1 for shares in result.query.margins.values())
+    example = ["These margins are even, as on a page that was asked nothing: put known ones there."]
     reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
-    found = [f"Undefined: {reason}." for reason in reasons]
+    found = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
     found += [
         f"“{question.label}”: {question.verdict}."
         for question in result.questions

@@ -80,7 +80,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
         assert question.undefined.startswith(reason)
         assert question.verdict == f"not usable: {question.undefined}"
     assert result.weights is None
-    [said] = WEIGHTED.notices(result)
+    _, said = WEIGHTED.notices(result)
     assert said.startswith(f"Undefined: {reason}")
     assert [row[2:4] for row in WEIGHTED.grid(result).rows] == [["undefined", "undefined"]] * 4
 
@@ -92,6 +92,15 @@ def test_calibration_to_margins_of_other_people_is_warned_of():
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
     assert near.p_value > 0.3
     assert not any("hardly" in said for said in WEIGHTED.notices(near))
+
+
+def test_margins_that_may_be_made_up_are_said_to_be():
+    even, known = (
+        weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
+        for share in (0.5, 0.52)
+    )
+    assert WEIGHTED.notices(even)[0].startswith("These margins are even, as on a page that was")
+    assert not any("even" in said for said in WEIGHTED.notices(known))
 
 
 def test_a_question_is_read_as_it_is_written_whatever_categories_hold():
