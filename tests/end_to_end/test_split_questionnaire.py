@@ -185,6 +185,7 @@ ASKED = {
     "regression": {"outcome": "q1", "predictors": "age,q0"},
     "comparison": {"answer": "q1=yes", "groups": "age"},
     "risk": {"quasi": "age,q0", "sensitive": "q1"},
+    "weighted": {"margins": ["age=younger:0.6", "age=older:0.4"]},
 }
 
 #: What speaks of reports as if they were records.
