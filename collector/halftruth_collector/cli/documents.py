@@ -18,7 +18,7 @@ _HEADER = 16
 _NARROW, _WIDE = 9, 24
 
 #: Millimetres of margin, and points of headings, text and tables.
-_MARGIN = 15
+_MARGIN = 12
 _TITLE, _HEADING, _TEXT, _SMALL = 15, 11, 9, 8
 _GREY = 90
 
