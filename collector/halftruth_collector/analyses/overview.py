@@ -1,5 +1,7 @@
 """Every question's distribution."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from halftruth_shared.analyses.overview import (
     AnswerShare,
@@ -7,6 +9,7 @@ from halftruth_shared.analyses.overview import (
     OverviewResult,
     QuestionOverview,
 )
+from halftruth_shared.analyses.weighted import WeightedResult
 
 from ..charts.specification import Axis, BarChart, BarGroup
 from ..estimation.bounds import optional
@@ -73,6 +76,14 @@ def grid(result: OverviewResult) -> Grid:
 
 def chart(result: OverviewResult) -> BarChart:
     """Shares of all answers, grouped by question."""
+    title = f"Answers in {result.survey}"
+    return chart_of_questions(result, title, sentences.estimated(result.query.estimate))
+
+
+def chart_of_questions(
+    result: OverviewResult | WeightedResult, title: str, said: Sequence[str]
+) -> BarChart:
+    """Shares of the answers to the first questions, as many as can be read."""
     groups: list[BarGroup] = []
     shown = 0
     for question in result.questions:
@@ -83,10 +94,10 @@ def chart(result: OverviewResult) -> BarChart:
         groups.append(BarGroup(question.label, tuple(bars)))
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
-        title=f"Answers in {result.survey}",
+        title=title,
         notes=(
             *sentences.notes(result, every),
-            *sentences.estimated(result.query.estimate),
+            *said,
             *sentences.negative(every),
             *sentences.left_out(len(groups), len(result.questions), "questions, the first ones"),
         ),

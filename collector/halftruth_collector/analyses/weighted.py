@@ -12,7 +12,7 @@ from halftruth_shared.analyses.weighted import (
     Weights,
 )
 
-from ..charts.specification import Axis, BarChart, BarGroup
+from ..charts.specification import BarChart
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.delta_method import known_covariance
 from ..estimation.usability import judge_table
@@ -20,12 +20,10 @@ from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, r
 from ..wording import judged, number, p_value, percent, share, share_interval, value
 from . import sentences
 from .base import Analysis, Counted, Grid
+from .overview import chart_of_questions
 
 #: Chance of margins so far off, below which it is said that the respondents are other people.
 _OFF = 0.01
-
-#: Combinations of margins and answers beyond which a chart shows only the first questions.
-MAX_ANSWERS = 100
 
 
 def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
@@ -149,29 +147,9 @@ def grid(result: WeightedResult) -> Grid:
 
 def chart(result: WeightedResult) -> BarChart:
     """Shares of all answers given the margins, grouped by question."""
-    groups: list[BarGroup] = []
-    shown = 0
-    for question in result.questions:
-        shown += len(question.answers)
-        if groups and shown > MAX_ANSWERS:
-            break
-        bars = [sentences.estimate(a.answer, a.share, a.interval) for a in question.answers]
-        groups.append(BarGroup(question.label, tuple(bars)))
-    every = [bar for group in groups for bar in group.bars]
     how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
-    return BarChart(
-        title=f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}",
-        notes=(
-            *sentences.notes(result, every),
-            *notices(result),
-            *sentences.negative(every),
-            *sentences.left_out(len(groups), len(result.questions), "questions, the first ones"),
-        ),
-        axis=Axis("share of the people", shares=True),
-        groups=tuple(groups),
-        bars_label="answer",
-        values_label=f"share ({sentences.level(result.query.confidence)})",
-    )
+    title = f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}"
+    return chart_of_questions(result, title, notices(result))
 
 
 def notices(result: WeightedResult) -> list[str]:
