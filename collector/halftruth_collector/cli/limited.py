@@ -99,8 +99,8 @@ def take(given: dict[str, Any]) -> tuple[LimitQuery | None, str | None]:
     return read(LimitQuery, asked) if asked else None, out
 
 
-def meet(survey: Survey, query: LimitQuery) -> tuple[Survey, list[str]]:
-    """The survey with the best parameters under a limit, and what to say of them.
+def meet(survey: Survey, query: LimitQuery) -> tuple[RandomizedResponse, list[str]]:
+    """The mechanism with the best parameters under a limit, and what to say of them.
 
     Attributes with ``sensitive = false`` are sent as they are, all others of the risk perturbed.
 
@@ -142,14 +142,11 @@ def meet(survey: Survey, query: LimitQuery) -> tuple[Survey, list[str]]:
         f" {percent(float(np.nanmax(risk.share)), 1)} of an answer, and a report up to"
         f" {percent(float(np.nanmax(risk.sensitive)), 1)} on average to those who know whose it is",
     ]
-    changed = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
-    return changed, said
+    return mechanism, said
 
 
-def as_toml(survey: Survey, file: str | None) -> str:
+def as_toml(mechanism: RandomizedResponse, file: str | None) -> str:
     """The lines of a survey file with these parameters, which are written if there is a file."""
-    mechanism = survey.mechanism
-    assert isinstance(mechanism, RandomizedResponse)  # noqa: S101 (it comes from `meet`)
     keep = ", ".join(
         f'{json.dumps(name) if "." in name else name} = "{_decimal(p)}"'
         for name, p in mechanism.keep.items()

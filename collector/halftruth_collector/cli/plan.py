@@ -3,7 +3,7 @@
 from typing import Any
 
 import click
-from halftruth_shared import ParameterError, read_survey
+from halftruth_shared import ParameterError, Survey, read_survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
 
@@ -25,8 +25,9 @@ def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
     query = read(PlanQuery, options.texts(given))
     survey, said = read_survey(survey_file), ""
     if limit is not None:
-        survey, sentences = limited.meet(survey, limit)
-        said = "\n".join([*sentences, limited.as_toml(survey, out), ""])
+        mechanism, sentences = limited.meet(survey, limit)
+        survey = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
+        said = "\n".join([*sentences, limited.as_toml(mechanism, out), ""])
     result = make_plan(survey, query)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
