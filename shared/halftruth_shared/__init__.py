@@ -1,5 +1,6 @@
 """What client and collector share: schema, mechanisms, channels, surveys and messages."""
 
+from .attribute import Attribute
 from .channels import Channel, Dense, Kronecker, UniformMixture
 from .errors import (
     DomainTooLarge,
@@ -32,7 +33,7 @@ from .privacy import (
     worst_case_posterior,
 )
 from .protection import Protection
-from .schema import Attribute, Schema
+from .schema import Schema
 from .survey import Survey, read_survey
 
 __all__ = [

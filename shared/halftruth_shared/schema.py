@@ -1,143 +1,44 @@
-"""Attributes, schemas, and records as tuples of category codes."""
+"""Schemas, questions, and records as tuples of category codes."""
 
 import math
-import re
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .attribute import NO_ANSWER, NOT_ASKED, OPTION, Attribute, repeated
 from .errors import RecordError, SchemaError, listing
+from .texts import Text, in_language
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
-_MAX_CATEGORIES = 65_536
 _MAX_ATTRIBUTES = 1_024
-_MAX_TEXT = 256
-_MAX_HELP = 2_000
 
 
 @dataclass(frozen=True)
-class Attribute:
-    """One categorical question.
+class Question:
+    """A question as people see it.
 
     Parameters
     ----------
-    name : str
-        Letters, digits, ``_``, ``.`` and ``-``, starting with a letter, at most 64.
-    categories : sequence of str
-        The possible answers, at least two, all different. An answer's *code* is its position.
-    items : sequence of str, optional
-        The categories that count in itemsets; all of them by default. A market-basket
-        attribute has ``("yes",)``.
-    sensitive : bool
-        Whether the answer must be perturbed.
-    label, help : str
-        What a form shows; the label is the name by default.
-    page : str
-        Title of the page of a form that asks this, together with its neighbours of the same title.
-
-    Raises
-    ------
-    SchemaError
-        If a name, category or item cannot be used.
+    name, label, help : str
+        Those of the attribute, or of the question with several answers.
+    kind : str
+        ``"choice"``, ``"scale"``, ``"number"`` or ``"several"``.
+    attributes : tuple of Attribute
+        One, or all options of a question with several answers. These have their page, whether it is
+        optional and what it is asked after in common.
     """
 
     name: str
-    categories: tuple[str, ...]
-    items: tuple[str, ...] | None = None
-    sensitive: bool = True
-    label: str = ""
-    help: str = ""
-    page: str = ""
+    label: Text
+    help: Text
+    kind: str
+    attributes: tuple[Attribute, ...]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise SchemaError(
-                "attribute name: expected a letter followed by letters, digits, '_', '.' or '-',"
-                " 64 at most",
-                field="name",
-            )
-        object.__setattr__(self, "categories", self._texts("categories", self.categories))
-        if len(self.categories) < 2:
-            raise SchemaError(
-                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} categories,"
-                f" got {len(self.categories)}",
-                field="categories",
-            )
-        if self.items is not None:
-            object.__setattr__(self, "items", self._texts("items", self.items))
-            for item in self.items:
-                if item not in self._codes:
-                    raise SchemaError(
-                        f"attribute '{self.name}': item '{item}' is not one of its categories:"
-                        f" {listing(self.categories)}",
-                        field="items",
-                    )
-        if not isinstance(self.sensitive, bool):
-            raise SchemaError(
-                f"attribute '{self.name}': sensitive: expected true or false", field="sensitive"
-            )
-        for what in ("label", "help", "page"):
-            if not is_text(getattr(self, what), _MAX_HELP):
-                raise SchemaError(
-                    f"attribute '{self.name}': {what}: expected text of at most {_MAX_HELP}"
-                    " characters",
-                    field=what,
-                )
-
-    def _texts(self, what: str, values: Sequence[str]) -> tuple[str, ...]:
-        if isinstance(values, str) or not isinstance(values, Sequence):
-            raise SchemaError(f"attribute '{self.name}': {what}: expected a list", field=what)
-        if len(values) > _MAX_CATEGORIES:
-            raise SchemaError(
-                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} {what},"
-                f" got {len(values)}",
-                field=what,
-            )
-        for value in values:
-            if not isinstance(value, str) or not _is_plain_text(value):
-                raise SchemaError(
-                    f"attribute '{self.name}': {what}: expected text of 1 to {_MAX_TEXT}"
-                    " characters without control characters or outer blanks",
-                    field=what,
-                )
-        twice = _repeated(values)
-        if twice is not None:
-            raise SchemaError(
-                f"attribute '{self.name}': {what}: '{twice}' is named twice; expected once",
-                field=what,
-            )
-        return tuple(values)
-
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        return {category: code for code, category in enumerate(self.categories)}
-
-    @cached_property
-    def item_mask(self) -> NDArray[np.bool_]:
-        """Which category codes count in itemsets, shape (d,)."""
-        if self.items is None:
-            return np.ones(len(self.categories), dtype=np.bool_)
-        return np.array([category in self.items for category in self.categories])
-
-    def code(self, answer: object) -> int:
-        """The code of an answer.
-
-        Raises
-        ------
-        RecordError
-            If it is not one of the categories; the message does not hold the answer.
-        """
-        code = self._codes.get(answer) if isinstance(answer, str) else None
-        if code is None:
-            raise RecordError(
-                f"attribute '{self.name}': the answer is not one of: {listing(self.categories)}",
-                field=self.name,
-            )
-        return code
+    def label_in(self, *languages: str) -> str:
+        """What people read as its name, in the first of some languages that it is written in."""
+        return in_language(self.label or self.name, *languages)
 
 
 @dataclass(frozen=True)
@@ -160,9 +61,10 @@ class Schema:
                 f"attributes: expected 1 to {_MAX_ATTRIBUTES}, got {len(self.attributes)}",
                 field="attributes",
             )
-        twice = _repeated(self.names)
+        twice = repeated(self.names)
         if twice is not None:
             raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
+        self._check_options()
         # Samplers look their prepared weights up by schema, so its hash is computed once.
         object.__setattr__(self, "_hash", hash(self.attributes))
 
@@ -221,38 +123,131 @@ class Schema:
                 f"{field}: expected a list with one or more of: {listing(self.names)}", field=field
             )
         found = tuple([self.position(name, field) for name in names])
-        twice = _repeated(names)
+        twice = repeated(names)
         if twice is not None:
             raise SchemaError(f"{field}: '{twice}' is named twice; expected once", field=field)
         return found
 
-    def encode(self, record: Mapping[str, str]) -> tuple[int, ...]:
-        """Codes of a record that answers every attribute.
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions as people see them, in order."""
+        groups: list[list[Attribute]] = []
+        for attribute in self.attributes:
+            if groups and attribute.question and attribute.several == groups[-1][0].several:
+                groups[-1].append(attribute)
+            else:
+                groups.append([attribute])
+        return tuple([_question(group) for group in groups])
+
+    @cached_property
+    def _options(self) -> dict[str, tuple[Attribute, ...]]:
+        return {q.name: q.attributes for q in self.questions if q.kind == "several"}
+
+    def _check_options(self) -> None:
+        """The options of a question are asked together, so they are neighbours and agree."""
+        names = [question.name for question in self.questions]
+        twice = repeated(names)
+        if twice is not None:
+            raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
+        for name in self._options:
+            if name in self._positions:
+                raise SchemaError(f"attributes: '{name}' is named twice; expected once", field=name)
+        for name, options in self._options.items():
+            first = _shared_by_options(options[0])
+            if any(_shared_by_options(option) != first for option in options[1:]):
+                raise SchemaError(
+                    f"attribute '{name}': expected options alike in all but name and label",
+                    field=name,
+                )
+
+    def check_conditions(self) -> None:
+        """See to it that questions are asked after earlier answers alone.
+
+        Some attributes of a schema can be one by themselves, so this is asked of surveys.
+
+        Raises
+        ------
+        SchemaError
+            If one names what is no category of an earlier attribute.
+        """
+        _ = self._conditions
+
+    @cached_property
+    def _conditions(self) -> tuple[tuple[tuple[int, frozenset[int]], ...], ...]:
+        """Of each attribute, the positions and codes that it is asked after."""
+        return tuple([self._conditions_of(j) for j in range(len(self.attributes))])
+
+    def _conditions_of(self, j: int) -> tuple[tuple[int, frozenset[int]], ...]:
+        about, found = self.attributes[j], []
+        for name, answers in about.ask_if.items():
+            i = self._positions.get(name, j)
+            if i >= j:
+                earlier = listing(self.names[:j]) or "none, since it is the first"
+                if name in self._options:
+                    earlier = listing([option.name for option in self._options[name]])
+                raise SchemaError(
+                    f"attribute '{about.name}': ask_if: '{name}' is no earlier attribute; expected"
+                    f" one of: {earlier}",
+                    field="ask_if",
+                )
+            categories = self.attributes[i].categories
+            for answer in answers:
+                if answer not in categories:
+                    raise SchemaError(
+                        f"attribute '{about.name}': ask_if: '{answer}' is not one of the categories"
+                        f" of '{name}': {listing(categories)}",
+                        field="ask_if",
+                    )
+            found.append((i, frozenset(map(categories.index, answers))))
+        return tuple(found)
+
+    def encode(self, record: Mapping[str, object]) -> tuple[int, ...]:
+        """Codes of a record.
+
+        It answers every attribute but those that are optional or not asked of such a person. A
+        question with several answers is answered by the list of the options chosen, or option by
+        option.
 
         Raises
         ------
         RecordError
-            For an unknown or missing attribute or an answer outside its categories. The message
-            names attributes of this schema and never an answer, nor a key from outside, which
-            may be an answer in the wrong place.
+            For an unknown or missing attribute, an answer that is none of its own, or one to what
+            is not asked. The message names attributes of this schema and never an answer, nor a key
+            from outside, which may be an answer in the wrong place.
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")
-        unknown = sum(name not in self._positions for name in record)
+        unknown = sum(name not in self._positions and name not in self._options for name in record)
         if unknown:
             raise RecordError(
                 f"record: {unknown} unknown attribute{'s' if unknown > 1 else ''}; the survey has:"
                 f" {listing(self.names)}",
                 field="record",
             )
-        for attribute in self.attributes:
-            if attribute.name not in record:
+        answers = self._by_attribute(record)
+        codes: list[int] = []
+        for attribute, conditions in zip(self.attributes, self._conditions, strict=True):
+            asked = all(codes[i] in wanted for i, wanted in conditions)
+            codes.append(_code(attribute, answers, asked))
+        return tuple(codes)
+
+    def _by_attribute(self, record: Mapping[str, object]) -> Mapping[str, object]:
+        """A record in which lists of options are answers to each of them."""
+        lists = [name for name in self._options if name in record]
+        if not lists:
+            return record
+        answers = dict(record)
+        for name in lists:
+            options, chosen = self._options[name], answers.pop(name)
+            if any(option.name in record for option in options):
                 raise RecordError(
-                    f"attribute '{attribute.name}' is missing; answer one of:"
-                    f" {listing(attribute.categories)}",
-                    field=attribute.name,
+                    f"attribute '{name}': expected the list of what was chosen or an answer to each"
+                    " option, not both",
+                    field=name,
                 )
-        return tuple([attribute.code(record[attribute.name]) for attribute in self.attributes])
+            for option in options:
+                answers[option.name] = _option_answer(name, options, option, chosen)
+        return answers
 
     def decode(self, codes: Sequence[int]) -> dict[str, str]:
         """The record that these codes stand for."""
@@ -305,28 +300,70 @@ class Schema:
         return array.astype(np.int64, copy=False)
 
 
-def is_text(value: object, most: int) -> bool:
-    """Whether a value is text of at most so many characters that can be written as UTF-8."""
+def _question(group: Sequence[Attribute]) -> Question:
+    first = group[0]
+    if first.question is None:
+        return Question(first.name, first.label, first.help, first.kind, tuple(group))
+    several = first.question
+    return Question(several.name, several.label, several.help, "several", tuple(group))
+
+
+def _shared_by_options(option: Attribute) -> tuple[object, ...]:
     return (
-        isinstance(value, str)
-        and len(value) <= most
-        and not any(unicodedata.category(character) == "Cs" for character in value)
+        option.question,
+        option.categories,
+        option.items,
+        option.sensitive,
+        option.help,
+        option.page,
+        option.missing,
+        option.optional,
+        option.ask_if,
+        option.shuffle,
+        option.answers,
     )
 
 
-def _repeated(values: Sequence[str]) -> str | None:
-    """The first value that stands there a second time."""
-    seen: set[str] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
+def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> int:
+    """The code of an attribute's answer, given or left out."""
+    if not asked:
+        given = answers.get(attribute.name, NOT_ASKED)
+        if not isinstance(given, str) or given != NOT_ASKED:
+            raise RecordError(
+                f"attribute '{attribute.name}': not asked after the earlier answers; leave it out",
+                field=attribute.name,
+            )
+        return attribute.code(NOT_ASKED)
+    if attribute.name in answers:
+        code = attribute.code(answers[attribute.name])
+        if attribute.ask_if and attribute.categories[code] == NOT_ASKED:
+            raise RecordError(
+                f"attribute '{attribute.name}': asked after the earlier answers; answer"
+                f" {attribute.expected}",
+                field=attribute.name,
+            )
+        return code
+    if not attribute.optional:
+        raise RecordError(
+            f"attribute '{attribute.name}' is missing; answer {attribute.expected}",
+            field=attribute.name,
+        )
+    return attribute.code(NO_ANSWER)
 
 
-def _is_plain_text(value: str) -> bool:
-    return (
-        0 < len(value) <= _MAX_TEXT
-        and value == value.strip()
-        and not any(unicodedata.category(character) in ("Cc", "Cs") for character in value)
+def _option_answer(
+    name: str, options: Sequence[Attribute], option: Attribute, chosen: object
+) -> str:
+    """What a list of options, or a missing category in its place, answers to one of them."""
+    if isinstance(chosen, str) and chosen in option.missing:
+        return chosen
+    known = [o.option or "" for o in options]
+    of_options = isinstance(chosen, list | tuple | set | frozenset) and all(
+        isinstance(option_name, str) and option_name in known for option_name in chosen
     )
+    if not of_options or not isinstance(chosen, Collection):
+        missing = f", or one of: {listing(option.missing)}" if option.missing else ""
+        raise RecordError(
+            f"attribute '{name}': expected a list of: {listing(known)}{missing}", field=name
+        )
+    return OPTION[option.option in chosen]

@@ -7,34 +7,25 @@ this questionnaire with exactly this mechanism. Every report quotes the digest.
 import hashlib
 import re
 import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
 import msgspec
 
+from .attribute import repeated
+from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
 from .mechanisms import Mechanism, Parameters, ReportSpace, any_parameters, kinds
 from .protocol.base import prepare
-from .schema import Attribute, Schema, is_text
+from .schema import Schema
+from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _MAX_TITLE = 256
 _MAX_DESCRIPTION = 10_000
-
-
-class AttributeDocument(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """An attribute as files and messages write it."""
-
-    name: str
-    categories: list[str]
-    items: list[str] | None = None
-    sensitive: bool = True
-    label: str = ""
-    help: str = ""
-    page: str = ""
 
 
 class SurveyDocument(
@@ -43,10 +34,11 @@ class SurveyDocument(
     """A survey as files and messages write it; see :func:`document_type` for reading one."""
 
     id: str
-    title: str
+    title: TextDocument
     attributes: list[AttributeDocument]
     mechanism: Parameters
-    description: str = ""
+    description: TextDocument = ""
+    languages: list[str] = []
 
 
 def document_type() -> type[SurveyDocument]:
@@ -83,24 +75,32 @@ class Survey:
     ----------
     id : str
         Lower-case letters, digits and hyphens, at most 64.
-    title : str
+    title : str or mapping of str to str
+        Text, or text by language.
     schema : Schema
     mechanism : Mechanism
-    description : str
+    description : str or mapping of str to str
+    languages : sequence of str
+        Those that texts are written in. The first is the one of plain texts and of categories, and
+        what is not written in another is read in it. By default in the order in which texts name
+        them.
 
     Raises
     ------
     SurveyError
-        If id, title or description cannot be used.
+        If id, title, description or languages cannot be used.
+    SchemaError
+        If a question is asked after something else than earlier answers.
     ParameterError
         If the mechanism cannot serve the schema.
     """
 
     id: str
-    title: str
+    title: Text
     schema: Schema
     mechanism: Mechanism
-    description: str = ""
+    description: Text = ""
+    languages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
@@ -109,13 +109,18 @@ class Survey:
                 " with a hyphen",
                 field="id",
             )
-        if not is_text(self.title, _MAX_TITLE) or not self.title.strip():
+        for what, most in (("title", _MAX_TITLE), ("description", _MAX_DESCRIPTION)):
+            text = frozen_text(getattr(self, what), most)
+            if text is None:
+                raise SurveyError(f"{what}: expected {expected_text(most)}", field=what)
+            object.__setattr__(self, what, text)
+        if not all(map(str.strip, _each(self.title))):
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
-        if not is_text(self.description, _MAX_DESCRIPTION):
-            raise SurveyError(
-                f"description: expected text of at most {_MAX_DESCRIPTION} characters",
-                field="description",
-            )
+        documents = list(map(document_of, self.schema.questions))
+        texts = _texts(self.title, self.description, documents)
+        found = _languages(self.languages, texts, documents)
+        object.__setattr__(self, "languages", found)
+        self.schema.check_conditions()
         self.mechanism.check(self.schema)
         # A parameter that cannot be written is refused here, not when the survey is published.
         self.mechanism.parameters()
@@ -157,43 +162,43 @@ class Survey:
     @classmethod
     def from_document(cls, document: SurveyDocument) -> "Survey":
         """The survey that a document stands for; its sums and shares are resolved."""
+        texts = _texts(document.title, document.description, document.attributes)
+        languages = _languages(document.languages, texts, document.attributes)
         schema = Schema(
             tuple(
-                Attribute(
-                    name=attribute.name,
-                    categories=tuple(attribute.categories),
-                    items=None if attribute.items is None else tuple(attribute.items),
-                    sensitive=attribute.sensitive,
-                    label=attribute.label,
-                    help=attribute.help,
-                    page=attribute.page,
+                chain.from_iterable(
+                    attribute.attributes(languages) for attribute in document.attributes
                 )
-                for attribute in document.attributes
             )
         )
         mechanism = document.mechanism.mechanism(schema)
-        return cls(document.id, document.title, schema, mechanism, document.description)
+        return cls(
+            document.id,
+            arranged(document.title, languages),
+            schema,
+            mechanism,
+            arranged(document.description, languages),
+            languages,
+        )
 
     def document(self) -> SurveyDocument:
         """This survey as a message, every parameter of the mechanism resolved."""
         return SurveyDocument(
             id=self.id,
-            title=self.title,
-            description=self.description,
+            title=written(self.title),
+            description=written(self.description),
+            languages=list(self.languages),
             mechanism=self.mechanism.parameters(),
-            attributes=[
-                AttributeDocument(
-                    name=attribute.name,
-                    categories=list(attribute.categories),
-                    items=None if attribute.items is None else list(attribute.items),
-                    sensitive=attribute.sensitive,
-                    label=attribute.label,
-                    help=attribute.help,
-                    page=attribute.page,
-                )
-                for attribute in self.schema.attributes
-            ],
+            attributes=[document_of(question) for question in self.schema.questions],
         )
+
+    def title_in(self, *languages: str) -> str:
+        """The title, in the first of some languages that it is written in."""
+        return in_language(self.title, *languages)
+
+    def description_in(self, *languages: str) -> str:
+        """The description, in the first of some languages that it is written in."""
+        return in_language(self.description, *languages)
 
     @cached_property
     def report_space(self) -> ReportSpace:
@@ -209,6 +214,40 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def _each(text: Text) -> list[str]:
+    return [text] if isinstance(text, str) else list(text.values())
+
+
+def _texts(
+    title: Text, description: Text, questions: Iterable[AttributeDocument]
+) -> Iterator[Text]:
+    yield from (title, description)
+    for question in questions:
+        yield from question.texts()
+
+
+def _languages(
+    given: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
+) -> tuple[str, ...]:
+    """The languages of a survey: those given, else in the order in which texts name them."""
+    if isinstance(given, str) or not all(map(is_language, given)) or repeated(given):
+        raise SurveyError(
+            'languages: expected different tags, such as ["en", "de"]', field="languages"
+        )
+    named = dict.fromkeys(chain.from_iterable(map(languages_of, texts)))
+    languages = tuple(given) or tuple(named)
+    answers = chain.from_iterable(question.answers.values() for question in questions)
+    named |= dict.fromkeys(chain.from_iterable(map(languages_of, answers)))
+    for language in named:
+        if language not in languages:
+            raise SurveyError(
+                f"languages: '{language}' is not one of them; expected all that texts are written"
+                " in, that of plain texts and categories first",
+                field="languages",
+            )
+    return languages
 
 
 def _shape_error(error: Exception) -> SurveyError:

@@ -41,7 +41,7 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
     each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
     return QuestionOverview(
         attribute=name,
-        label=attribute.label or name,
+        label=attribute.label_in(),
         usability=usability,
         verdict=verdict,
         answers=[

@@ -81,7 +81,7 @@ def _weighted(
         effect = variance / before
     question = WeightedQuestion(
         attribute=name,
-        label=attribute.label or name,
+        label=attribute.label_in(),
         usability=usability,
         verdict=verdict,
         undefined=found.undefined,

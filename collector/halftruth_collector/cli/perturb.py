@@ -24,7 +24,8 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     """Perturb the RECORDS of a CSV file as SURVEY (a TOML file) says.
 
     The file has one column for each attribute and no other, since another one would have to be
-    dropped or sent unperturbed. Every record is read before anything is written.
+    dropped or sent unperturbed. What is optional or not asked of a person is left empty. Every
+    record is read before anything is written.
     """
     survey = read_survey(survey_file)
     reports = survey.mechanism.perturb_many(survey.schema, _read(survey, records))
@@ -41,7 +42,7 @@ def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:
     try:
         # Without a terminal there is no bar.
         for row in tqdm(reader, desc="reading", unit=" records", disable=None):
-            codes.append(survey.schema.encode(row))
+            codes.append(survey.schema.encode({name: v for name, v in row.items() if v != ""}))
     except RecordError as error:
         raise RecordError(f"line {reader.line_num}: {error}", field=error.field) from None
     except (UnicodeDecodeError, csv.Error):

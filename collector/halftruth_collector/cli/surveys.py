@@ -108,7 +108,7 @@ def list_surveys(database: str) -> None:
             [
                 stored.id,
                 stored.status,
-                stored.survey().title,
+                stored.survey().title_in(),
                 stored.survey().mechanism.kind,
                 _said(SignedTerms(terms=stored.terms, signature=stored.signature)),
                 stored.digest,

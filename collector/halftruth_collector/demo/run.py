@@ -95,7 +95,7 @@ def run_demo(keep: str | None = None) -> None:
 
 def _send(url: str, survey: Survey) -> None:
     """Send every record through the client."""
-    click.echo(f"\n{survey.title}, through {url}")
+    click.echo(f"\n{survey.title_in()}, through {url}")
     click.echo("\n".join(Protection.of(survey).sentences()))
     client = Client(url, max_gamma=GAMMA)
     records = census_records()

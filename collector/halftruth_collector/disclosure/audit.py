@@ -153,7 +153,7 @@ def audit(
     gamma: Fraction | float = math.inf if protection.as_they_are else protection.record.gamma
     return Audit(
         survey=survey.id,
-        title=survey.title,
+        title=survey.title_in(),
         digest=survey.digest,
         mechanism=survey.mechanism.kind,
         questions=len(survey.schema.names),

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..attribute import Attribute
 from ..channels import Dense
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
-from ..schema import Attribute, Schema
+from ..schema import Schema
 from .base import Parameters
 from .per_attribute import PerAttributeMechanism, check_condition, check_names
 

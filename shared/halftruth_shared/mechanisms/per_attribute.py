@@ -5,9 +5,10 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
+from ..attribute import Attribute
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
-from ..schema import Attribute, Schema
+from ..schema import Schema
 from .base import MAX_CONDITION, AnswerAmplification, check_public
 from .records import RecordMechanism
 

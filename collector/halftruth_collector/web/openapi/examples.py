@@ -71,7 +71,7 @@ def examples() -> dict[str, Example]:
     """An example of every call, by its id."""
     published = PublishedSurvey(survey=msgspec.Raw(SURVEY.canonical_json), digest=SURVEY.digest)
     summary = SurveySummary(
-        id=SURVEY.id, title=SURVEY.title, digest=SURVEY.digest, status=published.status
+        id=SURVEY.id, title=SURVEY.title_in(), digest=SURVEY.digest, status=published.status
     )
     invited = Terms(invitations=True)
     planned = PlanQuery(respondents=5000, lengths=[1, 2], half_width=0.02)

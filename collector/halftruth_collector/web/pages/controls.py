@@ -55,7 +55,7 @@ def controls(
 
 def _control(field: Field, survey: Survey, texts: list[str], categories: Sequence[str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
-    known = {a.name: a.label or a.name for a in survey.schema.attributes}
+    known = {a.name: a.label_in() for a in survey.schema.attributes}
     found = categories if field.of == "category" else choices(field, survey)
     labels = [known.get(name, name) for name in found]
     if field.kind == "items":

@@ -40,7 +40,7 @@ def list_surveys() -> Response:
             surveys=[
                 SurveySummary(
                     id=stored.id,
-                    title=stored.survey().title,
+                    title=stored.survey().title_in(),
                     digest=stored.digest,
                     status=stored.status,
                 )

@@ -1,0 +1,361 @@
+"""Attributes: what is perturbed, one answer each."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import RecordError, SchemaError, listing
+from .number import NumberRange, read_number
+from .texts import Frozen, Text, expected_text, frozen_text, in_language
+
+#: Kinds of questions whose answer is one attribute.
+KINDS = ("choice", "scale", "number")
+
+#: The category of who passes over an optional question.
+NO_ANSWER = "no answer"
+#: The category of who is not asked, since an earlier answer does not call for it.
+NOT_ASKED = "not asked"
+
+#: What is chosen of an option: it is not, or it is.
+OPTION = ("no", "yes")
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
+_MAX_CATEGORIES = 65_536
+_MAX_TEXT = 256
+_MAX_HELP = 2_000
+
+
+@dataclass(frozen=True)
+class Several:
+    """A question of which several options may be chosen; each option is a yes/no attribute.
+
+    Parameters
+    ----------
+    name : str
+        The attribute of an option is named after both, as in ``symptoms.cough``.
+    label, help : str or mapping of str to str
+        What a form shows above the options; the label is the name by default.
+    """
+
+    name: str
+    label: Text = ""
+    help: Text = ""
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "attribute name")
+        for what in ("label", "help"):
+            _freeze_text(self, what)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One question with one answer, or one option of a question with several.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``_``, ``.`` and ``-``, starting with a letter, at most 64.
+    categories : sequence of str
+        The possible answers, at least two, all different. An answer's *code* is its position. A
+        number's follow from its range; those of `missing` that are not among them come after them.
+    items : sequence of str, optional
+        The categories that count in itemsets; by default all but the missing ones. A market-basket
+        attribute has ``("yes",)``.
+    sensitive : bool
+        Whether the answer must be perturbed.
+    label, help : str or mapping of str to str
+        What a form shows, perhaps by language; the label is the name by default.
+    page : str or mapping of str to str
+        Title of the page of a form that asks this, together with its neighbours of the same title.
+    kind : str
+        ``"choice"``, ``"scale"`` (a choice shown as a scale) or ``"number"``.
+    ordered : bool
+        Whether the categories are in an order that means something, as those of scales and numbers
+        always are. The missing ones are outside of it.
+    missing : sequence of str
+        The categories that are no answer. ``"no answer"`` is one where the question is optional,
+        ``"not asked"`` where it has a condition.
+    number : NumberRange, optional
+        The numbers that a question of kind number takes; its categories are their bins.
+    optional : bool
+        Whether the question may be passed over.
+    ask_if : mapping of str to sequence of str
+        The question is asked of those alone who gave one of these answers to each of these earlier
+        attributes.
+    shuffle : bool
+        Whether a form shows the answers in an order of chance.
+    answers : mapping of str to str or mapping of str to str
+        What a form shows instead of a category, perhaps by language.
+    question : Several, optional
+        The question that this is an option of.
+
+    Raises
+    ------
+    SchemaError
+        If one of them cannot be used.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+    items: tuple[str, ...] | None = None
+    sensitive: bool = True
+    label: Text = ""
+    help: Text = ""
+    page: Text = ""
+    kind: str = field(default="choice", kw_only=True)
+    ordered: bool = field(default=False, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
+    number: NumberRange | None = field(default=None, kw_only=True)
+    optional: bool = field(default=False, kw_only=True)
+    ask_if: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    shuffle: bool = field(default=False, kw_only=True)
+    answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
+    question: Several | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "attribute name")
+        for what in ("sensitive", "ordered", "optional", "shuffle"):
+            if not isinstance(getattr(self, what), bool):
+                raise self._error(what, "expected true or false")
+        self._check_kind()
+        self._check_ask_if()
+        self._check_missing()
+        self._check_categories()
+        if self.items is not None:
+            self._set("items", self._texts("items", self.items))
+            for item in self.items:
+                if item not in self._codes:
+                    raise SchemaError(
+                        f"attribute '{self.name}': item '{item}' is not one of its categories:"
+                        f" {listing(self.categories)}",
+                        field="items",
+                    )
+        for what in ("label", "help", "page"):
+            _freeze_text(self, what)
+        self._check_answers()
+        self._check_option()
+
+    def _set(self, what: str, value: object) -> None:
+        object.__setattr__(self, what, value)
+
+    def _error(self, what: str, said: str) -> SchemaError:
+        return SchemaError(f"attribute '{self.name}': {what}: {said}", field=what)
+
+    def _check_kind(self) -> None:
+        if self.number is not None and self.kind == "choice":
+            self._set("kind", "number")
+        if self.kind not in KINDS:
+            raise self._error("kind", f"expected one of: {', '.join((*KINDS, 'several'))}")
+        if (self.kind == "number") != isinstance(self.number, NumberRange):
+            raise self._error(
+                "kind", "expected minimum, maximum and step (or bins) of a number, and of it alone"
+            )
+        if self.kind != "choice":
+            self._set("ordered", True)
+        if self.shuffle and self.ordered:
+            raise self._error("shuffle", "expected false, since the order of the answers counts")
+
+    def _check_ask_if(self) -> None:
+        if not isinstance(self.ask_if, Mapping):
+            raise self._error("ask_if", 'expected answers by attribute, as in { smoker = ["yes"] }')
+        for name in self.ask_if:
+            _check_name(name, f"attribute '{self.name}': ask_if")
+        conditions = {name: self._texts("ask_if", given) for name, given in self.ask_if.items()}
+        if not all(conditions.values()):
+            raise self._error("ask_if", "expected one answer or more of each attribute")
+        self._set("ask_if", Frozen(conditions))
+
+    def _check_missing(self) -> None:
+        missing = self._texts("missing", self.missing)
+        implied = ((NO_ANSWER, self.optional), (NOT_ASKED, bool(self.ask_if)))
+        for category, applies in implied:
+            if category in missing and not applies:
+                raise self._error(
+                    "missing",
+                    f"'{category}' is for questions that are optional or have a condition",
+                )
+        missing += tuple(c for c, applies in implied if applies and c not in missing)
+        if self.number is not None and any(
+            read_number(category) is not None for category in missing
+        ):
+            raise self._error("missing", "expected words, since a number would be an answer")
+        self._set("missing", missing)
+
+    def _check_categories(self) -> None:
+        categories = self._texts("categories", self.categories)
+        if self.number is not None:
+            derived = (*self.number.categories, *self.missing)
+            if categories not in ((), derived):
+                raise self._error(
+                    "categories", "expected none, since those of a number are its bins"
+                )
+            categories = self._texts("categories", derived)
+        else:
+            categories += tuple(c for c in self.missing if c not in categories)
+        if len(categories) < 2:
+            raise SchemaError(
+                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} categories,"
+                f" got {len(categories)}",
+                field="categories",
+            )
+        self._set("categories", categories)
+        if len(self.missing) == len(categories):
+            raise self._error("missing", "expected a category besides")
+
+    def _check_answers(self) -> None:
+        if not isinstance(self.answers, Mapping):
+            raise self._error("answers", f"expected by category {expected_text(_MAX_TEXT)}")
+        shown = {}
+        for category, text in self.answers.items():
+            if not isinstance(category, str) or category not in self._codes:
+                raise self._error(
+                    "answers",
+                    f"'{category}' is not one of its categories: {listing(self.categories)}",
+                )
+            frozen = frozen_text(text, _MAX_TEXT)
+            if not frozen:
+                raise self._error("answers", f"'{category}': expected {expected_text(_MAX_TEXT)}")
+            shown[category] = frozen
+        self._set("answers", Frozen(shown))
+
+    def _check_option(self) -> None:
+        if self.question is not None and (
+            not self.name.startswith(f"{self.question.name}.")
+            or self.categories != (*OPTION, *self.missing)
+            or self.items != OPTION[1:]
+            or self.ordered
+        ):
+            raise self._error(
+                "question",
+                f"expected an option '{self.question.name}.…' with the categories no and yes, of"
+                " which yes is an item",
+            )
+
+    def _texts(self, what: str, values: Sequence[str]) -> tuple[str, ...]:
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise SchemaError(f"attribute '{self.name}': {what}: expected a list", field=what)
+        if len(values) > _MAX_CATEGORIES:
+            raise SchemaError(
+                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} {what},"
+                f" got {len(values)}",
+                field=what,
+            )
+        for value in values:
+            if not isinstance(value, str) or not _is_plain_text(value):
+                raise SchemaError(
+                    f"attribute '{self.name}': {what}: expected text of 1 to {_MAX_TEXT}"
+                    " characters without control characters or outer blanks",
+                    field=what,
+                )
+        twice = repeated(values)
+        if twice is not None:
+            raise SchemaError(
+                f"attribute '{self.name}': {what}: '{twice}' is named twice; expected once",
+                field=what,
+            )
+        return tuple(values)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {category: code for code, category in enumerate(self.categories)}
+
+    @property
+    def several(self) -> str | None:
+        """Name of the question that this is an option of; None of a question by itself."""
+        return None if self.question is None else self.question.name
+
+    @property
+    def option(self) -> str | None:
+        """Name of the option that this is, ``cough`` of ``symptoms.cough``; None of others."""
+        return None if self.question is None else self.name[len(self.question.name) + 1 :]
+
+    @cached_property
+    def missing_mask(self) -> NDArray[np.bool_]:
+        """Which category codes are no answer, shape (d,)."""
+        return np.array([category in self.missing for category in self.categories])
+
+    @cached_property
+    def item_mask(self) -> NDArray[np.bool_]:
+        """Which category codes count in itemsets, shape (d,)."""
+        if self.items is None:
+            return ~self.missing_mask
+        return np.array([category in self.items for category in self.categories])
+
+    def label_in(self, *languages: str) -> str:
+        """What people read as its name, in the first of some languages that it is written in."""
+        return in_language(self.label or self.option or self.name, *languages)
+
+    def answers_in(self, *languages: str) -> tuple[str, ...]:
+        """What people read as its categories, in order."""
+        return tuple(
+            [
+                in_language(self.answers.get(category, category), *languages)
+                for category in self.categories
+            ]
+        )
+
+    def code(self, answer: object) -> int:
+        """The code of an answer: of a category or, where these are bins, of a number.
+
+        Raises
+        ------
+        RecordError
+            If it is no answer to this; the message does not hold it.
+        """
+        code = self._codes.get(answer) if isinstance(answer, str) else None
+        if code is None and self.number is not None:
+            code = self.number.bin(answer)
+        if code is None:
+            raise RecordError(
+                f"attribute '{self.name}': the answer is not {self.expected}", field=self.name
+            )
+        return code
+
+    @property
+    def expected(self) -> str:
+        """What is taken as an answer, for messages."""
+        chosen = [c for c in self.categories if c != NOT_ASKED or c not in self.missing]
+        if self.number is None:
+            return f"one of: {listing(chosen)}"
+        missing = [category for category in self.missing if category != NOT_ASKED]
+        return f"{self.number}" + (f", or one of: {listing(missing)}" if missing else "")
+
+
+def repeated(values: Sequence[str]) -> str | None:
+    """The first value that stands there a second time."""
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise SchemaError(
+            f"{what}: expected a letter followed by letters, digits, '_', '.' or '-', 64 at most",
+            field="name",
+        )
+
+
+def _freeze_text(owner: Attribute | Several, what: str) -> None:
+    text = frozen_text(getattr(owner, what), _MAX_HELP)
+    if text is None:
+        raise SchemaError(
+            f"attribute '{owner.name}': {what}: expected {expected_text(_MAX_HELP)}", field=what
+        )
+    object.__setattr__(owner, what, text)
+
+
+def _is_plain_text(value: str) -> bool:
+    return (
+        0 < len(value) <= _MAX_TEXT
+        and value == value.strip()
+        and not any(unicodedata.category(character) in ("Cc", "Cs") for character in value)
+    )

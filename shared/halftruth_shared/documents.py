@@ -1,0 +1,206 @@
+"""How files and messages write the questions of a survey."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from .attribute import KINDS, OPTION, Attribute, Several
+from .errors import SchemaError
+from .number import NumberRange
+from .rational import format_rational
+from .schema import Question
+from .texts import Text
+
+#: Text, or text by language.
+TextDocument = str | dict[str, str]
+
+_Kind = Annotated[str, Meta(extra_json_schema={"enum": [*KINDS, "several"]})]
+_Number = Annotated[int | str, Meta(description='An exact number, such as 20 or "0.5".')]
+
+
+class OptionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An option of a question with several answers."""
+
+    name: str
+    label: TextDocument = ""
+
+
+class AttributeDocument(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A question as files and messages write it."""
+
+    name: str
+    categories: list[str] | None = None
+    items: list[str] | None = None
+    sensitive: bool = True
+    label: TextDocument = ""
+    help: TextDocument = ""
+    page: TextDocument = ""
+    kind: _Kind = "choice"
+    ordered: bool = False
+    missing: list[str] = []
+    minimum: _Number | None = None
+    maximum: _Number | None = None
+    step: _Number | None = None
+    bins: int | None = None
+    whole: bool | None = None
+    options: list[OptionDocument] | None = None
+    optional: bool = False
+    ask_if: dict[str, list[str]] = {}
+    shuffle: bool = False
+    answers: dict[str, TextDocument] = {}
+
+    def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
+        """What the question is perturbed as.
+
+        Parameters
+        ----------
+        languages : sequence of str
+            Those of the survey, the first of which plain texts and categories are in.
+
+        Raises
+        ------
+        SchemaError
+            That names the question and its field.
+        """
+        self._check_members()
+        common: dict[str, Any] = {
+            "sensitive": self.sensitive,
+            "page": arranged(self.page, languages),
+            "missing": tuple(self.missing),
+            "optional": self.optional,
+            "ask_if": self.ask_if,
+            "shuffle": self.shuffle,
+            "answers": {
+                category: arranged(text, languages, category)
+                for category, text in self.answers.items()
+            },
+        }
+        label, help = arranged(self.label, languages), arranged(self.help, languages)
+        if self.options is None:
+            return (
+                Attribute(
+                    self.name,
+                    () if self.categories is None else tuple(self.categories),
+                    items=None if self.items is None else tuple(self.items),
+                    label=label,
+                    help=help,
+                    kind=self.kind,
+                    ordered=self.ordered,
+                    number=self._range(),
+                    **common,
+                ),
+            )
+        several = Several(self.name, label, help)
+        return tuple(
+            [
+                Attribute(
+                    f"{self.name}.{option.name}",
+                    OPTION,
+                    items=OPTION[1:],
+                    label=arranged(option.label, languages),
+                    question=several,
+                    **common,
+                )
+                for option in self.options
+            ]
+        )
+
+    def _check_members(self) -> None:
+        """Members of another kind of question are refused."""
+        kinds = {
+            "categories": ("choice", "scale"),
+            "items": ("choice", "scale", "number"),
+            "ordered": ("choice", "scale", "number"),
+            "options": ("several",),
+            **dict.fromkeys(("minimum", "maximum", "step", "bins", "whole"), ("number",)),
+        }
+        for member, owners in kinds.items():
+            if getattr(self, member) not in (None, False) and self.kind not in owners:
+                raise self._error(member, f"expected in questions of kind {' or '.join(owners)}")
+        if self.kind == "several" and not self.options:
+            raise self._error("options", 'expected one or more, as in [{ name = "cough" }]')
+        if self.kind in ("choice", "scale") and self.categories is None:
+            raise self._error("categories", 'expected two or more, as in ["no", "yes"]')
+
+    def _range(self) -> NumberRange | None:
+        if self.kind != "number":
+            return None
+        if self.minimum is None or self.maximum is None:
+            raise self._error("minimum", "expected with a maximum")
+        try:
+            if self.bins is not None and self.step is None:
+                return NumberRange.of_bins(self.minimum, self.maximum, self.bins, self.whole)
+            if self.step is not None and self.bins is None:
+                return NumberRange(self.minimum, self.maximum, self.step, self.whole)
+        except SchemaError as error:
+            raise SchemaError(f"attribute '{self.name}': {error}", field=error.field) from None
+        raise self._error("step", "expected either step or bins")
+
+    def _error(self, member: str, said: str) -> SchemaError:
+        return SchemaError(f"attribute '{self.name}': {member}: {said}", field=member)
+
+    def texts(self) -> Iterator[TextDocument]:
+        """What people read, but for the answers, in order."""
+        yield from (self.label, self.help, self.page)
+        for option in self.options or ():
+            yield option.label
+
+
+def document_of(question: Question) -> AttributeDocument:
+    """A question as it is published, all that follows from what its author wrote spelt out.
+
+    Categories that are the bins of a number follow from its range, and are not.
+    """
+    first = question.attributes[0]
+    common: dict[str, Any] = {
+        "sensitive": first.sensitive,
+        "label": written(question.label),
+        "help": written(question.help),
+        "page": written(first.page),
+        "missing": list(first.missing),
+        "optional": first.optional,
+        "ask_if": {name: list(answers) for name, answers in first.ask_if.items()},
+        "shuffle": first.shuffle,
+        "answers": {category: written(text) for category, text in first.answers.items()},
+    }
+    if question.kind == "several":
+        options = [
+            OptionDocument(option.option or "", written(option.label))
+            for option in question.attributes
+        ]
+        return AttributeDocument(question.name, kind="several", options=options, **common)
+    number = first.number
+    if number is not None:
+        common |= {
+            what: format_rational(getattr(number, what), what)
+            for what in ("minimum", "maximum", "step")
+        }
+        if number.could_be_whole and not number.whole:
+            common["whole"] = False
+    return AttributeDocument(
+        first.name,
+        categories=None if number is not None else list(first.categories),
+        items=None if first.items is None else list(first.items),
+        kind=first.kind,
+        ordered=first.ordered and first.kind == "choice",
+        **common,
+    )
+
+
+def written(text: Text) -> TextDocument:
+    """A text as files and messages write it."""
+    return text if isinstance(text, str) else dict(text)
+
+
+def arranged(
+    text: TextDocument, languages: Sequence[str], plain: str | None = None
+) -> TextDocument:
+    """Text by language in the order of the survey's, `plain` in the first where it has none."""
+    if isinstance(text, str) or not languages:
+        return text
+    written = {languages[0]: plain, **text} if plain is not None else text
+    return {language: written[language] for language in languages if language in written} | written

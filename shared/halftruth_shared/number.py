@@ -1,0 +1,203 @@
+"""Answers that are numbers, and the bins that they are perturbed as."""
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Integral
+
+from .errors import ParameterError, SchemaError
+from .rational import Rational, parse_rational
+
+_ANSWER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_MAX_ANSWER = 100
+_MAX_DIGITS = 15
+_MAX_BINS = 65_536
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """The numbers that a question takes, in bins of equal width from the least on.
+
+    The last bin is narrower where the width does not go into the range. All is exact.
+
+    Parameters
+    ----------
+    minimum, maximum : Fraction, int or str
+        The least and the largest answer; numerators and denominators of at most 15 digits.
+    step : Fraction, int or str
+        Width of a bin.
+    whole : bool, optional
+        Whether only whole numbers are answers; by default where the other three are whole.
+
+    Raises
+    ------
+    SchemaError
+        If one of them cannot be used.
+
+    Examples
+    --------
+    >>> NumberRange(20, 45, 10).categories
+    ('20 to 29', '30 to 39', '40 to 45')
+    >>> NumberRange(0, 10, "2.5").categories
+    ('[0, 2.5)', '[2.5, 5)', '[5, 7.5)', '[7.5, 10]')
+    """
+
+    minimum: Fraction
+    maximum: Fraction
+    step: Fraction
+    whole: bool
+
+    def __init__(
+        self, minimum: Rational, maximum: Rational, step: Rational, whole: bool | None = None
+    ) -> None:
+        values = {"minimum": minimum, "maximum": maximum, "step": step}
+        for what, value in values.items():
+            object.__setattr__(self, what, _exact(value, what))
+        if self.maximum <= self.minimum:
+            raise SchemaError("maximum: expected more than the minimum", field="maximum")
+        if whole not in (None, False, True):
+            raise SchemaError("whole: expected true or false", field="whole")
+        object.__setattr__(self, "whole", self.could_be_whole if whole is None else whole)
+        if self.whole and not self.could_be_whole:
+            raise SchemaError(
+                "whole: expected whole numbers as minimum, maximum and step, or whole = false",
+                field="whole",
+            )
+        if self.step <= 0 or not 2 <= self._count <= _MAX_BINS:
+            raise SchemaError(
+                f"step: expected the width of 2 to {_MAX_BINS} bins from minimum to maximum",
+                field="step",
+            )
+
+    @classmethod
+    def of_bins(
+        cls, minimum: Rational, maximum: Rational, bins: int, whole: bool | None = None
+    ) -> "NumberRange":
+        """The numbers from a least to a largest one, in so many bins of the same width.
+
+        Raises
+        ------
+        SchemaError
+            If one of them cannot be used, such as a number of bins that does not divide that of
+            the whole numbers.
+        """
+        low, high = _exact(minimum, "minimum"), _exact(maximum, "maximum")
+        if type(bins) is not int or not 2 <= bins <= _MAX_BINS:
+            raise SchemaError(f"bins: expected 2 to {_MAX_BINS}", field="bins")
+        if whole is None:
+            whole = low.denominator == high.denominator == 1
+        answers = high - low + 1
+        if whole and answers > 0 and answers % bins:
+            raise SchemaError(
+                f"bins: expected a divisor of the {answers} whole numbers from {decimal_text(low)}"
+                f" to {decimal_text(high)}; or a step instead, or whole = false",
+                field="bins",
+            )
+        return cls(low, high, (answers if whole else high - low) / bins, whole)
+
+    @property
+    def could_be_whole(self) -> bool:
+        """Whether minimum, maximum and step are whole, so that answers are unless it is said."""
+        return self.minimum.denominator == self.maximum.denominator == self.step.denominator == 1
+
+    @property
+    def _count(self) -> int:
+        return math.ceil((self.maximum - self.minimum + (1 if self.whole else 0)) / self.step)
+
+    @cached_property
+    def edges(self) -> tuple[Fraction, ...]:
+        """Boundaries of the bins, one more than there are bins.
+
+        Those of whole numbers lie halfway between the answers on either side: the bin 20 to 29
+        reaches from 19.5 to 29.5.
+        """
+        shift = Fraction(1, 2) if self.whole else Fraction(0)
+        inner = [self.minimum + i * self.step - shift for i in range(self._count)]
+        return (*inner, self.maximum + shift)
+
+    @cached_property
+    def midpoints(self) -> tuple[Fraction, ...]:
+        """The middle of each bin, which represents its answers: 24.5 of 20 to 29."""
+        return tuple([(a + b) / 2 for a, b in zip(self.edges, self.edges[1:], strict=False)])
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """What the bins are called, in order."""
+        return tuple([self._category(i) for i in range(self._count)])
+
+    def _category(self, i: int) -> str:
+        low = self.minimum + i * self.step
+        last = i == self._count - 1
+        high = self.maximum if last else low + self.step
+        if not self.whole:
+            return f"[{decimal_text(low)}, {decimal_text(high)}{']' if last else ')'}"
+        high = high if last else high - 1
+        return decimal_text(low) if low == high else f"{decimal_text(low)} to {decimal_text(high)}"
+
+    def bin(self, answer: object) -> int | None:
+        """Position of the bin that an answer is in; None for what is no answer.
+
+        Parameters
+        ----------
+        answer : int, float, Fraction or str
+            Text is a number in decimals, perhaps with an exponent; floating point is taken as the
+            decimals that it is written with.
+        """
+        value = read_number(answer)
+        if value is None or not self.minimum <= value <= self.maximum:
+            return None
+        if self.whole and value.denominator != 1:
+            return None
+        return min(math.floor((value - self.minimum) / self.step), self._count - 1)
+
+    def __str__(self) -> str:
+        """What is accepted, for messages."""
+        kind = "a whole number" if self.whole else "a number"
+        return f"{kind} from {decimal_text(self.minimum)} to {decimal_text(self.maximum)}"
+
+
+def read_number(value: object) -> Fraction | None:
+    """An answer as an exact number; None for what is none.
+
+    >>> read_number("7.5"), read_number(0.1), read_number("yes")
+    (Fraction(15, 2), Fraction(1, 10), None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral | Fraction):
+        return Fraction(value)
+    written = repr(float(value)) if isinstance(value, float) else value
+    if not isinstance(written, str) or len(written) > _MAX_ANSWER:
+        return None
+    return Fraction(written) if _ANSWER.fullmatch(written) else None
+
+
+def decimal_text(value: Fraction) -> str:
+    """A number in decimals where it has an end, else as a quotient in lowest terms.
+
+    >>> decimal_text(Fraction(5, 2)), decimal_text(Fraction(-1, 3)), decimal_text(Fraction(20))
+    ('2.5', '-1/3', '20')
+    """
+    rest, places = value.denominator, [0, 0]
+    for i, factor in enumerate((2, 5)):
+        while rest % factor == 0:
+            rest //= factor
+            places[i] += 1
+    if rest != 1:
+        return str(value)
+    digits = max(places)
+    scaled = str(abs(value.numerator) * 10**digits // value.denominator).rjust(digits + 1, "0")
+    sign = "-" if value < 0 else ""
+    return sign + (f"{scaled[:-digits]}.{scaled[-digits:]}" if digits else scaled)
+
+
+def _exact(value: Rational, what: str) -> Fraction:
+    try:
+        read = parse_rational(value, what)
+    except ParameterError as error:
+        raise SchemaError(str(error), field=what) from None
+    if max(abs(read.numerator), read.denominator) >= 10**_MAX_DIGITS:
+        raise SchemaError(f"{what}: expected a number of at most {_MAX_DIGITS} digits", field=what)
+    return read

@@ -1,0 +1,106 @@
+"""What people read, in one language or in several."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", re.ASCII)
+_MAX_LANGUAGES = 64
+
+_Value = TypeVar("_Value", covariant=True)
+
+
+class Frozen(Mapping[str, _Value]):
+    """A mapping that cannot be changed and can be a key; its order is kept, and is not compared."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, members: Mapping[str, _Value]) -> None:
+        self._members = dict(members)
+
+    def __getitem__(self, key: str) -> _Value:
+        return self._members[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._members.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._members)
+
+
+#: Text, or text by language (``{"en": …, "de": …}``), of which the first is fallen back to.
+Text = str | Mapping[str, str]
+
+
+def in_language(text: Text, *languages: str) -> str:
+    """A text in the first of some languages that it is written in, else in its own first one.
+
+    A language serves for its regions: ``de-AT`` is read where there is ``de``.
+
+    >>> in_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "de-AT")
+    'Rauchen Sie?'
+    >>> in_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "fr")
+    'Do you smoke?'
+    """
+    if isinstance(text, str):
+        return text
+    written = {language.lower(): words for language, words in text.items()}
+    for language in languages:
+        wanted = language.lower()
+        while wanted:
+            if wanted in written:
+                return written[wanted]
+            wanted = wanted.rpartition("-")[0]
+    return next(iter(text.values()))
+
+
+def frozen_text(text: object, most: int) -> Text | None:
+    """Text, or text by language that cannot be changed; None for anything else.
+
+    Parameters
+    ----------
+    text : object
+    most : int
+        Number of characters that each text may have.
+    """
+    if isinstance(text, Mapping):
+        written = 1 <= len(text) <= _MAX_LANGUAGES and all(
+            is_language(language) and is_text(words, most) and words
+            for language, words in text.items()
+        )
+        return Frozen(text) if written else None
+    return text if isinstance(text, str) and is_text(text, most) else None
+
+
+def expected_text(most: int) -> str:
+    """What :func:`frozen_text` takes, for messages."""
+    return (
+        f"text of at most {most} characters, or such texts by language, as in"
+        ' { en = "Yes", de = "Ja" }'
+    )
+
+
+def languages_of(text: Text) -> tuple[str, ...]:
+    """The languages that a text names; none where it is plain."""
+    return () if isinstance(text, str) else tuple(text)
+
+
+def is_language(value: object) -> bool:
+    """Whether a value is the tag of a language, such as ``de`` or ``pt-BR``."""
+    return isinstance(value, str) and _LANGUAGE.fullmatch(value) is not None
+
+
+def is_text(value: object, most: int) -> bool:
+    """Whether a value is text of at most so many characters that can be written as UTF-8."""
+    return (
+        isinstance(value, str)
+        and len(value) <= most
+        and not any(unicodedata.category(character) == "Cs" for character in value)
+    )
