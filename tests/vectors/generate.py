@@ -528,11 +528,167 @@ def canonical_vectors():
             "canonical": canonical(made),
             "digest": digest(made),
         }
-        for made in (plain, worded, ordered)
+        for made in (plain, worded, ordered, ASKED)
         for how in ({}, {"indent": 2}, {"ensure_ascii": False})
     ]
     about = "A survey as text that may be received, its canonical JSON, and the digest."
     return {"about": about, "vectors": vectors}
+
+
+# Questions.
+
+#: Members of a number, the bins that they stand for, and answers with the bin of each.
+NUMBERS = [
+    (
+        {"minimum": "20", "maximum": "45", "step": "10"},
+        ["20 to 29", "30 to 39", "40 to 45"],
+        {"20": 0, "29": 0, "30": 1, "39.0": 1, "40": 2, "45": 2, "4.5e1": 2, "+30": 1},
+        ["19", "46", "29.5", "", " 30", "30 ", "3_0", "thirty", "30/1", "1e9999", "NaN", "-20"],
+    ),
+    (
+        {"minimum": "-1", "maximum": "1", "step": "1"},
+        ["-1", "0", "1"],
+        {"-1": 0, "0": 1, "-0": 1, "1": 2, "1.": 2},
+        ["-2", "2", ".5", "-.5"],
+    ),
+    (
+        {"minimum": "0", "maximum": "10", "step": "5/2"},
+        ["[0, 2.5)", "[2.5, 5)", "[5, 7.5)", "[7.5, 10]"],
+        {"0": 0, "2.499999999999999999999": 0, "2.5": 1, "10": 3, ".1": 0, "25e-1": 1},
+        ["-0.0000000001", "10.0000000001"],
+    ),
+    (
+        {"minimum": "0", "maximum": "24", "step": "10", "whole": False},
+        ["[0, 10)", "[10, 20)", "[20, 24]"],
+        {"7.5": 0, "10": 1, "24": 2},
+        ["24.5"],
+    ),
+    (
+        {"minimum": "-1/2", "maximum": "1/2", "step": "1/3"},
+        ["[-0.5, -1/6)", "[-1/6, 1/6)", "[1/6, 0.5]"],
+        {"-0.5": 0, "-0.1666": 1, "0.1666": 1, "0.1667": 2, "0.5": 2},
+        ["0.51"],
+    ),
+]
+
+ASKED = {
+    "id": "asked",
+    "title": {"en": "Health", "de": "Gesundheit", "pt-BR": "Saúde"},
+    "description": {"en": "Who asks", "de": "Wer fragt"},
+    "languages": ["en", "de", "pt-BR"],
+    "attributes": [
+        {
+            "name": "smoker",
+            "categories": ["no", "yes", "prefer not to say"],
+            "missing": ["prefer not to say"],
+            "label": {"en": "Do you smoke?", "de": "Rauchen Sie?"},
+            "answers": {
+                "no": {"en": "no", "de": "nein"},
+                "yes": {"en": "yes", "de": "ja"},
+            },
+            "shuffle": True,
+        },
+        {
+            "name": "cigarettes",
+            "kind": "number",
+            "minimum": "1",
+            "maximum": "60",
+            "step": "20",
+            "missing": ["no idea", "no answer", "not asked"],
+            "optional": True,
+            "ask_if": {"smoker": ["yes", "prefer not to say"]},
+            "page": {"en": "Smoking", "de": "Rauchen"},
+        },
+        {
+            "name": "wish",
+            "kind": "scale",
+            "categories": ["1", "2", "3", "not asked"],
+            "missing": ["not asked"],
+            "ask_if": {"cigarettes": ["21 to 40", "41 to 60"], "smoker": ["yes"]},
+        },
+        {
+            "name": "symptoms",
+            "kind": "several",
+            "options": [
+                {"name": "cough", "label": {"en": "Cough", "de": "Husten"}},
+                {"name": "fever"},
+            ],
+            "missing": ["no answer"],
+            "optional": True,
+        },
+        {"name": "school", "categories": ["none", "some", "much"], "ordered": True},
+    ],
+    "mechanism": {"kind": "gamma-diagonal", "gamma": "1000"},
+}
+
+#: What follows from these questions: name, categories, and those that are no answer.
+ATTRIBUTES = [
+    ("smoker", ["no", "yes", "prefer not to say"], ["prefer not to say"]),
+    (
+        "cigarettes",
+        ["1 to 20", "21 to 40", "41 to 60", "no idea", "no answer", "not asked"],
+        ["no idea", "no answer", "not asked"],
+    ),
+    ("wish", ["1", "2", "3", "not asked"], ["not asked"]),
+    ("symptoms.cough", ["no", "yes", "no answer"], ["no answer"]),
+    ("symptoms.fever", ["no", "yes", "no answer"], ["no answer"]),
+    ("school", ["none", "some", "much"], []),
+]
+
+SMOKES = {"smoker": "yes", "school": "some"}
+RECORDS = [
+    ({"smoker": "no", "school": "none"}, [0, 5, 3, 2, 2, 0]),
+    ({"smoker": "no", "school": "none", "symptoms": []}, [0, 5, 3, 0, 0, 0]),
+    ({"smoker": "no", "school": "none", "cigarettes": "not asked"}, [0, 5, 3, 2, 2, 0]),
+    (SMOKES, [1, 4, 3, 2, 2, 1]),
+    (SMOKES | {"cigarettes": 7, "symptoms": ["fever"]}, [1, 0, 3, 0, 1, 1]),
+    (SMOKES | {"cigarettes": "20.0", "symptoms": "no answer"}, [1, 0, 3, 2, 2, 1]),
+    (SMOKES | {"cigarettes": "21", "wish": "3"}, [1, 1, 2, 2, 2, 1]),
+    (SMOKES | {"cigarettes": "41 to 60", "wish": "1", "symptoms.fever": "yes"}, [1, 2, 0, 2, 1, 1]),
+    (SMOKES | {"cigarettes": "no idea"}, [1, 3, 3, 2, 2, 1]),
+    ({"smoker": "prefer not to say", "school": "much", "cigarettes": 60}, [2, 2, 3, 2, 2, 2]),
+]
+REFUSED = [
+    {"smoker": "no"},
+    {"school": "none"},
+    {"smoker": "no", "school": "none", "cigarettes": 7},
+    {"smoker": "no", "school": "none", "wish": "1"},
+    SMOKES | {"cigarettes": 0},
+    SMOKES | {"cigarettes": 7.5},
+    SMOKES | {"cigarettes": "not asked"},
+    SMOKES | {"cigarettes": 30},
+    SMOKES | {"cigarettes": 30, "wish": "not asked"},
+    SMOKES | {"cigarettes": 30, "wish": 1},
+    SMOKES | {"cigarettes": 7, "wish": "1"},
+    SMOKES | {"symptoms": ["cold"]},
+    SMOKES | {"symptoms": "cough"},
+    SMOKES | {"symptoms": {"cough": True}},
+    SMOKES | {"symptoms": ["cough"], "symptoms.cough": "yes"},
+    SMOKES | {"symptoms.cold": "yes"},
+    SMOKES | {"cough": "yes"},
+    SMOKES | {"smoker": ["yes"]},
+]
+
+
+def question_vectors():
+    """Questions of each kind with what they are perturbed as, and records with their codes."""
+    numbers = [
+        {"members": members, "categories": categories, "bins": bins, "refused": refused}
+        for members, categories, bins, refused in NUMBERS
+    ]
+    attributes = [
+        {"name": name, "categories": categories, "missing": missing}
+        for name, categories, missing in ATTRIBUTES
+    ]
+    records = [{"record": record, "codes": codes} for record, codes in RECORDS]
+    return {
+        "about": "Questions with what follows from them; see Questions in docs/protocol.md.",
+        "numbers": numbers,
+        "survey": ASKED,
+        "attributes": attributes,
+        "records": records,
+        "refused": REFUSED,
+    }
 
 
 # What is promised.
@@ -942,7 +1098,7 @@ def files():
     """Text of every file by its name."""
     made = {kind: mechanism_vectors(kind) for kind in SAMPLERS}
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
-    made |= {"protection": promise_vectors()}
+    made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
     return {f"{name}.json": json.dumps(vectors, indent=1) + "\n" for name, vectors in made.items()}
 

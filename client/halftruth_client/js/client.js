@@ -140,8 +140,8 @@ export class Client {
    * the report that was drawn is sent.
    *
    * @param {Survey} survey
-   * @param {Readonly<Record<string, string>>} record
-   *   One answer for each attribute; after `asked`, for each of those that it named.
+   * @param {import("./schema.js").PersonRecord} record
+   *   Answers to the attributes; after `asked`, to each of those that it named.
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */

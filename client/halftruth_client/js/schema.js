@@ -1,52 +1,82 @@
-/** Attributes, schemas, and records as category codes. */
+/** Schemas, and records as category codes. */
 
+import { NO_ANSWER, NOT_ASKED, readQuestion } from "./attribute.js";
 import { RecordError, SurveyError } from "./errors.js";
 
-const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
-const MEMBERS = new Set(["name", "categories", "items", "sensitive", "label", "help", "page"]);
-
 /**
- * One categorical question.
+ * Answers by attribute: a category or, of a number, the number; those to a question with several
+ * answers may be one list of the options chosen, by the name of the question.
  *
- * @typedef {object} Attribute
- * @property {string} name
- * @property {string[]} categories The possible answers; an answer's code is its position.
- * @property {string[]} [items] The categories that count in itemsets.
- * @property {boolean} [sensitive]
- * @property {string} [label]
- * @property {string} [help]
- * @property {string} [page]
- *   Title of the page that it is asked on, beside its neighbours of that title.
+ * @typedef {Readonly<Record<string, string | number | readonly string[]>>} PersonRecord
  */
 
 /** The attributes of a record, in order. */
 export class Schema {
-  /** @param {unknown} attributes As a published survey has them. */
-  constructor(attributes) {
+  /**
+   * @param {unknown} attributes As a published survey has them.
+   * @param {readonly string[]} [languages] Of the survey.
+   */
+  constructor(attributes, languages = []) {
     if (!Array.isArray(attributes) || attributes.length === 0) {
       throw new SurveyError("attributes: expected one attribute or more", "attributes");
     }
-    /** @type {readonly Attribute[]} */
-    this.attributes = attributes.map(readAttribute);
+    /** The questions as people see them. */
+    this.questions = attributes.map((written) => readQuestion(written, languages));
+    /** @type {readonly import("./attribute.js").Attribute[]} */
+    this.attributes = this.questions.flatMap((question) => question.attributes);
     this.names = this.attributes.map((attribute) => attribute.name);
     this.shape = this.attributes.map((attribute) => BigInt(attribute.categories.length));
-    if (new Set(this.names).size < this.names.length) {
+    const all = new Set([...this.names, ...this.questions.map(({ name }) => name)]);
+    const several = this.questions.filter(({ kind }) => kind === "several");
+    if (all.size < this.names.length + several.length) {
       throw new SurveyError("attributes: expected different names", "attributes");
     }
+    this.positions = new Map(this.names.map((name, j) => [name, j]));
+    /** Of each attribute, the positions and codes that it is asked after. */
+    this.conditions = this.attributes.map((attribute, j) => this.conditionsOf(attribute, j));
     /** Number of different records. */
     this.size = this.shape.reduce((product, size) => product * size, 1n);
   }
 
   /**
+   * @param {import("./attribute.js").Attribute} attribute
+   * @param {number} j
+   */
+  conditionsOf({ name, askIf }, j) {
+    return [...askIf].map(([about, answers]) => {
+      const i = this.positions.get(about) ?? j;
+      const codes = i < j ? answers.map((a) => this.attributes[i].categories.indexOf(a)) : [-1];
+      if (codes.includes(-1)) {
+        throw new SurveyError(`'${name}': ask_if: expected answers to earlier attributes`, name);
+      }
+      return { position: i, codes: new Set(codes) };
+    });
+  }
+
+  /**
+   * Some attributes and all that these are asked after, in order.
+   *
+   * @param {readonly string[]} names
+   */
+  withConditions(names) {
+    const needed = new Set(names.map((name) => this.positions.get(name)));
+    for (let j = this.names.length - 1; j >= 0; j -= 1) {
+      if (needed.has(j)) for (const { position } of this.conditions[j]) needed.add(position);
+    }
+    return this.names.filter((_, j) => needed.has(j));
+  }
+
+  /**
    * Codes of a record.
    *
-   * @param {Readonly<Record<string, string>>} record One answer for each attribute.
-   * @param {readonly string[]} [asked] Those that have to be answered; by default all.
+   * @param {PersonRecord} record
+   *   An answer for each attribute but those that are optional or not asked of such a person.
+   * @param {readonly string[]} [asked] Those that a report is about; by default all.
    * @returns {number[]} NaN where there is no answer, so that nothing can be made of it.
    * @throws {RecordError} That names the attribute and never the answer.
    */
   encode(record, asked = this.names) {
-    const known = new Set(this.names);
+    const known = new Set([...this.names, ...this.questions.map(({ name }) => name)]);
     const unknown = Object.keys(record).filter((key) => !known.has(key)).length;
     if (unknown > 0) {
       // An unknown key may be an answer in the wrong place.
@@ -54,59 +84,76 @@ export class Schema {
         `record: ${unknown} unknown attribute(s); expected only: ${this.names.join(", ")}`,
       );
     }
-    return this.attributes.map(({ name, categories }) => {
-      if (!Object.hasOwn(record, name)) {
-        if (asked.includes(name)) throw new RecordError(`'${name}': missing`, name);
-        return Number.NaN;
-      }
-      const code = categories.indexOf(record[name]);
-      if (code < 0) {
-        throw new RecordError(`'${name}': expected one of: ${categories.join(", ")}`, name);
-      }
-      return code;
+    const answers = this.byAttribute(record);
+    const needed = new Set(this.withConditions(asked));
+    /** @type {number[]} */
+    const codes = [];
+    this.attributes.forEach((attribute, j) => {
+      codes.push(this.codeOf(attribute, answers, codes, needed.has(this.names[j])));
     });
+    return codes;
   }
-}
 
-/**
- * @param {unknown} written
- * @returns {Attribute}
- */
-function readAttribute(written) {
-  const attribute = /** @type {Partial<Attribute> | null} */ (written);
-  if (typeof attribute !== "object" || attribute === null) {
-    throw new SurveyError("attributes: expected objects", "attributes");
-  }
-  for (const member of Object.keys(attribute)) {
-    if (!MEMBERS.has(member)) {
-      throw new SurveyError(`attributes: unknown member '${member}'`, member);
+  /**
+   * The code of an attribute's answer, given or left out.
+   *
+   * @param {import("./attribute.js").Attribute} attribute
+   * @param {ReadonlyMap<string, unknown>} answers
+   * @param {readonly number[]} codes Those of all earlier attributes.
+   * @param {boolean} needed
+   */
+  codeOf(attribute, answers, codes, needed) {
+    const { name, askIf, categories } = attribute;
+    const given = answers.has(name);
+    const conditions = this.conditions[codes.length];
+    if (!needed && (!given || conditions.some(({ position }) => Number.isNaN(codes[position])))) {
+      if (given) attribute.code(answers.get(name));
+      return Number.NaN;
     }
+    if (!conditions.every(({ position, codes: wanted }) => wanted.has(codes[position]))) {
+      if (given && answers.get(name) !== NOT_ASKED) {
+        throw new RecordError(`'${name}': not asked after the earlier answers; leave it out`, name);
+      }
+      return attribute.code(NOT_ASKED);
+    }
+    if (!given) {
+      if (attribute.optional) return attribute.code(NO_ANSWER);
+      throw new RecordError(`'${name}': missing; expected ${attribute.expected()}`, name);
+    }
+    const code = attribute.code(answers.get(name));
+    if (askIf.size > 0 && categories[code] === NOT_ASKED) {
+      throw new RecordError(`'${name}': asked after the earlier answers`, name);
+    }
+    return code;
   }
-  const { name, categories } = attribute;
-  if (typeof name !== "string" || !NAME.test(name)) {
-    throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
-  }
-  const several = isTexts(categories) && categories.length > 1;
-  if (!several || new Set(categories).size < categories.length) {
-    throw new SurveyError(`'${name}': expected two or more different categories`, name);
-  }
-  const { items, sensitive = true, label = "", help = "", page = "" } = attribute;
-  const shown = [label, help, page].every((text) => typeof text === "string");
-  const counted = items == null || (isTexts(items) && items.every((i) => categories.includes(i)));
-  if (!shown || !counted || typeof sensitive !== "boolean") {
-    throw new SurveyError(
-      `'${name}': expected label, help and page as text, items among the categories, and` +
-        " sensitive true or false",
-      name,
-    );
-  }
-  return Object.freeze({ ...attribute, name, categories });
-}
 
-/**
- * @param {unknown} value
- * @returns {value is string[]}
- */
-function isTexts(value) {
-  return Array.isArray(value) && value.every((text) => typeof text === "string" && text !== "");
+  /**
+   * The answers of a record, those to each option instead of lists of them.
+   *
+   * @param {PersonRecord} record
+   * @returns {Map<string, unknown>}
+   */
+  byAttribute(record) {
+    /** @type {Map<string, unknown>} */
+    const answers = new Map(Object.entries(record));
+    for (const { name, kind, attributes } of this.questions) {
+      if (kind !== "several" || !answers.has(name)) continue;
+      const chosen = answers.get(name);
+      answers.delete(name);
+      if (attributes.some((option) => answers.has(option.name))) {
+        throw new RecordError(`'${name}': expected a list or answers to each option`, name);
+      }
+      const options = attributes.map((option) => option.name.slice(name.length + 1));
+      const isMissing = typeof chosen === "string" && attributes[0].missing.includes(chosen);
+      const isList = Array.isArray(chosen) && chosen.every((option) => options.includes(option));
+      if (!isMissing && !isList) {
+        throw new RecordError(`'${name}': expected a list of: ${options.join(", ")}`, name);
+      }
+      attributes.forEach((option, i) => {
+        const answer = isList && chosen.includes(options[i]) ? "yes" : "no";
+        answers.set(option.name, isMissing ? chosen : answer);
+      });
+    }
+    return answers;
+  }
 }

@@ -6,9 +6,12 @@ import { readMechanism } from "./mechanisms/index.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
 import { readTerms } from "./terms.js";
+import { arranged, isLanguage, isText } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = new Set(["id", "title", "description", "attributes", "mechanism"]);
+const MEMBERS = new Set(
+  ["id", "title", "description", "languages", "attributes", "mechanism"],
+);
 
 /** A questionnaire with its mechanism. */
 export class Survey {
@@ -21,17 +24,22 @@ export class Survey {
     for (const member of Object.keys(members)) {
       if (!MEMBERS.has(member)) throw new SurveyError(`survey: unknown member '${member}'`, member);
     }
-    const { id, title, description = "" } = members;
+    const { id, title, description = "", languages = [] } = members;
     if (typeof id !== "string" || !ID.test(id)) {
       throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
     }
-    if (typeof title !== "string" || typeof description !== "string") {
-      throw new SurveyError("title: expected text", "title");
+    if (!isText(title) || !isText(description)) {
+      throw new SurveyError("title and description: expected text", "title");
+    }
+    if (!Array.isArray(languages) || !languages.every(isLanguage)) {
+      throw new SurveyError("languages: expected tags of languages", "languages");
     }
     this.id = id;
-    this.title = title;
-    this.description = description;
-    this.schema = new Schema(members.attributes);
+    /** @type {readonly string[]} The first is the one of plain texts, and is fallen back to. */
+    this.languages = languages;
+    this.title = arranged(title, languages);
+    this.description = arranged(description, languages);
+    this.schema = new Schema(members.attributes, languages);
     this.mechanism = readMechanism(members.mechanism, this.schema);
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */
@@ -61,20 +69,22 @@ export class Survey {
   }
 
   /**
-   * Names of the attributes that a report is about.
+   * Names of the attributes that a report takes answers to: those that it is about, and those that
+   * these are asked after, which stay on this device.
    *
    * @param {number | null} view As it was drawn; everything without one.
    * @returns {readonly string[]}
    */
   asked(view) {
     const { mechanism, schema } = this;
-    return view === null ? schema.names : (mechanism.asked?.(view) ?? schema.names);
+    if (view === null) return schema.names;
+    return schema.withConditions(mechanism.asked?.(view) ?? schema.names);
   }
 
   /**
    * Perturb one record, exactly; nothing of the record is kept.
    *
-   * @param {Readonly<Record<string, string>>} record
+   * @param {import("./schema.js").PersonRecord} record
    * @param {import("./sampling.js").RandomBelow} [below]
    *   For tests; the browser's randomness by default.
    * @param {number | null} [view]

@@ -10,6 +10,7 @@ import {
 } from "../errors.js";
 import { asTheyAre, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
+import { inLanguage } from "../texts.js";
 import { styleSheet } from "./style.js";
 import { loading, outcome, problem, questions, review } from "./views.js";
 import { drawn, INVITATIONS } from "./words.js";
@@ -44,7 +45,7 @@ export class HalftruthForm extends HTMLElement {
     this.root.adoptedStyleSheets = [sheet];
     /** @type {import("./views.js").Answers} */
     this.answers = new Map();
-    /** @type {import("../schema.js").Attribute[]} What this person is asked. */
+    /** @type {import("../attribute.js").Attribute[]} What this person is asked. */
     this.asked = [];
     /** @type {string[] | null} What is promised, once it was worked out. */
     this.promises = null;
@@ -150,12 +151,13 @@ export class HalftruthForm extends HTMLElement {
 
   /** What is asked, in the groups that are asked together. */
   pages() {
-    /** @type {import("../schema.js").Attribute[][]} */
+    /** @type {import("../attribute.js").Attribute[][]} */
     const pages = [];
     let before;
     for (const attribute of this.survey?.schema.attributes ?? []) {
-      if (pages.length === 0 || (attribute.page ?? "") !== before) pages.push([]);
-      before = attribute.page ?? "";
+      const page = inLanguage(attribute.page);
+      if (pages.length === 0 || page !== before) pages.push([]);
+      before = page;
       pages[pages.length - 1].push(attribute);
     }
     return pages
@@ -172,7 +174,7 @@ export class HalftruthForm extends HTMLElement {
   ask(number, missing = new Set()) {
     const pages = this.pages();
     const asked = pages[number];
-    const title = asked[0].page || "Your answers";
+    const title = inLanguage(asked[0].page) || "Your answers";
     const place = pages.length > 1 ? ` (${number + 1} of ${pages.length})` : "";
     const view = questions({
       heading: title + place,

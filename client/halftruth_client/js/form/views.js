@@ -1,5 +1,6 @@
 /** What the form shows, one function for each of its states. */
 
+import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
 import { DRAW, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
 
@@ -7,7 +8,7 @@ import { DRAW, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
 const FEW = 7;
 
 /**
- * @typedef {import("../schema.js").Attribute} Attribute
+ * @typedef {import("../attribute.js").Attribute} Attribute
  * @typedef {Map<string, string>} Answers Category by attribute.
  */
 
@@ -17,7 +18,7 @@ const FEW = 7;
  * @param {Attribute} attribute
  */
 export function labelOf(attribute) {
-  return attribute.label || attribute.name;
+  return attribute.labelIn();
 }
 
 /**
@@ -84,7 +85,8 @@ function buttons(...made) {
  * @param {boolean} missing
  */
 function question(attribute, id, answers, missing) {
-  const { name, categories, help } = attribute;
+  const { name, categories } = attribute;
+  const help = inLanguage(attribute.help);
   const described = [help ? `${id}-help` : "", missing ? `${id}-problem` : ""].join(" ").trim();
   const notes = [
     help ? element("p", { class: "help", id: `${id}-help` }, help) : null,

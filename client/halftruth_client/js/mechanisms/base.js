@@ -27,7 +27,8 @@ import { ONE } from "../rational.js";
  *   view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.
- * @property {(values: readonly number[]) => {label: string, value: string}[]} describe
+ * @property {(values: readonly number[], languages?: readonly string[]) =>
+ *   {label: string, value: string}[]} describe
  *   A report in words, for the person whose it is; a line of a value for each thing it tells.
  * @property {(below: import("../sampling.js").RandomBelow) => number} [drawView]
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
@@ -44,11 +45,14 @@ export class RecordMechanism {
     this.reportSpace = { names: schema.names, shape: schema.shape };
   }
 
-  /** @param {readonly number[]} values */
-  describe(values) {
-    return this.schema.attributes.map(({ name, label, categories }, j) => ({
-      label: label || name,
-      value: categories[values[j]],
+  /**
+   * @param {readonly number[]} values
+   * @param {readonly string[]} [languages]
+   */
+  describe(values, languages = []) {
+    return this.schema.attributes.map((attribute, j) => ({
+      label: attribute.labelIn(...languages),
+      value: attribute.answersIn(...languages)[values[j]],
     }));
   }
 }

@@ -256,23 +256,27 @@ export class SplitQuestionnaire {
     return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
   }
 
-  /** @param {readonly number[]} values */
-  describe(values) {
+  /**
+   * @param {readonly number[]} values
+   * @param {readonly string[]} [languages]
+   */
+  describe(values, languages = []) {
     const { attributes } = this.schema;
-    const labelOf = (/** @type {number} */ j) => attributes[j].label || attributes[j].name;
+    const labelOf = (/** @type {number} */ j) => attributes[j].labelIn(...languages);
+    const answers = attributes.map((attribute) => attribute.answersIn(...languages));
     const symbol = values[values.length - 1];
     const view = this.views.find(({ first, response }) => symbol < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");
     const { positions, shape, first } = view;
     const likelier = this.cellsOf(symbol - first, view).map((cell) =>
       codesOf(cell, shape)
-        .map((code, i) => attributes[positions[i]].categories[code])
+        .map((code, i) => answers[positions[i]][code])
         .join(", "),
     );
     return [
       ...this.public.map((j, i) => ({
         label: labelOf(j),
-        value: attributes[j].categories[values[i]],
+        value: answers[j][values[i]],
       })),
       {
         label: picked(positions.length, attributes.length - this.public.length),

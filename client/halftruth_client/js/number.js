@@ -1,0 +1,137 @@
+/** Answers that are numbers, and the bins that they are perturbed as. */
+
+import { ParameterError, SurveyError } from "./errors.js";
+import { ONE, Rational } from "./rational.js";
+
+const ANSWER = /^([+-]?)(?:(\d+)\.?(\d*)|\.(\d+))(?:[eE]([+-]?\d{1,3}))?$/;
+const MOST_CHARACTERS = 100;
+const MOST = 10n ** 15n;
+const MOST_BINS = 65_536n;
+
+/** The numbers that a question takes, in bins of equal width from the least on. */
+export class NumberRange {
+  /**
+   * @param {object} written
+   * @param {unknown} written.minimum
+   * @param {unknown} written.maximum
+   * @param {unknown} written.step Width of a bin; the last one may be narrower.
+   * @param {unknown} [written.whole]
+   *   Whether only whole numbers are answers; by default where the other three are whole.
+   */
+  constructor({ minimum, maximum, step, whole }) {
+    this.minimum = exact(minimum, "minimum");
+    this.maximum = exact(maximum, "maximum");
+    this.step = exact(step, "step");
+    const couldBe = [this.minimum, this.maximum, this.step].every((n) => n.denominator === 1n);
+    if (whole !== undefined && (typeof whole !== "boolean" || (whole && !couldBe))) {
+      throw new SurveyError("whole: expected false, or whole numbers", "whole");
+    }
+    this.whole = whole ?? couldBe;
+    if (this.maximum.compare(this.minimum) <= 0) {
+      throw new SurveyError("maximum: expected more than the minimum", "maximum");
+    }
+    const count = this.step.sign() > 0 ? this.count() : 0n;
+    if (count < 2n || count > MOST_BINS) {
+      throw new SurveyError(`step: expected the width of 2 to ${MOST_BINS} bins`, "step");
+    }
+    /** What the bins are called, in order. */
+    this.categories = Array.from({ length: Number(count) }, (_, i) => this.category(BigInt(i)));
+    Object.freeze(this);
+  }
+
+  /** @returns {bigint} */
+  count() {
+    const width = this.maximum.minus(this.minimum);
+    const { numerator, denominator } = (this.whole ? width.plus(ONE) : width).over(this.step);
+    return (numerator + denominator - 1n) / denominator;
+  }
+
+  /** @param {bigint} i */
+  category(i) {
+    const low = this.minimum.plus(this.step.times(new Rational(i)));
+    const next = low.plus(this.step);
+    const last = i === this.count() - 1n;
+    if (!this.whole) {
+      return `[${decimals(low)}, ${decimals(last ? this.maximum : next)}${last ? "]" : ")"}`;
+    }
+    const high = last ? this.maximum : next.minus(ONE);
+    return low.compare(high) === 0 ? decimals(low) : `${decimals(low)} to ${decimals(high)}`;
+  }
+
+  /**
+   * Position of the bin that an answer is in, -1 for what is no answer.
+   *
+   * @param {unknown} answer A number, or text of one in decimals, perhaps with an exponent.
+   */
+  bin(answer) {
+    const value = readNumber(answer);
+    if (value === null || value.compare(this.minimum) < 0 || value.compare(this.maximum) > 0) {
+      return -1;
+    }
+    if (this.whole && value.denominator !== 1n) return -1;
+    const { numerator, denominator } = value.minus(this.minimum).over(this.step);
+    return Math.min(Number(numerator / denominator), this.categories.length - 1);
+  }
+
+  /** What is accepted, for messages. */
+  toString() {
+    const kind = this.whole ? "a whole number" : "a number";
+    return `${kind} from ${decimals(this.minimum)} to ${decimals(this.maximum)}`;
+  }
+}
+
+/**
+ * An answer as an exact number; floating point is taken as the decimals that it is written with.
+ *
+ * @param {unknown} answer
+ * @returns {Rational | null}
+ */
+export function readNumber(answer) {
+  const written = typeof answer === "number" ? String(answer) : answer;
+  if (typeof written !== "string" || written.length > MOST_CHARACTERS) return null;
+  const found = ANSWER.exec(written);
+  if (found === null) return null;
+  const [, sign, whole = "", after = "", alone = "", exponent = "0"] = found;
+  const places = BigInt(exponent) - BigInt((after + alone).length);
+  const digits = BigInt(whole + after + alone) * (sign === "-" ? -1n : 1n);
+  return places < 0n
+    ? new Rational(digits, 10n ** -places)
+    : new Rational(digits * 10n ** places);
+}
+
+/**
+ * A number in decimals where it has an end, else as a quotient in lowest terms.
+ *
+ * @param {Rational} value
+ */
+export function decimals(value) {
+  let rest = value.denominator;
+  const places = [2n, 5n].map((factor) => {
+    let count = 0;
+    for (; rest % factor === 0n; rest /= factor) count += 1;
+    return count;
+  });
+  if (rest !== 1n) return value.toString();
+  const digits = Math.max(...places);
+  const sign = value.sign() < 0 ? "-" : "";
+  const size = value.sign() < 0 ? -value.numerator : value.numerator;
+  const scaled = ((size * 10n ** BigInt(digits)) / value.denominator).toString();
+  if (digits === 0) return sign + scaled;
+  const padded = scaled.padStart(digits + 1, "0");
+  return `${sign}${padded.slice(0, -digits)}.${padded.slice(-digits)}`;
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} what
+ */
+function exact(value, what) {
+  try {
+    const read = Rational.parse(value, what);
+    const size = read.numerator < 0n ? -read.numerator : read.numerator;
+    if (size < MOST && read.denominator < MOST) return read;
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+  }
+  throw new SurveyError(`${what}: expected an exact number of at most 15 digits`, what);
+}
