@@ -111,6 +111,8 @@ class AttributeDocument(
 
     def _check_members(self) -> None:
         """Members of another kind of question are refused."""
+        if self.kind not in (*KINDS, "several"):
+            raise self._error("kind", f"expected one of: {', '.join((*KINDS, 'several'))}")
         kinds = {
             "categories": ("choice", "scale"),
             "items": ("choice", "scale", "number"),
@@ -119,7 +121,8 @@ class AttributeDocument(
             **dict.fromkeys(("minimum", "maximum", "step", "bins", "whole"), ("number",)),
         }
         for member, owners in kinds.items():
-            if getattr(self, member) not in (None, False) and self.kind not in owners:
+            given = getattr(self, member)
+            if given is not None and given is not False and self.kind not in owners:
                 raise self._error(member, f"expected in questions of kind {' or '.join(owners)}")
         if self.kind == "several" and not self.options:
             raise self._error("options", 'expected one or more, as in [{ name = "cough" }]')

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from halftruth_shared import ReportError, ReportSpace, SignatureError, Survey
+from halftruth_shared import RecordError, ReportError, ReportSpace, SignatureError, Survey
+from halftruth_shared.number import NumberRange
 from halftruth_shared.protection import Protection
 from halftruth_shared.protocol.sealing import SealingKeys, open_sealed, seal
 from halftruth_shared.protocol.signing import OperatorKey, sign, statement, verify
@@ -86,6 +87,38 @@ def test_a_survey_has_the_canonical_bytes_however_it_was_written(vector):
     survey = Survey.from_json(vector["received"])
     assert survey.canonical_json == vector["canonical"].encode()
     assert survey.digest == vector["digest"]
+
+
+@pytest.mark.parametrize(
+    "vector", vectors("questions", "numbers"), ids=lambda v: v["categories"][0]
+)
+def test_numbers_are_in_the_known_bins(vector):
+    number = NumberRange(**vector["members"])
+    assert list(number.categories) == vector["categories"]
+    assert {answer: number.bin(answer) for answer in vector["bins"]} == vector["bins"]
+    assert [answer for answer in vector["refused"] if number.bin(answer) is not None] == []
+
+
+def test_questions_are_perturbed_as_the_known_attributes():
+    schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
+    assert [
+        {"name": a.name, "categories": list(a.categories), "missing": list(a.missing)}
+        for a in schema.attributes
+    ] == vectors("questions", "attributes")
+
+
+@pytest.mark.parametrize("vector", vectors("questions", "records"))
+def test_a_record_has_the_known_codes(vector):
+    schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
+    assert list(schema.encode(vector["record"])) == vector["codes"]
+    assert list(schema.encode(schema.decode(vector["codes"]))) == vector["codes"]
+
+
+@pytest.mark.parametrize("record", vectors("questions", "refused"))
+def test_a_record_that_cannot_be_is_refused(record):
+    schema = Survey.from_json(json.dumps(vectors("questions", "survey"))).schema
+    with pytest.raises(RecordError):
+        schema.encode(record)
 
 
 @pytest.mark.parametrize("vector", vectors("integers"), ids=lambda v: v["below"][:20])

@@ -1,7 +1,7 @@
 /** Questions as surveys have them, and the attributes that they are perturbed as. */
 
 import { RecordError, SurveyError } from "./errors.js";
-import { NumberRange } from "./number.js";
+import { NumberRange, readNumber } from "./number.js";
 import { arranged, inLanguage, isText } from "./texts.js";
 
 /** The category of who passes over an optional question. */
@@ -73,6 +73,9 @@ export class Attribute {
     this.number = kind === "number" ? readRange(written) : null;
     /** @type {readonly string[]} Categories that are no answer. */
     this.missing = withImplied(name, written.missing, this.optional, this.askIf.size > 0);
+    if (this.number !== null && this.missing.some((category) => readNumber(category) !== null)) {
+      throw fault(name, "missing: expected words, since a number would be an answer");
+    }
     const categories = this.number?.categories ?? written.categories;
     if (!isTexts(categories)) throw fault(name, "expected two or more different categories");
     /** @type {readonly string[]} The possible answers; an answer's code is its position. */

@@ -1,0 +1,167 @@
+// Kinds of questions: what they are perturbed as, and which records they take.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { RecordError, Survey, SurveyError } from "../../client/halftruth_client/js/index.js";
+import { NumberRange } from "../../client/halftruth_client/js/number.js";
+import { inLanguage } from "../../client/halftruth_client/js/texts.js";
+import { readVectors, surveyOf } from "./helpers.mjs";
+
+const VECTORS = readVectors("questions");
+const survey = new Survey(VECTORS.survey);
+
+for (const { members, categories, bins, refused } of VECTORS.numbers) {
+  test(`numbers are in the known bins: ${categories[0]}, …`, () => {
+    const range = new NumberRange(members);
+    assert.deepEqual(range.categories, categories);
+    for (const [answer, bin] of Object.entries(bins)) assert.equal(range.bin(answer), bin, answer);
+    for (const answer of refused) assert.equal(range.bin(answer), -1, answer);
+  });
+}
+
+test("a number in floating point is the decimals that it is written with", () => {
+  const range = new NumberRange({ minimum: "0", maximum: "1", step: "1/10" });
+  assert.deepEqual([0.1, 0.3, 0.7, 1].map((answer) => range.bin(answer)), [1, 3, 7, 9]);
+  assert.deepEqual([NaN, Infinity, 1.1, -1e-9, null, [1]].map((a) => range.bin(a)), Array(6).fill(-1));
+});
+
+test("questions are perturbed as the known attributes", () => {
+  const found = survey.schema.attributes.map(({ name, categories, missing }) => {
+    return { name, categories, missing };
+  });
+  assert.deepEqual(found, VECTORS.attributes);
+  const questions = survey.schema.questions.map(({ name, kind }) => `${name}: ${kind}`);
+  assert.deepEqual(questions, [
+    "smoker: choice",
+    "cigarettes: number",
+    "wish: scale",
+    "symptoms: several",
+    "school: choice",
+  ]);
+});
+
+test("records have the known codes", () => {
+  for (const { record, codes } of VECTORS.records) {
+    assert.deepEqual(survey.schema.encode(record), codes, JSON.stringify(record));
+  }
+});
+
+test("records that cannot be are refused", () => {
+  for (const record of VECTORS.refused) {
+    assert.throws(() => survey.schema.encode(record), RecordError, JSON.stringify(record));
+  }
+});
+
+test("no error about a record holds an answer, whatever the kind of question", () => {
+  const secret = "31415926535";
+  for (const record of [
+    { smoker: "yes", cigarettes: Number(secret), school: "some" },
+    { smoker: "yes", cigarettes: secret, school: "some" },
+    { smoker: "no", cigarettes: secret, school: "some" },
+    { smoker: "no", school: "some", symptoms: [secret] },
+    { smoker: "no", school: "some", symptoms: secret },
+    { smoker: "no", school: "some", symptoms: ["cough"], "symptoms.cough": secret },
+  ]) {
+    assert.throws(() => survey.schema.encode(record), (error) => {
+      assert.ok(error instanceof RecordError);
+      assert.ok(!`${error.message} ${error.stack} ${error.field}`.includes(secret));
+      assert.ok(!error.message.includes("\n"));
+      return true;
+    });
+  }
+});
+
+test("what a report is about takes the answers that it is asked after, and no others", () => {
+  const { schema } = survey;
+  assert.deepEqual(schema.withConditions(["wish"]), ["smoker", "cigarettes", "wish"]);
+  assert.deepEqual(schema.withConditions(["symptoms.fever"]), ["symptoms.fever"]);
+  const codes = schema.encode({ smoker: "yes", cigarettes: 30, wish: "2" }, ["wish"]);
+  assert.deepEqual(codes, [1, 1, 1, NaN, NaN, NaN]);
+  assert.deepEqual(schema.encode({ smoker: "no" }, ["wish"]), [0, 5, 3, NaN, NaN, NaN]);
+  assert.throws(() => schema.encode({ cigarettes: 30, wish: "2" }, ["wish"]), { field: "smoker" });
+});
+
+test("a view of a split questionnaire is asked with what it is asked after", () => {
+  const views = [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0"]], weight: 1 }];
+  const mechanism = { kind: "split-questionnaire", gamma: "19", prime: 2, direct: 4, views };
+  const { attributes } = surveyOf([2, 2], mechanism);
+  attributes[1].ask_if = { a0: ["c1"] };
+  const split = new Survey(surveyOf([2, 2], mechanism, { attributes }));
+  assert.deepEqual(split.asked(0), ["a0", "a1"]);
+  assert.deepEqual(split.asked(1), ["a0"]);
+  // The first view's symbols are those of a1: c0, c1, not asked.
+  const exactly = () => 0n;
+  assert.deepEqual(split.perturb({ a0: "c0" }, exactly, 0), [2]);
+  assert.deepEqual(split.perturb({ a0: "c1", a1: "c1" }, exactly, 0), [1]);
+  assert.deepEqual(split.perturb({ a0: "c1" }, exactly, 1), [4]);
+});
+
+test("texts are read in the first language that they are written in", () => {
+  const { title, schema } = survey;
+  assert.equal(inLanguage(title, "de-AT"), "Gesundheit");
+  assert.equal(inLanguage(title, "fr", "DE"), "Gesundheit");
+  assert.equal(inLanguage(title, "pt-BR"), "Saúde");
+  assert.equal(inLanguage(title, "pt"), "Health");
+  assert.equal(inLanguage("plain", "de"), "plain");
+  const [smoker, cigarettes] = schema.attributes;
+  assert.equal(smoker.labelIn("de"), "Rauchen Sie?");
+  assert.deepEqual(smoker.answersIn("de"), ["nein", "ja", "prefer not to say"]);
+  assert.deepEqual(smoker.answersIn(), smoker.categories);
+  assert.equal(cigarettes.labelIn("de"), "cigarettes");
+  assert.deepEqual(schema.questions[3].attributes.map((o) => o.labelIn("de")), ["Husten", "fever"]);
+});
+
+test("the first language is the survey's first, in whatever order JSON has them", () => {
+  const received = { ...VECTORS.survey, title: { de: "Gesundheit", en: "Health" } };
+  assert.equal(inLanguage(new Survey(received).title), "Health");
+});
+
+const GAMMA = { kind: "gamma-diagonal", gamma: "1000" };
+const number = { kind: "number", minimum: "0", maximum: "9", step: "1", categories: undefined };
+const several = { kind: "several", options: [{ name: "x" }], categories: undefined };
+const NO_QUESTIONS = {
+  "an unknown kind": { kind: "date" },
+  "a kind that every object has": { kind: "constructor" },
+  "a range of no number": { minimum: "0", maximum: "9", step: "1" },
+  "a number without a range": { kind: "number", categories: undefined },
+  "a number with categories": { ...number, categories: ["0", "1"] },
+  "a number with an empty range": { ...number, maximum: "0" },
+  "a number with a step of nothing": { ...number, step: "0" },
+  "a number with one bin": { ...number, step: "10" },
+  "a number with too many bins": { ...number, step: "1/10000" },
+  "a number of floating point": { ...number, maximum: 9.5 },
+  "a number of too many digits": { ...number, maximum: "1000000000000000" },
+  "half numbers that are whole": { ...number, step: "1/2", whole: true },
+  "a missing answer that is a number": { ...number, missing: ["99"] },
+  "nothing but missing answers": { missing: ["x", "y"] },
+  "missing as text": { missing: "x" },
+  "no answer where it is required": { missing: ["no answer"] },
+  "not asked where everybody is": { missing: ["not asked"] },
+  "an order that is shuffled": { ordered: true, shuffle: true },
+  "a scale that is shuffled": { kind: "scale", shuffle: true },
+  "optional as text": { optional: "yes" },
+  "a condition on itself": { ask_if: { a0: ["x"] } },
+  "a condition on nobody": { ask_if: { b: ["x"] } },
+  "a condition as text": { ask_if: { a0: "x" } },
+  "several without options": { ...several, options: [] },
+  "several with categories": { ...several, categories: ["no", "yes"] },
+  "an option twice": { ...several, options: [{ name: "x" }, { name: "x" }] },
+  "an option with more": { ...several, options: [{ name: "x", categories: ["no", "yes"] }] },
+  "texts of nothing": { answers: { z: "Z" } },
+  "texts as a list": { answers: ["X", "Y"] },
+  "a label in no language": { label: {} },
+  "a label in a bad language": { label: { German: "x" } },
+};
+
+for (const [what, more] of Object.entries(NO_QUESTIONS)) {
+  test(`a question is refused for ${what}`, () => {
+    const attributes = [{ name: "a0", categories: ["x", "y"], ...more }];
+    const received = JSON.parse(JSON.stringify(surveyOf([2], GAMMA, { attributes })));
+    assert.throws(() => new Survey(received), (error) => {
+      assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
+      assert.ok(!error.message.includes("\n"));
+      return true;
+    });
+  });
+}
