@@ -1,18 +1,25 @@
 """The analyst's side: pull aggregates with their error bounds."""
 
-from collections.abc import Callable, Sequence
-from inspect import Parameter, Signature, formatannotation
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import requests
 from halftruth_shared import Survey
 from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
-from halftruth_shared.analyses.base import R, Target
+from halftruth_shared.analyses.base import Columns, R, Target, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
-from halftruth_shared.analyses.reading import Field, fields, make
+from halftruth_shared.analyses.reading import make
+from halftruth_shared.analyses.showing import Shown
+from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
+from .asking import method_of
+from .catalog import Catalog
+from .questions import Questions
 from .transport import Transport, survey_path
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Analyst:
@@ -71,6 +78,26 @@ class Analyst:
         kind = type(query)
         return self._transport.get(survey_path(survey, name_of(kind)), result_of(kind), query)
 
+    def surveys(self) -> "Surveys":
+        """The surveys of this collector: id, title, digest, and whether they are open.
+
+        Raises
+        ------
+        RequestRefused, CollectorUnavailable
+        """
+        return Surveys(self._transport.get("/v1/surveys", SurveyList).surveys)
+
+    def survey(self, id: str) -> "SurveyAnalyst":
+        """One survey, with a method for each analysis and its questions to complete.
+
+        Raises
+        ------
+        SurveyRefused
+            If the digest is not that of the survey.
+        RequestRefused, CollectorUnavailable
+        """
+        return SurveyAnalyst(self, Catalog(self._transport, ()).fetch(id).survey)
+
     def plan(
         self,
         survey: Survey,
@@ -116,49 +143,68 @@ class Analyst:
         return self._transport.post("/v1/plan", PlanResult, request)
 
 
-def _method(query: type[Query[R]]) -> Callable[..., R]:
-    """A method that asks this question with its fields as parameters."""
-    known = fields(query).values()
-    types = get_type_hints(query)
-    signature = Signature(
-        [
-            Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
-            Parameter("survey", Parameter.POSITIONAL_OR_KEYWORD, annotation=str),
-            *(_parameter(field, types[field.name]) for field in known),
-        ],
-        return_annotation=result_of(query),
-    )
+class Surveys(list[SurveySummary]):
+    """The surveys of a collector, which are also a table."""
 
-    def method(*given: Any, **named: Any) -> R:
-        asked = signature.bind(*given, **named).arguments
-        analyst, survey = asked.pop("self"), asked.pop("survey")
-        result: R = analyst.ask(survey, make(query, asked))
-        return result
+    @property
+    def columns(self) -> Columns:
+        """Name and type of each column of its table."""
+        return texts(*SurveySummary.__struct_fields__)
 
-    method.__name__ = name_of(query).replace("-", "_")
-    method.__qualname__ = f"Analyst.{method.__name__}"
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    method.__doc__ = "\n".join(
-        [
-            f"{query.__doc__}\n\nParameters\n----------\nsurvey : str\n    Id of the survey.",
-            *(_described(field, types[field.name]) for field in known),
-            "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailable",
-        ]
-    )
-    return method
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A row for each survey."""
+        yield from map(msgspec.structs.astuple, self)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Its table as a data frame, indexed by the surveys' ids."""
+        return data_frame(self, 1)
+
+    def __repr__(self) -> str:
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> Shown:
+        # A digest is for programs.
+        kept = [i for i, (name, _) in enumerate(self.columns) if name != "digest"]
+        header = [self.columns[i][0] for i in kept]
+        return Shown("surveys", [], header, [[str(row[i]) for i in kept] for row in self.rows()])
 
 
-def _parameter(field: Field, kind: Any) -> Parameter:
-    if field.required:
-        return Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
-    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kind)
+class SurveyAnalyst:
+    """Reads the results of one survey; :meth:`Analyst.survey` makes it.
 
+    There is a method for each analysis: ``health.crosstab(["smoker", "drinks"])``. Where one takes
+    a name, it takes a question or an answer of :attr:`questions`, which complete:
+    ``health.comparison(answer=q.smoker.yes, groups=q.drinks, where=[q.sex.female])``.
 
-def _described(field: Field, kind: Any) -> str:
-    limits = "" if field.several or field.kind == "text" else f" Expected {field.accepted}."
-    return f"{field.name} : {formatannotation(kind)}\n    {field.description}{limits}"
+    Attributes
+    ----------
+    definition : Survey
+        The survey as it was published.
+    questions : Questions
+    """
+
+    if TYPE_CHECKING:
+        # One for each analysis, made below; `ask` is the way that type checkers understand.
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+    def __init__(self, analyst: Analyst, definition: Survey) -> None:
+        self._analyst = analyst
+        self.definition = definition
+        self.questions = Questions(definition.schema)
+
+    def ask(self, query: Query[R]) -> R:
+        """Ask a question about this survey; see :meth:`Analyst.ask`."""
+        return self._analyst.ask(self.definition.id, query)
+
+    def __repr__(self) -> str:
+        return f"{self.definition.id}: {self.definition.title}\n{self.questions!r}"
 
 
 for _query in QUERIES.values():
-    _made = _method(_query)
-    setattr(Analyst, _made.__name__, _made)
+    for _class, _before in ((Analyst, ["survey"]), (SurveyAnalyst, [])):
+        _made = method_of(_query, *_before)
+        _made.__qualname__ = f"{_class.__name__}.{_made.__name__}"
+        setattr(_class, _made.__name__, _made)

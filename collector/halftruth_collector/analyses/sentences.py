@@ -1,28 +1,22 @@
 """Tables and sentences that several analyses have."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC
 from typing import Any
 
-from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method, Result
+from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method
+from halftruth_shared.analyses.showing import level as level
+from halftruth_shared.analyses.showing import of_group as of_group
+from halftruth_shared.analyses.showing import of_reports as of_reports
 
 from ..charts.specification import Estimate
 from ..wording import (
     items,
     judged,
     number,
-    percent,
-    share,
-    share_interval,
     value,
     value_interval,
 )
 from .base import Grid
-
-
-def level(confidence: float) -> str:
-    """What the intervals of a result are called."""
-    return f"{percent(confidence)} interval"
 
 
 def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
@@ -61,29 +55,6 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
     if without:
         found.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
     return found
-
-
-def of_reports(result: Result) -> str:
-    """How many reports a result is of, and when; or how many people of a pilot."""
-    pilot = getattr(result, "pilot", None)
-    if pilot is not None:
-        return f"{number(pilot, 0)} people of a pilot"
-    counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
-    return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def of_group(result: Result) -> list[str]:
-    """Whom a result is about, where that is not everybody, and how many they are."""
-    if result.group is None:
-        return []
-    found = result.group
-    size = number(found.people, 0)
-    if found.people_interval is not None:
-        size += f" ({' to '.join(number(end, 0) for end in found.people_interval)})"
-    return [
-        f"Only those with {items(found.items)}: {share(found.share, found.interval)}"
-        f" ({share_interval(found.interval)}) of everybody, about {size} of these reports."
-    ]
 
 
 def estimated(method: Method) -> list[str]:

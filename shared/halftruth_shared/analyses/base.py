@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, Ty
 import msgspec
 from msgspec import Meta
 
+from ..errors import ParameterError
 from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
+from .showing import name_of_result, picture, shown
+from .wording import items as words
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Decision = Literal["frequent", "infrequent", "undecided"]
 
@@ -155,18 +159,74 @@ class Result(Message, frozen=True, kw_only=True):
         """How many of the first columns say what a row is of."""
         return 0
 
+    @property
+    def panels(self) -> int:
+        """How many of the first columns say in which panel of a picture a row is."""
+        return min(1, max(0, self.index - 1))
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of its table; None where a number is undefined."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return shown(self).text()
+
+    def _repr_html_(self) -> str:
+        return shown(self).html()
+
     def to_pandas(self) -> "pd.DataFrame":
-        """Its table as a data frame, indexed by the columns that say what a row is of."""
-        return data_frame(self, self.index)
+        """Its table as a data frame, indexed by the columns that say what a row is of.
+
+        The frame's ``attrs`` say what its numbers are of: `survey`, `reports`, `as_of`, `filter`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        frame = data_frame(self, self.index)
+        frame.attrs = {
+            "survey": self.survey,
+            "reports": self.reports,
+            "as_of": self.as_of.isoformat(),
+            "filter": "" if self.group is None else words(self.group.items),
+        }
+        return frame
+
+    def plot(self, figure: "Figure | None" = None) -> "Figure":
+        """Its estimates with their intervals as a picture, which notebooks show.
+
+        Shares are bars, all else are dots. Pale is what is not usable, hollow what has no interval.
+
+        Parameters
+        ----------
+        figure : Figure, optional
+            Where to draw; by default a new figure, whose ``savefig`` writes a file.
+
+        Raises
+        ------
+        ParameterError
+            If it has no estimates with intervals.
+        ImportError
+            If Matplotlib is not installed.
+        """
+        found = picture(self)
+        if found is None:
+            name = name_of_result(self)
+            raise ParameterError(f"plot: {name} has no estimates with intervals; see to_pandas()")
+        try:
+            from ..plotting import draw
+        except ImportError:
+            raise _missing("plot", "Matplotlib", "plot") from None
+        return draw(found, figure)
 
 
 def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
     """The table of a result, indexed by its first columns."""
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ImportError:
+        raise _missing("to_pandas", "pandas", "pandas") from None
 
     # The columns of the index may well be called like others.
     names, rows = [name for name, _ in result.columns], list(result.rows())
@@ -177,6 +237,13 @@ def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
         keys = [tuple(row[:index]) for row in rows]
         frame.index = pd.MultiIndex.from_tuples(keys, names=names[:index])
     return frame
+
+
+def _missing(method: str, library: str, extra: str) -> ImportError:
+    return ImportError(
+        f"{method}: expected {library}, which is not installed here"
+        f" (pip install 'halftruth-client[{extra}]')"
+    )
 
 
 R = TypeVar("R", bound=Result)
@@ -273,12 +340,3 @@ def measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
         *ends(measure.chebyshev_interval),
         measure.undefined,
     )
-
-
-def words(items: Items) -> str:
-    """An itemset in words.
-
-    >>> words({"sex": "Male", "race": "White"})
-    'sex=Male, race=White'
-    """
-    return ", ".join(f"{name}={category}" for name, category in items.items())

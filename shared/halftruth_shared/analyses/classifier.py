@@ -22,8 +22,8 @@ from .base import (
     FilteredQuery,
     Items,
     Result,
-    words,
 )
+from .wording import items as words
 
 ClassifierKind = Literal["naive-bayes", "decision-tree"]
 

@@ -19,8 +19,8 @@ from .base import (
     ends,
     numbers,
     texts,
-    words,
 )
+from .wording import items as words
 
 
 class Precision(Message, frozen=True, kw_only=True):

@@ -48,6 +48,10 @@ class MeasuresResult(Result, frozen=True, kw_only=True):
     def index(self) -> int:
         return 1
 
+    @property
+    def panels(self) -> int:
+        return 1
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         yield from map(measure_row, self.measures)
 

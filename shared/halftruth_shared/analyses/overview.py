@@ -58,6 +58,10 @@ class OverviewResult(Result, frozen=True, kw_only=True):
             ("usability", str),
         ]
 
+    @property
+    def panels(self) -> int:
+        return 2
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for question in self.questions:
             for found in question.answers:

@@ -54,6 +54,10 @@ class RandomizedResult(Result, frozen=True, kw_only=True):
     def index(self) -> int:
         return 1
 
+    @property
+    def panels(self) -> int:
+        return 1
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for measure in self.measures:
             yield (

@@ -20,8 +20,8 @@ from .base import (
     ends,
     numbers,
     texts,
-    words,
 )
+from .wording import items as words
 
 
 class RuleEstimate(Message, frozen=True, kw_only=True):

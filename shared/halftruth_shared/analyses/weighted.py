@@ -98,6 +98,10 @@ class WeightedResult(Result, frozen=True, kw_only=True):
             *texts("undefined"),
         ]
 
+    @property
+    def panels(self) -> int:
+        return 2
+
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for question in self.questions:
             for found in question.answers:

@@ -1,0 +1,164 @@
+"""A survey's questions and answers as objects that complete, and stand for their names.
+
+Wherever a method of :class:`~halftruth_client.Analyst` takes the name of an attribute, it takes a
+:class:`Question`; wherever it takes a category or ``{attribute: category}``, an :class:`Answer`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from keyword import iskeyword
+from typing import Any, Generic, TypeVar
+
+from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.analyses.reading import Field
+from halftruth_shared.errors import listing
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a question."""
+
+    question: str
+    category: str
+
+    def __str__(self) -> str:
+        return f"{self.question}={self.category}"
+
+
+T = TypeVar("T")
+
+
+class _Named(Generic[T]):
+    """What is reached by name: as attributes where names are identifiers, or in brackets."""
+
+    def _named(self) -> Mapping[str, T]:
+        raise NotImplementedError
+
+    def _kind(self) -> str:
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._named()[name]
+        except KeyError:
+            raise KeyError(self._unknown(name)) from None
+
+    def __getattr__(self, name: str) -> T:
+        # Programs ask for names with underscores, even of an object that is only being made.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._named():
+            return self._named()[name]
+        raise AttributeError(self._unknown(name))
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._named().values())
+
+    def __len__(self) -> int:
+        return len(self._named())
+
+    def __dir__(self) -> list[str]:
+        names = [name for name in self._named() if name.isidentifier() and not iskeyword(name)]
+        return [*super().__dir__(), *names]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._named())
+
+    def _unknown(self, name: str) -> str:
+        near = get_close_matches(name, self._named())
+        return f"{self._kind()} '{name}': expected one of: {listing(near or list(self._named()))}"
+
+
+@dataclass(frozen=True, repr=False)
+class Question(_Named[Answer]):
+    """A question with its answers: ``smoker.yes``, or ``age["30 to 49"]``.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        As a form asks it.
+    """
+
+    name: str
+    label: str
+    _answers: dict[str, Answer] = field(compare=False)
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> "Question":
+        """The question that an attribute is."""
+        answers = {c: Answer(attribute.name, c) for c in attribute.categories}
+        return cls(attribute.name, attribute.label or attribute.name, answers)
+
+    def _named(self) -> Mapping[str, Answer]:
+        return self._answers
+
+    def _kind(self) -> str:
+        return f"answer to '{self.name}'"
+
+    def __repr__(self) -> str:
+        label = "" if self.label == self.name else f" ({self.label})"
+        return f"{self.name}{label}: {', '.join(self._answers)}"
+
+
+class Questions(_Named[Question]):
+    """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._questions = {a.name: Question.of(a) for a in schema.attributes}
+
+    def _named(self) -> Mapping[str, Question]:
+        return self._questions
+
+    def _kind(self) -> str:
+        return "question"
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
+
+def plain(field: Field, given: Any) -> Any:
+    """What a field of a query takes, where questions and answers stand for their names.
+
+    Raises
+    ------
+    ParameterError
+        If two answers to one question are given where there can be one.
+    """
+    if field.kind == "items" and isinstance(given, Answer):
+        return {given.question: given.category}
+    if field.kind == "items" and isinstance(given, (list, tuple)) and _all_answers(given):
+        return _items(field, given)
+    if field.kind == "margins" and isinstance(given, Mapping) and _all_answers(given):
+        margins: dict[str, dict[str, Any]] = {}
+        for answer, known in given.items():
+            margins.setdefault(answer.question, {})[answer.category] = known
+        return margins
+    return _names(given)
+
+
+def _all_answers(given: Any) -> bool:
+    return bool(given) and all(isinstance(answer, Answer) for answer in given)
+
+
+def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str]:
+    items: dict[str, str] = {}
+    for answer in answers:
+        if answer.question in items:
+            raise ParameterError(
+                f"{field.name}: '{answer.question}' is given twice; expected once",
+                field=field.name,
+            )
+        items[answer.question] = answer.category
+    return items
+
+
+def _names(given: Any) -> Any:
+    if isinstance(given, Question):
+        return given.name
+    if isinstance(given, Answer):
+        return given.category
+    if isinstance(given, Mapping):
+        return {_names(key): _names(value) for key, value in given.items()}
+    return [_names(each) for each in given] if isinstance(given, (list, tuple)) else given

@@ -1,0 +1,179 @@
+"""Numbers and itemsets in words, the same in pages, charts, commands and verdicts.
+
+Percentages are written as in this sentence: 12.3 %, with a narrow space and a true minus sign. An
+estimate has the decimals that its interval deserves: as many as show half the interval's width
+with two digits, and for a share never more than two. Nothing is cut to 0 to 100 %: an estimate
+outside says how uncertain it is, and its verdict says so in words.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .base import FiellerSet, Interval, Usability
+
+#: A narrow space that does not end a line, between digits and before a percent sign.
+GAP = "\N{NARROW NO-BREAK SPACE}"
+
+#: What stands for a number that the reports do not determine.
+UNDEFINED = "undefined"
+
+_MINUS = "\N{MINUS SIGN}"
+_MOST_PLACES = 2
+
+
+def items(found: Mapping[str, str]) -> str:
+    """An itemset in words.
+
+    >>> items({"sex": "Male", "race": "White"})
+    'sex=Male, race=White'
+    """
+    return ", ".join(f"{name}={category}" for name, category in found.items())
+
+
+def percent(share: float | None, places: int | None = None) -> str:
+    r"""A share as a percentage, with as many places as it needs unless told.
+
+    >>> percent(0.025), percent(-0.12345, 1), percent(None)
+    ('2.5\u202f%', '−12.3\u202f%', 'undefined')
+    """
+    return UNDEFINED if share is None else f"{number(100 * share, places)}{GAP}%"
+
+
+def share(estimate: float | None, interval: "Interval | None") -> str:
+    r"""An estimated share, with the places that its interval deserves.
+
+    >>> share(0.123456, (0.10, 0.15)), share(1.8812, (-0.4, 4.2)), share(0.12, None)
+    ('12.3\u202f%', '188\u202f%', '12.00\u202f%')
+    """
+    return percent(estimate, _share_places(interval))
+
+
+def share_interval(interval: "Interval | None") -> str:
+    r"""An interval of shares.
+
+    >>> share_interval((0.1012, 0.1456))
+    '10.1 to 14.6\u202f%'
+    """
+    if interval is None:
+        return UNDEFINED
+    places = _share_places(interval)
+    return f"{number(100 * interval[0], places)} to {percent(interval[1], places)}"
+
+
+def judged(text: str, usability: "Usability") -> str:
+    """An estimate in words, with its verdict first where it is not to be used.
+
+    >>> judged("976 %", "not usable"), judged("12 %", "usable")
+    ('not usable (976 %)', '12 %')
+    """
+    return f"{usability} ({text})" if usability == "not usable" else text
+
+
+def ratio(estimate: float, ratios: "FiellerSet | None") -> str:
+    r"""A share within a group, with the places that its confidence set deserves.
+
+    >>> from halftruth_shared.analyses.base import FiellerSet
+    >>> ratio(0.7123, FiellerSet(kind="interval", lower=0.65, upper=0.78))
+    '71.2\u202f%'
+    >>> ratio(2.1897, FiellerSet(kind="everything", lower=None, upper=None))
+    '219\u202f%'
+    """
+    if ratios is None:
+        return share(estimate, None)
+    if ratios.kind != "interval" or ratios.lower is None or ratios.upper is None:
+        return percent(estimate, 0)
+    return share(estimate, (ratios.lower, ratios.upper))
+
+
+def half_width(width: float) -> str:
+    r"""How far an estimated share is known, with two digits.
+
+    >>> half_width(0.0123), half_width(0.00004)
+    ('±1.2\u202f%', '±0.0040\u202f%')
+    """
+    return f"±{percent(width, places([200 * width], 2))}"
+
+
+def ratio_set(ratios: "FiellerSet | None") -> str:
+    r"""A confidence set of a share within a group, which need not be an interval.
+
+    >>> from halftruth_shared.analyses.base import FiellerSet
+    >>> ratio_set(FiellerSet(kind="outside", lower=-0.5, upper=0.25))
+    'up to −50\u202f%, or from 25\u202f% on'
+    """
+    if ratios is None:
+        return UNDEFINED
+    if ratios.lower is None or ratios.upper is None:
+        return "anything: the group's share is not clearly above 0"
+    if ratios.kind == "outside":
+        places = _share_places((ratios.lower, ratios.upper))
+        return f"up to {percent(ratios.lower, places)}, or from {percent(ratios.upper, places)} on"
+    return share_interval((ratios.lower, ratios.upper))
+
+
+def value(estimate: float | None, interval: "Interval | None") -> str:
+    """An estimate that is no share, with the places that its interval deserves.
+
+    >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None)
+    ('0.51', '0.5123', 'undefined')
+    """
+    if estimate is None:
+        return UNDEFINED
+    if interval is None or not interval[1] > interval[0]:
+        return number(float(f"{estimate:.4g}"))
+    return number(estimate, places([interval[1] - interval[0]], 2))
+
+
+def value_interval(interval: "Interval | None") -> str:
+    """An interval of numbers that are no shares.
+
+    >>> value_interval((0.4123, 0.6123))
+    '0.41 to 0.61'
+    """
+    if interval is None:
+        return UNDEFINED
+    return f"{value(interval[0], interval)} to {value(interval[1], interval)}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value; one that is smaller than normal approximations can tell is only said to be.
+
+    >>> p_value(0.03214), p_value(3e-55)
+    ('0.0321', 'below 0.0001')
+    """
+    if p is None:
+        return UNDEFINED
+    return "below 0.0001" if p < 1e-4 else number(float(f"{p:.3g}"))
+
+
+def number(quantity: float, places: int | None = None) -> str:
+    r"""A number with a minus sign and grouped thousands; six digits unless told.
+
+    >>> number(-1234567.0, 0), number(0.25), number(-math.inf)
+    ('−1\u202f234\u202f567', '0.25', '−∞')
+    """
+    # Beyond these, digits in groups are harder to read than a power of ten.
+    plain = places is not None and places <= 6 and abs(quantity) < 1e9
+    whole = abs(quantity) < 1e9 and quantity == round(quantity)
+    text = f"{quantity:z,.{places if plain else 0}f}" if plain or whole else f"{quantity:,.6g}"
+    return text.replace(",", GAP).replace("-", _MINUS).replace("inf", "∞")
+
+
+def places(widths: Iterable[float], digits: int) -> int:
+    """Decimal places that show half of the narrowest interval with so many digits, at least 0.
+
+    >>> places([0.066], 2), places([80.0], 2)
+    (3, 0)
+    """
+    halves = [width / 2 for width in widths if 0 < width < math.inf]
+    if not halves:
+        return 0
+    return max(0, digits - 1 - math.floor(math.log10(min(halves))))
+
+
+def _share_places(interval: "Interval | None") -> int:
+    if interval is None or not interval[1] > interval[0]:
+        return _MOST_PLACES
+    return min(_MOST_PLACES, places([100 * (interval[1] - interval[0])], 2))
