@@ -1,7 +1,7 @@
 """A method for each analysis, with its signature and what it says of itself from the registry."""
 
 from collections.abc import Callable
-from inspect import Parameter, Signature, formatannotation
+from inspect import Parameter, Signature, formatannotation, getdoc
 from typing import Any, get_type_hints
 
 from halftruth_shared.analyses import Query, name_of, result_of
@@ -47,7 +47,7 @@ def method_of(query: type[Query[R]], *before: str) -> Callable[..., R]:
         *(_described(field, types[field.name]) for field in known.values()),
     ]
     parameters = ["\nParameters\n----------", *described] if described else []
-    method.__doc__ = "\n".join([query.__doc__ or "", *parameters, _RAISES])
+    method.__doc__ = "\n".join([getdoc(query) or "", *parameters, _RAISES])
     return method
 
 

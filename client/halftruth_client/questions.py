@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.reading import Field
+from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.errors import listing
 
 
@@ -85,12 +86,6 @@ class Question(_Named[Answer]):
     label: str
     _answers: dict[str, Answer] = field(compare=False)
 
-    @classmethod
-    def of(cls, attribute: Attribute) -> "Question":
-        """The question that an attribute is."""
-        answers = {c: Answer(attribute.name, c) for c in attribute.categories}
-        return cls(attribute.name, attribute.label or attribute.name, answers)
-
     def _named(self) -> Mapping[str, Answer]:
         return self._answers
 
@@ -102,11 +97,16 @@ class Question(_Named[Answer]):
         return f"{self.name}{label}: {', '.join(self._answers)}"
 
 
+def _question(attribute: Attribute) -> Question:
+    answers = {category: Answer(attribute.name, category) for category in attribute.categories}
+    return Question(attribute.name, attribute.label or attribute.name, answers)
+
+
 class Questions(_Named[Question]):
     """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``."""
 
     def __init__(self, schema: Schema) -> None:
-        self._questions = {a.name: Question.of(a) for a in schema.attributes}
+        self._questions = {a.name: _question(a) for a in schema.attributes}
 
     def _named(self) -> Mapping[str, Question]:
         return self._questions
@@ -116,6 +116,10 @@ class Questions(_Named[Question]):
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        rows = [[q.name, q.label, ", ".join(q._named())] for q in self]
+        return Shown("questions", [], ["name", "label", "answers"], rows).html()
 
 
 def plain(field: Field, given: Any) -> Any:

@@ -2,12 +2,24 @@
 
 import csv
 import io
+from collections.abc import Iterator
+from typing import Any
 
-from halftruth_shared.analyses.base import Tabular
+from halftruth_shared.analyses import Result
+from halftruth_shared.analyses.base import Columns, Tabular, numbers, texts
+from halftruth_shared.analyses.wording import items
 
 from ..errors import NotAcceptable
 
 __all__ = ["Tabular", "to_csv", "to_parquet"]
+
+#: Of how many reports the numbers of a result are, of which group, and what its intervals are.
+BESIDE: Columns = [
+    ("reports", int),
+    *texts("filter"),
+    *numbers("confidence_level"),
+    *texts("target"),
+]
 
 #: First characters by which spreadsheets take a text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -16,12 +28,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def to_csv(result: Tabular) -> str:
     """Everything as CSV; what is undefined is empty.
 
-    A text that a spreadsheet would take for a formula has an apostrophe before it.
+    The last columns of a result are the same in all rows: a file goes further than its name, and
+    shares of a group look like any others. A text that a spreadsheet would take for a formula has
+    an apostrophe before it.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for name, _ in result.columns])
-    writer.writerows([_harmless(value) for value in row] for row in result.rows())
+    writer.writerow([name for name, _ in _columns(result)])
+    writer.writerows([_harmless(value) for value in row] for row in _rows(result))
     return text.getvalue()
 
 
@@ -43,12 +57,32 @@ def to_parquet(result: Tabular) -> bytes:
             field="format",
         ) from None
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    names, kinds = zip(*result.columns, strict=True)
-    columns = list(zip(*result.rows(), strict=True)) or [()] * len(names)
+    names, kinds = zip(*_columns(result), strict=True)
+    columns = list(zip(*_rows(result), strict=True)) or [()] * len(names)
     arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
     buffer = io.BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), buffer)
     return buffer.getvalue()
+
+
+def _columns(result: Tabular) -> Columns:
+    """The columns of a result; of the collector's own also what their numbers are of."""
+    if not isinstance(result, Result):
+        return result.columns
+    return [*result.columns, *BESIDE]
+
+
+def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
+    if not isinstance(result, Result):
+        return result.rows()
+    query: Any = getattr(result, "query", None)
+    beside = (
+        result.reports,
+        None if result.group is None else items(result.group.items),
+        getattr(query, "confidence", None),
+        getattr(query, "target", None),
+    )
+    return ((*row, *beside) for row in result.rows())
 
 
 def _harmless(value: object) -> object:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 60
 MOST_DRAWN = 40
 
+#: Numbers with intervals beside each other, if there is one row of them.
+_MOST_BESIDE = 4
+
 _SAMPLING = "sampling"
 
 #: First columns that name what is measured, each with an axis of its own.
@@ -244,7 +247,23 @@ def _table(
             continue
         columns.append((layout.names[i], [_plain(layout.names[i], row[i]) for row in rows]))
     header = [name.replace("_", " ") for name, _ in columns]
-    return header, [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+    lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
+    if len(lines) == 1 and len(layout.bounds) > _MOST_BESIDE:
+        return _upright(header, lines[0], interval)
+    return header, lines
+
+
+def _upright(
+    header: Sequence[str], cells: Sequence[str], interval: str
+) -> tuple[list[str], list[list[str]]]:
+    """One row of many numbers as a table that is no wider than a page."""
+    rows: list[list[str]] = []
+    for name, cell in zip(header, cells, strict=True):
+        if name == interval:
+            rows[-1][2] = cell
+        else:
+            rows.append([name, cell, ""])
+    return ["", "", interval], rows
 
 
 def _once(rows: Sequence[Sequence[Any]], i: int) -> list[str]:

@@ -30,6 +30,9 @@ from halftruth_shared.protocol.reports import Report
 
 from .conftest import SCHEMA, SURVEYS, command, query_string
 
+#: What every row of a file says of all of them.
+BESIDE = ["reports", "filter", "confidence_level", "target"]
+
 
 def plain(message):
     """A message as JSON has it."""
@@ -557,8 +560,12 @@ def test_csv_and_data_frames_have_the_same_columns_and_rows(
     status, printed, complaint = halftruth(*command(path, "study", asked), "--csv")
     assert (status, complaint) == (0, "")
     header, *lines = csv.reader(io.StringIO(printed))
-    assert header == columns
+    assert header == [*columns, *BESIDE]
     assert len(lines) == rows(answer)
+    asked_of = [str(answer["query"].get(name) or "") for name in ("confidence", "target")]
+    group = ", ".join("=".join(item) for item in asked.get("where", {}).items())
+    assert {tuple(line[len(columns) :]) for line in lines} <= {("3000", group, *asked_of)}
+    lines = [line[: len(columns)] for line in lines]
     frame = getattr(study.analyst, path.replace("-", "_"))("study", **asked).to_pandas()
     # The index of a frame is what its rows are called by.
     if frame.index.names != [None]:
@@ -840,7 +847,7 @@ def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
     stored = pd.read_parquet(file)
     assert len(stored) == len(frame)
     columns = study.analyst.ask("study", query).columns
-    assert list(stored.columns) == [column for column, _ in columns]
+    assert list(stored.columns) == [*(column for column, _ in columns), *BESIDE]
 
     page = study.browser.get(f"/results/study/{name}")
     assert page.status_code == 200

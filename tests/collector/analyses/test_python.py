@@ -1,0 +1,344 @@
+"""What an analyst meets in a notebook or a shell: completion, tables, pictures, data frames."""
+
+import html.parser
+import inspect
+import rlcompleter
+import subprocess
+import sys
+from uuid import uuid4
+
+import matplotlib as mpl
+import msgspec
+import pytest
+from halftruth_client import Analyst, RequestRefused
+from halftruth_collector.analyses import ANALYSES
+from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
+from halftruth_shared.analyses.comparison import ComparisonResult
+from halftruth_shared.analyses.crosstab import CrosstabResult
+from halftruth_shared.analyses.overview import OverviewResult
+from halftruth_shared.protocol.reports import Report
+
+from .conftest import SURVEYS
+
+GAP = "\N{NARROW NO-BREAK SPACE}"
+
+#: Analyses whose numbers have no intervals.
+WITHOUT = {"counts", "classifier", "independence", "loglinear", "risk"}
+
+
+@pytest.fixture
+def health(study):
+    return study.analyst.survey("study")
+
+
+@pytest.fixture(autouse=True)
+def without_a_screen(monkeypatch):
+    monkeypatch.setitem(mpl.rcParams, "backend", "Agg")
+
+
+class Cells(html.parser.HTMLParser):
+    """The tags of a document, and the texts of its cells by row."""
+
+    def __init__(self, document):
+        super().__init__()
+        self.tags, self.rows, self.texts = [], [], []
+        self.feed(document)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def completions(text, **names):
+    completer, found = rlcompleter.Completer(names), []
+    while (word := completer.complete(text, len(found))) is not None:
+        found.append(word.removesuffix("()").removesuffix("("))
+    return found
+
+
+def answer(kind, **fields):
+    """A result as a collector sends it."""
+    beside = {"survey": "s", "digest": "0" * 64, "reports": 9, "as_of": "2026-01-02T03:04:05Z"}
+    return msgspec.convert({**beside, **fields}, kind)
+
+
+def effect(**found):
+    return {"usability": "usable", "verdict": "usable", **found}
+
+
+def test_surveys_are_listed(study):
+    found = study.analyst.surveys()
+    assert {survey.id for survey in found} == {"empty", "study", "whole"}
+    assert list(found.to_pandas().loc["whole"][["title", "status"]]) == ["Whole records", "open"]
+    assert "whole  Whole records  open" in repr(found)
+    assert ["whole", "Whole records", "open"] in Cells(found._repr_html_()).rows
+
+
+def test_questions_and_answers_complete(health):
+    assert completions("q.", q=health.questions) == ["q.age", "q.coughs", "q.smoker", "q.vote"]
+    # A category that is no identifier is reached in brackets.
+    assert completions("v.", v=health.questions.vote) == ["v.label", "v.left", "v.name", "v.right"]
+    assert health.questions.vote._ipython_key_completions_() == ["left", "right", "none, a=b"]
+    assert str(health.questions["vote"]["none, a=b"]) == "vote=none, a=b"
+    expected = sorted(f"h.{name.replace('-', '_')}" for name in ANALYSES)
+    assert completions("h.", h=health) == sorted(
+        [*expected, "h.ask", "h.definition", "h.questions"]
+    )
+    assert ["smoker", "smoker", "no, yes"] in Cells(health.questions._repr_html_()).rows
+    assert repr(health).startswith("study: Study\nsmoker: no, yes\n")
+
+
+def test_a_name_that_is_unknown_is_answered_by_those_that_are_near(health):
+    with pytest.raises(AttributeError, match=r"^question 'smoke': expected one of: smoker$"):
+        _ = health.questions.smoke
+    with pytest.raises(AttributeError, match="answer to 'age' 'x': expected one of: young, mid"):
+        _ = health.questions.age.x
+    with pytest.raises(KeyError, match="question 'sex': expected one of: smoker, coughs"):
+        health.questions["sex"]
+    with pytest.raises(RequestRefused, match="no survey 'helth'"):
+        health._analyst.survey("helth")
+
+
+def test_questions_and_answers_stand_for_their_names(health, study):
+    q, by_name = health.questions, study.analyst
+    for found, expected in (
+        (
+            health.comparison(
+                q.smoker.yes, q.age, among=[q.age.young, q.age.old], reference=q.age.old
+            ),
+            by_name.comparison(
+                "study", {"smoker": "yes"}, "age", among=["young", "old"], reference="old"
+            ),
+        ),
+        (
+            health.table([q.smoker, "coughs"], where=[q.age.old, q.vote["none, a=b"]]),
+            by_name.table("study", ["smoker", "coughs"], where={"age": "old", "vote": "none, a=b"}),
+        ),
+        (
+            health.weighted({q.smoker.no: 0.5, q.smoker.yes: 0.5}, attributes=(q.age,)),
+            by_name.weighted("study", {"smoker": {"no": 0.5, "yes": 0.5}}, attributes=["age"]),
+        ),
+        (
+            by_name.rule("study", [q.smoker.yes, q.age.old], {q.coughs: q.coughs.yes}),
+            by_name.rule("study", {"smoker": "yes", "age": "old"}, {"coughs": "yes"}),
+        ),
+    ):
+        assert msgspec.structs.replace(found, as_of=expected.as_of) == expected
+
+
+def test_what_stands_for_no_name_is_refused(health):
+    q = health.questions
+    with pytest.raises(ParameterError, match="where: 'age' is given twice"):
+        health.overview(where=[q.age.old, q.age.young])
+    with pytest.raises(ParameterError, match="answer: expected one attribute=category"):
+        health.comparison(q.smoker, q.age)
+    with pytest.raises(ParameterError, match="attributes: expected two to four names"):
+        health.crosstab(q.smoker)
+
+
+def test_a_survey_has_the_methods_of_an_analyst_without_its_id(health):
+    for name in ANALYSES:
+        of_all = inspect.signature(getattr(health._analyst, name.replace("-", "_")))
+        of_one = inspect.signature(getattr(health, name.replace("-", "_")))
+        assert list(of_all.parameters) == ["survey", *of_one.parameters]
+    assert "survey : str" not in health.comparison.__doc__
+    assert "\nanswer : dict[str, str]\n    Whose share" in health.comparison.__doc__
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_result_is_a_table_and_a_picture(study, name):
+    found = study.analyst.ask("study", ANALYSES[name].start(SURVEYS[0]))
+    text, document = repr(found), Cells(found._repr_html_())
+    assert text.startswith(f"{name} of study\n")
+    assert f"{name} of study" in document.texts
+    for said in (text, "\n".join(document.texts)):
+        assert f"3{GAP}000 reports" in said
+        assert f"{found.as_of:%Y-%m-%d}" in said
+    if name in WITHOUT:
+        with pytest.raises(ParameterError, match=f"^plot: {name} has no estimates with intervals"):
+            found.plot()
+        return
+    figure = found.plot()
+    drawn = sum(len(axes.patches) + len(axes.lines) - 1 for axes in figure.axes)
+    # Every row has a mark, besides a line at zero for each axis.
+    assert drawn == min(40, sum(row.count(None) < len(row) - 3 for row in found.rows()))
+
+
+def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
+    found = study.analyst.crosstab(
+        "study", ["smoker", "vote"], where={"age": "old"}, confidence=0.9
+    )
+    lines = repr(found).splitlines()
+    assert lines[1] == "attributes: smoker,vote; confidence: 0.9"
+    assert lines[3].startswith("Only those with age=old: ")
+    assert lines[4].startswith("Usable: ")
+    assert f"90{GAP}% interval" in lines[5]
+    # What the row above says is not repeated, in text and in a notebook.
+    rows = Cells(found._repr_html_()).rows
+    assert [row[:2] for row in rows[1:4]] == [["no", "left"], ["", "right"], ["", "none, a=b"]]
+    share, (lower, upper) = found.cells[0].share, next(found.rows())[5:7]
+    assert float(rows[1][2]) == pytest.approx(share, abs=0.005)
+    assert [float(end) for end in rows[1][3].split(" to ")] == pytest.approx(
+        [lower, upper], abs=0.005
+    )
+    assert found.to_pandas().attrs["filter"] == "age=old"
+    assert found.to_pandas().attrs["reports"] == 3000
+
+
+def test_long_results_are_cut_and_say_so(study):
+    found = study.analyst.itemsets("study", min_support=0.0001)
+    many = len(found.itemsets)
+    assert many > 60
+    assert f"… and {many - 60} more" in repr(found)
+    assert len(Cells(found._repr_html_()).rows) == 61
+    [axes] = found.plot().axes
+    assert len(axes.patches) == 40
+    # One row of many numbers stands upright.
+    rule = repr(study.analyst.rule("study", {"smoker": "yes"}, {"coughs": "yes"}))
+    assert max(map(len, rule.splitlines())) < 100
+
+
+def test_nothing_found_is_said(study):
+    found = study.analyst.itemsets("study", min_support=1, select="lower")
+    assert repr(found).endswith("Nothing was found.")
+    assert "Nothing was found." in found._repr_html_()
+    [axes] = found.plot().axes
+    assert [text.get_text() for text in axes.texts] == ["Nothing was found."]
+
+
+def test_what_a_survey_holds_is_only_text(store, live):
+    hostile = ("<b>&amp;</b>", "$x^2$ and $")
+    schema = Schema([Attribute("a", hostile, label="<script>alert(1)</script>")])
+    survey = Survey("hostile", "<img src=x>", schema, GammaDiagonal("19"))
+    store.surveys.publish(survey)
+    reports = [Report(id=uuid4(), values=[n % 2]) for n in range(60)]
+    store.reports.add("hostile", survey.digest, reports)
+    analyst = Analyst(live.url, store.tokens.create("analyst"), retries=0)
+    found = analyst.overview("hostile")
+    for document in (
+        found._repr_html_(),
+        analyst.surveys()._repr_html_(),
+        analyst.survey("hostile").questions._repr_html_(),
+    ):
+        shown = Cells(document)
+        assert set(shown.tags) <= {
+            *("table", "caption", "b", "br", "thead", "tbody", "tr", "th", "td"),
+        }
+    assert [row[2] for row in Cells(found._repr_html_()).rows[1:]] == list(hostile)
+    figure = found.plot()
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    [axes] = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(hostile)
+
+
+def test_what_is_not_known_is_not_drawn_as_if_it_were():
+    found = answer(
+        ComparisonResult,
+        query={"answer": {"a": "yes"}, "groups": "g", "effect": "risk_ratio"},
+        reference="x",
+        groups=[
+            {"group": "x", "base": 4.0, "share": 0.1, "interval": (0.05, 0.2), **effect()},
+            {"group": "y", "base": 4.0, "undefined": "nobody", **effect(usability="not usable")},
+            {"group": "z", "base": 4.0, "share": 9.76, **effect(usability="not usable")},
+        ],
+        comparisons=[
+            {"group": "y", "against": "x", "effect": effect(undefined="nobody")},
+            {"group": "z", "against": "x", "effect": effect(value=2.0, interval=(1.5, None))},
+        ],
+    )
+    text = repr(found)
+    assert "not usable (9.76)" in text
+    assert "from 1.5 on" in text
+    shares, ratios = found.plot().axes
+    assert [bar.get_width() for bar in shares.patches] == [0.1, 9.76]
+    assert [bar.get_facecolor()[3] for bar in shares.patches] == [1, 0]
+    assert [label.get_text() for label in shares.get_yticklabels()] == ["x", "y (undefined)", "z"]
+    assert ratios.get_xscale() == "log"
+    [whisker] = ratios.collections
+    assert whisker.get_segments()[0][0][0] == 1.5
+    assert whisker.get_segments()[0][1][0] == ratios.get_xlim()[1]
+    notes = found.plot().get_supxlabel()
+    assert "Pale: not usable." in notes
+    assert "Hollow: no interval." in notes
+
+
+def test_a_set_of_ratios_need_not_be_an_interval():
+    def cell(value, kind, lower, upper):
+        ratios = {"kind": kind, "lower": lower, "upper": upper}
+        rest = {"standard_error": None, "usability": "not usable", "residual": None}
+        return {"values": {"a": value, "b": "y"}, "share": 2.5, "confidence_set": ratios, **rest}
+
+    base = {"values": {}, "share": 1.0, "interval": None, "people": 9.0, "people_interval": None}
+    found = answer(
+        CrosstabResult,
+        query={"attributes": ["a", "b"], "percentages": "joint"},
+        usability="not usable",
+        verdict="not usable: far too few",
+        bases=[base],
+        cells=[
+            cell("no", "outside", -0.5, 0.25),
+            cell("yes", "everything", None, None),
+        ],
+        independence=None,
+        measures=[],
+    )
+    rows = Cells(found._repr_html_()).rows
+    assert [row[3] for row in rows[1:]] == ["up to −0.5, or from 0.25 on", "anything"]
+    assert all(not axes.collections for axes in found.plot().axes)
+
+
+class Parted(OverviewResult, frozen=True, kw_only=True):
+    """An overview whose intervals come with the part that sampling alone adds."""
+
+    @property
+    def columns(self):
+        return [*super().columns, ("sampling_lower", float), ("sampling_upper", float)]
+
+    def rows(self):
+        for row in super().rows():
+            yield (*row, row[3] - 0.01, row[3] + 0.01)
+
+
+def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
+    found = study.analyst.overview("study", attributes=["smoker"])
+    parted = Parted(**msgspec.structs.asdict(found))
+    [axes] = parted.plot().axes
+    ends = [lines.get_segments()[0][:, 0] for lines in axes.collections]
+    assert [high - low for low, high in ends[1::2]] == pytest.approx([0.02, 0.02])
+    assert [tuple(end) for end in ends[::2]] == [
+        answer.interval for answer in found.questions[0].answers
+    ]
+    assert len({tuple(lines.get_color()[0]) for lines in axes.collections}) == 2
+    assert "Thick: what sampling alone adds." in parted.plot().get_supxlabel()
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "said"),
+    [
+        ("to_pandas", "pandas", "to_pandas: expected pandas, .*'halftruth-client\\[pandas\\]'"),
+        ("plot", "matplotlib", "plot: expected Matplotlib, .*'halftruth-client\\[plot\\]'"),
+    ],
+)
+def test_an_extra_that_is_missing_is_named(study, monkeypatch, method, module, said):
+    found = study.analyst.overview("study")
+    monkeypatch.delitem(sys.modules, "halftruth_shared.plotting", raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=said):
+        getattr(found, method)()
+
+
+def test_importing_the_client_imports_neither_pandas_nor_matplotlib():
+    program = (
+        "import sys, halftruth_client;"
+        "print(*({'pandas', 'matplotlib', 'halftruth_collector', 'scipy'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert run.stdout.strip() == b""
