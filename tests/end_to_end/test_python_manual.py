@@ -1,0 +1,104 @@
+"""What docs/python.md shows is what Python prints, and what its R script relies on is there."""
+
+import csv
+import doctest
+import io
+import os
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import requests
+from halftruth_collector.cli import main
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from werkzeug.serving import make_server
+from wire import running
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
+SCRIPT = (DOCS / "examples/analyse.R").read_text(encoding="utf-8")
+ADDRESS = "http://127.0.0.1:8000"
+TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
+
+
+class WithoutTime(doctest.OutputChecker):
+    """Compares what is printed but for the time when counts were read."""
+
+    def check_output(self, want, got, optionflags):
+        return super().check_output(TIME.sub("now", want), TIME.sub("now", got), optionflags)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """The simulated survey of the manual, served; in the folder are the files of its commands."""
+    folder = tmp_path_factory.mktemp("work")
+    shutil.copytree(DOCS / "examples", folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("MPLBACKEND", "Agg")
+        main(["survey", "publish", "work.toml"], standalone_mode=False)
+        runpy.run_path("simulate.py")
+        app = create_app(Config(database=f"sqlite:///{folder / 'halftruth.db'}"))
+        store = app.extensions["halftruth"].store
+        Path("analyst.token").write_text(store.tokens.create("analyst"), encoding="utf-8")
+        with running(make_server("127.0.0.1", 0, app, threaded=True)) as server:
+            yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", folder=folder)
+        store.close()
+
+
+def test_python_prints_what_the_manual_shows(work):
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
+    assert len(blocks) == PAGE.count("```python") == 5
+    assert ADDRESS in PAGE
+    program = "".join(blocks).replace(ADDRESS, work.url)
+    test = doctest.DocTestParser().get_doctest(program, {}, "python.md", "docs/python.md", 0)
+    said = []
+    doctest.DocTestRunner(WithoutTime()).run(test, out=said.append)
+    assert "".join(said) == ""
+    assert (work.folder / "bullied.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_columns_that_the_r_script_reads_are_there(work):
+    token = (work.folder / "analyst.token").read_text(encoding="utf-8")
+    assert '"Bearer", token' in SCRIPT
+    read = {
+        "shares": ("overview", {}),
+        "group": ("overview", {"where": "team=workshop"}),
+        "cells": ("crosstab", {"attributes": "team,bullied"}),
+    }
+    for frame, (analysis, asked) in read.items():
+        for name, value in asked.items():
+            assert f'{name} = "{value}"' in SCRIPT
+        named = re.findall(rf"{frame}\$(\w+)(?! <-)\b", SCRIPT)
+        [listed] = re.findall(rf"{frame}\[c\(([^)]*)\)\]", SCRIPT)
+        columns = {*named, *re.findall(r'"(\w+)"', listed)} - {"error"}
+        answer = requests.get(
+            f"{work.url}/v1/surveys/work/{analysis}",
+            {**asked, "format": "csv"},
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=10,
+        )
+        rows = [*csv.DictReader(io.StringIO(answer.text))]
+        assert columns <= set(rows[0])
+        assert {row["reports"] for row in rows} == {"8000"}
+        assert {row["filter"] for row in rows} == {asked.get("where", "")}
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R")
+def test_r_reads_the_same_numbers(work):
+    script = [str(work.folder / "analyse.R"), work.url, "work", str(work.folder / "analyst.token")]
+    run = subprocess.run(
+        ["Rscript", *script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    assert run.returncode == 0, run.stderr
+    assert re.search(r"bullied\s+yes\s+0\.119", run.stdout)
+    assert "team=workshop" in run.stdout
