@@ -200,7 +200,7 @@ class SurveyAnalyst:
         return self._analyst.ask(self.definition.id, query)
 
     def __repr__(self) -> str:
-        return f"{self.definition.id}: {self.definition.title}\n{self.questions!r}"
+        return f"{self.definition.id}: {self.definition.title_in()}\n{self.questions!r}"
 
 
 for _query in QUERIES.values():

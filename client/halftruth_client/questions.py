@@ -99,7 +99,7 @@ class Question(_Named[Answer]):
 
 def _question(attribute: Attribute) -> Question:
     answers = {category: Answer(attribute.name, category) for category in attribute.categories}
-    return Question(attribute.name, attribute.label or attribute.name, answers)
+    return Question(attribute.name, attribute.label_in(), answers)
 
 
 class Questions(_Named[Question]):
