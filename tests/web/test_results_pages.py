@@ -85,12 +85,50 @@ def test_an_error_keeps_the_form_as_it_was_filled(analyst):
     page = analyst.page
     page.get_by_role("link", name="Itemsets").click()
     page.get_by_label("Min support").fill("7")
+    page.get_by_text("More choices").click()
     page.get_by_label("Attribute").select_option("smoker")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("alert")).to_contain_text("min_support: expected a number above 0")
     expect(page.get_by_label("Min support")).to_have_value("7")
     expect(page.get_by_label("Attribute")).to_have_value("smoker")
     assert analyst.violations() == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_tables_are_sorted_searched_and_turned_with_and_without_scripts(filled, visit, scripts):
+    found = visit(
+        f"{filled.url}/results/work/itemsets?min_support=0.01", java_script_enabled=scripts
+    )
+    page = found.page
+    page.get_by_label("Token").fill(filled.store.tokens.create("analyst"))
+    page.get_by_role("button", name="Sign in").click()
+    if scripts:
+        page.evaluate("document.body.dataset.loaded = 'once'")
+    support = page.get_by_role("columnheader", name="support")
+    expect(page.get_by_role("status")).to_contain_text("Rows 1 to 25 of")
+    page.get_by_role("link", name="Next rows").click()
+    expect(page.get_by_role("status")).to_contain_text("Rows 26 to")
+    support.get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(support).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("status")).to_contain_text("Rows 1 to 25 of")
+    page.get_by_label("Search in the table").fill("daily-hush")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("found among")
+    expect(support).to_have_attribute("aria-sort", "descending")
+    assert "order=-2" in page.url
+    assert "search=daily-hush" in page.url
+    for row in page.locator("tbody tr").all_text_contents():
+        assert "daily-hush" in row
+    if scripts:
+        # The page was never left, and the way back is that of pages.
+        assert page.evaluate("document.body.dataset.loaded") == "once"
+        expect(page.get_by_label("Search in the table")).to_be_focused()
+        assert found.violations() == []
+    page.go_back()
+    expect(page.get_by_role("status")).not_to_contain_text("found among")
+    page.goto(f"{page.url}&order=77")
+    expect(page.get_by_role("alert")).to_contain_text("order: expected once")
 
 
 def test_scripts_cannot_read_the_token(analyst):
@@ -101,6 +139,7 @@ def test_filters_are_kept_in_the_address_and_in_the_file(analyst, filled, tmp_pa
     page = analyst.page
     page.get_by_role("link", name="Itemsets").click()
     page.get_by_label("Min support").fill("0.1")
+    page.get_by_text("More choices").click()
     page.get_by_label("Attribute").select_option("smoker")
     page.get_by_label("Length", exact=True).fill("1")
     page.get_by_role("button", name="Show").click()

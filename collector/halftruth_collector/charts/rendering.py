@@ -18,7 +18,7 @@ from halftruth_shared import ParameterError
 from .drawing import SETTINGS, figure_of
 from .specification import Chart, shortened
 
-__all__ = ["check_file", "render", "to_svg"]
+__all__ = ["check_file", "picture", "render", "to_svg"]
 
 #: File name endings of the formats, each without metadata of when and by what it was drawn.
 _FORMATS: dict[str, dict[str, str | None]] = {
@@ -61,9 +61,9 @@ def render(chart: Chart, file: str | Path) -> None:
         If the ending is another one, or the file cannot be written.
     """
     ending = check_file(file)
-    picture = to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)
+    content = picture(chart, ending)
     try:
-        Path(file).write_bytes(picture)
+        Path(file).write_bytes(content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ParameterError(
@@ -71,6 +71,11 @@ def render(chart: Chart, file: str | Path) -> None:
             f" {reason}",
             field="plot",
         ) from None
+
+
+def picture(chart: Chart, ending: str) -> bytes:
+    """A chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
+    return to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)
 
 
 def to_svg(chart: Chart) -> str:
@@ -120,13 +125,13 @@ def _drawn(chart: Chart, ending: str) -> bytes:
         metadata |= {"Title": chart.title, "Description": chart.description}
     if ending == ".pdf":
         metadata |= {"Title": chart.title, "Subject": chart.description}
-    picture = io.BytesIO()
+    drawn = io.BytesIO()
     with _drawing, mpl.rc_context(), warnings.catch_warnings():
         # The reader's fonts may well have what the font here lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         figure_of(chart).savefig(
-            picture, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata
+            drawn, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata
         )
-    return picture.getvalue()
+    return drawn.getvalue()

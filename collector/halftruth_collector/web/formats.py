@@ -1,7 +1,7 @@
-"""Results as JSON, CSV or Parquet."""
+"""Results as JSON, CSV or Parquet, and their charts as SVG or PNG."""
 
 from importlib.util import find_spec
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 from flask import Response, request
@@ -13,14 +13,21 @@ from ..errors import NotAcceptable
 
 Format = Literal["json", "csv", "parquet"]
 
+#: What a chart can be drawn as.
+Picture = Literal["svg", "png"]
+
 #: The parameter that names a format; without it the header Accept chooses.
 PARAMETER = "format"
 
-MEDIA_TYPES: dict[Format, str] = {
+_MEDIA_TYPES: dict[Format | Picture, str] = {
     "json": "application/json",
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
+    "svg": "image/svg+xml",
+    "png": "image/png",
 }
+
+MEDIA_TYPES: dict[Format, str] = {name: _MEDIA_TYPES[name] for name in get_args(Format)}
 
 
 def offered() -> list[tuple[Format, str]]:
@@ -37,16 +44,28 @@ def named() -> Format | None:
     ParameterError
         If there is none of that name.
     """
+    found: Format | None = _named(get_args(Format))
+    return found
+
+
+def named_of_page(*, with_chart: bool) -> Format | Picture | None:
+    """The format that the address of a page names, which may be that of its chart.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name.
+    """
+    pictures = get_args(Picture) if with_chart else ()
+    found: Format | Picture | None = _named((*get_args(Format), *pictures))
+    return found
+
+
+def _named(names: tuple[str, ...]) -> Any:
     given = request.args.getlist(PARAMETER)
-    for format in get_args(Format):
-        if given == [format]:
-            found: Format = format
-            return found
-    if given:
-        raise ParameterError(
-            f"{PARAMETER}: expected one of: {', '.join(MEDIA_TYPES)}", field=PARAMETER
-        )
-    return None
+    if given and (len(given) > 1 or given[0] not in names):
+        raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(names)}", field=PARAMETER)
+    return given[0] if given else None
 
 
 def wanted() -> Format:
@@ -83,9 +102,9 @@ def encode(result: Result, format: Format) -> bytes:
     return to_parquet(result) if format == "parquet" else msgspec.json.encode(result)
 
 
-def respond(content: bytes, format: Format, name: str) -> Response:
+def respond(content: bytes, format: Format | Picture, name: str) -> Response:
     """An answer that no cache keeps; other formats than JSON as a file of this name."""
-    response = Response(content, mimetype=MEDIA_TYPES[format])
+    response = Response(content, mimetype=_MEDIA_TYPES[format])
     response.headers["Cache-Control"] = "no-store"
     if format != "json":
         response.headers["Content-Disposition"] = f"attachment; filename={name}.{format}"

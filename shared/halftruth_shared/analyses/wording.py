@@ -7,6 +7,7 @@ outside says how uncertain it is, and its verdict says so in words.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,13 @@ UNDEFINED = "undefined"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
+
+#: A number as it is written here, perhaps with words before it.
+_SAID = re.compile(
+    r"(?:not usable \(|below |from |up to |±)*"
+    rf"({_MINUS}?(?:∞|\d+(?:{GAP}\d+)*(?:\.\d+)?(?:e[+{_MINUS}]\d+)?))"
+    r"(?![^\s%,;:)])"
+)
 
 
 def items(found: Mapping[str, str]) -> str:
@@ -159,6 +167,29 @@ def number(quantity: float, places: int | None = None) -> str:
     whole = abs(quantity) < 1e9 and quantity == round(quantity)
     text = f"{quantity:z,.{places if plain else 0}f}" if plain or whole else f"{quantity:,.6g}"
     return text.replace(",", GAP).replace("-", _MINUS).replace("inf", "∞")
+
+
+def plain(text: str) -> str:
+    r"""A text with usual spaces and minus signs, as people type it.
+
+    >>> plain("−1\u202f234\u202f%")
+    '-1 234 %'
+    """
+    return text.replace(GAP, " ").replace(_MINUS, "-")
+
+
+def said_number(text: str) -> float | None:
+    r"""The number that an estimate, an interval or a count in words begins with, if any.
+
+    >>> said_number("−1\u202f234.5\u202f%"), said_number("not usable (976\u202f%)")
+    (-1234.5, 976.0)
+    >>> said_number("36 to 55"), said_number("below 0.0001"), said_number("White")
+    (36.0, 0.0001, None)
+    """
+    found = _SAID.match(text)
+    if found is None:
+        return None
+    return float(found[1].replace(GAP, "").replace(_MINUS, "-").replace("∞", "inf"))
 
 
 def places(widths: Iterable[float], digits: int) -> int:

@@ -166,6 +166,76 @@ def test_itemsets_are_filtered_alike_in_page_and_files(signed_in, filled):
     assert signed_in.get(again).get_json()["itemsets"] == found
 
 
+@pytest.mark.parametrize(
+    ("kind", "begin"), [("svg", b"<svg"), ("png", b"\x89PNG")], ids=["svg", "png"]
+)
+def test_a_chart_is_a_file_of_its_own(signed_in, filled, kind, begin):
+    page = Page(signed_in.get("/results/health/table?attributes=drinks").text)
+    [link] = [tag["href"] for tag in page.all("a") if tag["href"].endswith(f"format={kind}")]
+    answer = signed_in.get(link)
+    assert answer.mimetype == {"svg": "image/svg+xml", "png": "image/png"}[kind]
+    assert answer.headers["Content-Disposition"] == f"attachment; filename=health-table.{kind}"
+    assert answer.data.startswith(begin)
+    # What has no chart has no such file, and no link to one.
+    refused = signed_in.get(f"/results/health/counts?format={kind}")
+    assert refused.status_code == 422
+    assert "format: expected one of: json, csv, parquet<" in refused.text
+    assert "format=svg" not in signed_in.get("/results/health/counts").text
+
+
+def test_tables_are_sorted_and_searched_by_the_address_and_files_hold_everything(signed_in, filled):
+    path = "/results/health/table?attributes=drinks"
+    sorted_down = Page(signed_in.get(f"{path}&order=-2&search=%25").text)
+    [heading] = [tag for tag in sorted_down.all("th") if "aria-sort" in tag]
+    assert heading["aria-sort"] == "descending"
+    links = [tag["href"] for tag in sorted_down.all("a")]
+    assert f"{path}&search=%25&order=2" in links
+    assert f"{path}&format=csv" in links
+    hidden = {(tag["name"], tag["value"]) for tag in sorted_down.all("input") if "value" in tag}
+    assert {("attributes", "drinks"), ("order", "-2"), ("search", "%")} <= hidden
+    one = signed_in.get(f"{path}&search=daily").text
+    assert len(Page(one).all("tr")) == 2
+    assert "Rows 1 to 1 of 1, found among 3" in one
+    none = signed_in.get(f"{path}&search=nobody")
+    assert none.status_code == 200
+    assert "No row of 3 holds this" in none.text
+    whole = signed_in.get(f"{path}&search=daily&format=csv").text
+    assert len(whole.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("order=9", "order: expected the number of a column, from 1 to "),
+        ("order=most", "order: expected an integer"),
+        ("page=0", "page: expected an integer of at least 1"),
+        ("page=7", "page: expected 1"),
+        ("page=1&page=2", "page: expected once"),
+        ("format=xlsx", "format: expected one of: json, csv, parquet, svg, png"),
+        ("attributes=smoker,nobody", "&#39;nobody&#39;"),
+        ("where=nobody%3Dyes", "&#39;nobody&#39;"),
+        ("where=drinks%3Dhourly", "&#39;hourly&#39;"),
+        ("confidence=2", "confidence: expected"),
+        ("colour=red", "colour: unknown parameter"),
+    ],
+)
+def test_an_error_is_one_line_and_keeps_what_was_asked(signed_in, filled, asked, said):
+    begin = "" if "attributes" in asked else "attributes=drinks,smoker&"
+    answer = signed_in.get(f"/results/health/table?{begin}{asked}")
+    assert answer.status_code == 422
+    assert said in answer.text
+    page = Page(answer.text)
+    assert [tag.get("role") for tag in page.all("p")].count("alert") == 1
+    chosen = {tag["value"] for tag in page.all("option") if "selected" in tag}
+    chosen |= {tag["value"] for tag in page.all("input") if "checked" in tag or tag.get("id")}
+    assert "smoker" in chosen
+    name, _, value = asked.partition("=")
+    if name in ("where", "confidence"):
+        assert value.replace("%3D", "=") in chosen
+    if name == "attributes":
+        assert "nobody" in chosen
+
+
 def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
     page = Page(signed_in.get("/results/health/itemsets").get_data(as_text=True))
     assert "not usable" in page.text

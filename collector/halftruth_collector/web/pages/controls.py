@@ -1,7 +1,7 @@
 """Forms that ask an analysis, from the fields of its question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +26,7 @@ class Control:
     """A control of a form: an "input", an "area", a "select", "selects", or "boxes" to tick.
 
     There is a tuple of options for each select, and a word in `groups` for what each is about.
+    `apart` is one that can be left as it is, and was.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Control:
     value: str = ""
     options: tuple[tuple[Option, ...], ...] = ()
     groups: tuple[str, ...] = ()
+    apart: bool = False
 
 
 def controls(
@@ -49,18 +51,31 @@ def controls(
     known = [a for a in survey.schema.attributes if any(a.name in texts for texts in named)]
     categories = [category for attribute in known[:1] for category in attribute.categories]
     return [
-        _control(field, survey, list(given.get(field.name, ())), categories) for field in fields
+        replace(
+            _control(field, survey, list(given.get(field.name, ())), categories),
+            apart=not field.required and list(given.get(field.name, usual)) == usual,
+        )
+        for field, usual in ((field, _usual(field)) for field in fields)
     ]
+
+
+def _usual(field: Field) -> list[str]:
+    """What a field is asked where nothing is said."""
+    return [] if field.default is None or field.required else field.texts(field.default)
 
 
 def _control(field: Field, survey: Survey, texts: list[str], categories: Sequence[str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
-    known = {a.name: a.label_in() for a in survey.schema.attributes}
+    known = {a.name: _named(a) for a in survey.schema.attributes}
     found = categories if field.of == "category" else choices(field, survey)
     labels = [known.get(name, name) for name in found]
     if field.kind == "items":
-        selects = tuple(_items(a, field.choices, texts) for a in survey.schema.attributes)
-        return Control(*described, "selects", options=selects, groups=tuple(known.values()))
+        every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
+        # What is said of no attribute of this survey stays, too, next to the error about it.
+        strange = [text for text in texts if text.partition("=")[0] not in known]
+        every += [_options([text], texts, blank="any") for text in strange]
+        groups = (*known.values(), *(text.partition("=")[0] for text in strange))
+        return Control(*described, "selects", options=tuple(every), groups=groups)
     if field.kind == "terms":
         terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
         # A term that was given is kept, however long it is.
@@ -92,12 +107,19 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
     return Control(*described, "input", value=texts[0] if texts else default)
 
 
+def _named(attribute: Attribute) -> str:
+    """A question as people know it, with the name by which files and addresses do."""
+    label = attribute.label_in()
+    return attribute.name if label == attribute.name else f"{label} ({attribute.name})"
+
+
 def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
     """What can be said of an attribute: a category, or one of the choices and what was given."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
-    said = list(dict.fromkeys([*found, *given])) if found else list(attribute.categories)
-    return _options([f"{begin}{one}" for one in said], texts, said, blank="any")
+    said = list(dict.fromkeys([*(found or attribute.categories), *given]))
+    every = [f"{begin}{one}" for one in said]
+    return _options(every, texts, said, blank="any", keep=False)
 
 
 def _options(
@@ -106,10 +128,14 @@ def _options(
     labels: Sequence[str] | None = None,
     *,
     blank: str = "",
+    keep: bool = True,
 ) -> tuple[Option, ...]:
-    chosen = set(chosen)
+    chosen = list(dict.fromkeys(chosen))
     pairs = zip(values, labels or values, strict=True)
+    # What was given stays, even where it is none of the choices.
+    other = [text for text in chosen if text and text not in values] if keep else []
     return (
         *((Option("", blank, False),) if blank else ()),
         *(Option(value, label, value in chosen) for value, label in pairs),
+        *(Option(text, text, True) for text in other),
     )

@@ -25,6 +25,7 @@ from ..context import allow, collector
 from ..errors import status_of
 from .controls import controls
 from .forms import of_http, ours
+from .tables import PARAMETERS, TableQuery, page_of
 
 blueprint = Blueprint("results", __name__, url_prefix="/results", template_folder="templates")
 
@@ -32,9 +33,6 @@ COOKIE = "halftruth_token"
 
 #: Where the address of a page that asked for a token may lead.
 _HOME = "/results/"
-
-#: Rows of a table beyond which a page shows the first ones, and says so.
-_MOST_ROWS = 100
 
 #: The analysis that a survey's own page begins with.
 _FIRST = next(iter(ANALYSES))
@@ -123,32 +121,40 @@ def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
 
 def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
     analysis, stored = ANALYSES[name], collector().store.surveys.get(survey_id)
-    survey, given = stored.survey(), _given()
+    survey, given, table = stored.survey(), _given(), _given(tables=True)
     # A page that is asked nothing begins with a question of its own.
     texts = given or write(analysis.start(survey))
     page: dict[str, Any] = {}
     problem, status = None, 200
     try:
-        format = formats.named()
-        query = read(analysis.query, texts)
+        format = formats.named_of_page(with_chart=analysis.chart is not None)
+        query, rows = read(analysis.query, texts), read(TableQuery, table)
         counted = Counted(survey, *collector().store.reports.counts(survey_id)[1:])
+        result = analysis.compute(counted, query)
         if format is not None:
-            content = formats.encode(analysis.compute(counted, query), format)
-            return formats.respond(content, format, f"{survey_id}-{name}")
-        page = _shown(analysis, counted, query)
+            return formats.respond(_file(analysis, result, format), format, f"{survey_id}-{name}")
+        page = _shown(analysis, result, rows)
     except HalftruthError as error:
         # The page of a survey without reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, NoReports)
         problem, status = str(error), 200 if nothing_yet else status_of(error)
-    asked = [(field, text) for field, found in texts.items() for text in found]
+
+    def address(**changed: object) -> str:
+        """This page, asked the same but for its table or format; None leaves out."""
+        said = {**texts, **{name: found for name, found in table.items() if name not in changed}}
+        said |= {name: [str(value)] for name, value in changed.items() if value is not None}
+        return f"{request.path}?{urlencode(said, doseq=True)}"
+
     shown = render_template(
         "analysis.html",
         survey=survey,
         analyses=ANALYSES,
         analysis=analysis,
         controls=controls(analysis, survey, texts),
-        asked=asked,
-        query_string=urlencode(asked),
+        # What the form for searching keeps of this view.
+        asked=[(name, text) for name, found in texts.items() for text in found],
+        table_asked={name: found[0] for name, found in table.items()},
+        address=address,
         problem=problem,
         offered=formats.offered(),
         facts=_facts(stored, survey) if of_survey else None,
@@ -157,14 +163,28 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     return shown, status
 
 
-def _shown(analysis: Analysis[Any, Any], counted: Counted, query: Any) -> dict[str, Any]:
-    """What a page shows of an answer."""
+def _file(
+    analysis: Analysis[Any, Any], result: Any, format: formats.Format | formats.Picture
+) -> bytes:
+    """A result, or its chart, as the content of a file."""
+    if format != "svg" and format != "png":
+        return formats.encode(result, format)
     # Imported here: it takes a while, and most requests draw nothing.
-    from ...charts.rendering import to_svg
+    from ...charts.rendering import picture
 
-    result = analysis.compute(counted, query)
+    return picture(analysis.chart(result), f".{format}") if analysis.chart else b""
+
+
+def _shown(analysis: Analysis[Any, Any], result: Any, rows: TableQuery) -> dict[str, Any]:
+    """What a page shows of an answer."""
     grid = analysis.grid(result)
-    drawn = to_svg(analysis.chart(result)) if analysis.chart and grid.rows else None
+    table = page_of(grid, rows)
+    drawn = None
+    if analysis.chart and grid.rows:
+        # Imported here: it takes a while, and most requests draw nothing.
+        from ...charts.rendering import to_svg
+
+        drawn = to_svg(analysis.chart(result))
     return {
         "result": result,
         "group": of_group(result),
@@ -172,9 +192,7 @@ def _shown(analysis: Analysis[Any, Any], counted: Counted, query: Any) -> dict[s
         "reading": analysis.reading(result),
         # The chart escapes what a survey says, and holds no script and no style.
         "chart": None if drawn is None else Markup(drawn),  # noqa: S704
-        "header": grid.header,
-        "rows": grid.rows[:_MOST_ROWS],
-        "left_out": max(0, len(grid.rows) - _MOST_ROWS),
+        "table": table,
     }
 
 
@@ -188,12 +206,12 @@ def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
     }
 
 
-def _given() -> dict[str, list[str]]:
-    """What the form was filled with; blanks are nothing."""
+def _given(*, tables: bool = False) -> dict[str, list[str]]:
+    """What the form of the question, or that of its table, was filled with; blanks are nothing."""
     filled = {
         name: [text for text in texts if text]
         for name, texts in request.args.lists()
-        if name != formats.PARAMETER
+        if name != formats.PARAMETER and (name in PARAMETERS) == tables
     }
     return {name: texts for name, texts in filled.items() if texts}
 
