@@ -13,7 +13,7 @@ from halftruth_shared.analyses.reading import make
 from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
-from .asking import method_of
+from .asking import Asking
 from .catalog import Catalog
 from .questions import Questions
 from .transport import Transport, survey_path
@@ -204,7 +204,8 @@ class SurveyAnalyst:
 
 
 for _query in QUERIES.values():
-    for _class, _before in ((Analyst, ["survey"]), (SurveyAnalyst, [])):
-        _made = method_of(_query, *_before)
-        _made.__qualname__ = f"{_class.__name__}.{_made.__name__}"
-        setattr(_class, _made.__name__, _made)
+    for _class, _asking in (
+        (Analyst, Asking(_query, "survey")),
+        (SurveyAnalyst, Asking(_query)),
+    ):
+        setattr(_class, _asking.name, _asking)

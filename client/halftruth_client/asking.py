@@ -1,8 +1,8 @@
 """A method for each analysis, with its signature and what it says of itself from the registry."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, formatannotation, getdoc
-from typing import Any, get_type_hints
+from typing import Any, Generic, get_type_hints
 
 from halftruth_shared.analyses import Query, name_of, result_of
 from halftruth_shared.analyses.base import R
@@ -13,8 +13,10 @@ from .questions import plain
 _RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailable"
 
 
-def method_of(query: type[Query[R]], *before: str) -> Callable[..., R]:
-    """A method that asks a question with its fields as parameters, by ``ask`` of its object.
+class Asking(Generic[R]):
+    """A method that asks a question, by ``ask`` of its object, with its fields as parameters.
+
+    It is made when it is first looked at, so that importing the client makes none.
 
     Parameters
     ----------
@@ -22,6 +24,20 @@ def method_of(query: type[Query[R]], *before: str) -> Callable[..., R]:
     *before : str
         Parameters of ``ask`` before the question.
     """
+
+    def __init__(self, query: type[Query[R]], *before: str) -> None:
+        self._query, self._before = query, before
+        #: As Python writes it.
+        self.name = name_of(query).replace("-", "_")
+
+    def __get__(self, this: object, owner: type) -> Any:
+        method = _method(self._query, self._before)
+        method.__name__, method.__qualname__ = self.name, f"{owner.__name__}.{self.name}"
+        setattr(owner, self.name, method)
+        return getattr(owner if this is None else this, self.name)
+
+
+def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
     known = fields(query)
     types = get_type_hints(query)
     signature = Signature(
@@ -40,7 +56,6 @@ def method_of(query: type[Query[R]], *before: str) -> Callable[..., R]:
         result: R = this.ask(*beside, make(query, values))
         return result
 
-    method.__name__ = name_of(query).replace("-", "_")
     method.__signature__ = signature  # type: ignore[attr-defined]
     described = [
         *(f"{name} : str\n    Id of the {name}." for name in before),

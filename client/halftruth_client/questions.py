@@ -4,20 +4,18 @@ Wherever a method of :class:`~halftruth_client.Analyst` takes the name of an att
 :class:`Question`; wherever it takes a category or ``{attribute: category}``, an :class:`Answer`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, Generic, TypeVar
 
-from halftruth_shared import Attribute, ParameterError, Schema
+import msgspec
+from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.reading import Field
 from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.errors import listing
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer to a question."""
 
     question: str
@@ -67,11 +65,13 @@ class _Named(Generic[T]):
         return list(self._named())
 
     def _unknown(self, name: str) -> str:
+        # Imported here, as nobody needs it who mistypes nothing.
+        from difflib import get_close_matches
+
         near = get_close_matches(name, self._named())
         return f"{self._kind()} '{name}': expected one of: {listing(near or list(self._named()))}"
 
 
-@dataclass(frozen=True, repr=False)
 class Question(_Named[Answer]):
     """A question with its answers: ``smoker.yes``, or ``age["30 to 49"]``.
 
@@ -82,9 +82,9 @@ class Question(_Named[Answer]):
         As a form asks it.
     """
 
-    name: str
-    label: str
-    _answers: dict[str, Answer] = field(compare=False)
+    def __init__(self, name: str, label: str, categories: Sequence[str]) -> None:
+        self.name, self.label = name, label
+        self._answers = {category: Answer(name, category) for category in categories}
 
     def _named(self) -> Mapping[str, Answer]:
         return self._answers
@@ -97,16 +97,13 @@ class Question(_Named[Answer]):
         return f"{self.name}{label}: {', '.join(self._answers)}"
 
 
-def _question(attribute: Attribute) -> Question:
-    answers = {category: Answer(attribute.name, category) for category in attribute.categories}
-    return Question(attribute.name, attribute.label_in(), answers)
-
-
 class Questions(_Named[Question]):
     """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``."""
 
     def __init__(self, schema: Schema) -> None:
-        self._questions = {a.name: _question(a) for a in schema.attributes}
+        self._questions = {
+            a.name: Question(a.name, a.label_in(), a.categories) for a in schema.attributes
+        }
 
     def _named(self) -> Mapping[str, Question]:
         return self._questions

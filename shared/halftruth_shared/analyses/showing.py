@@ -7,12 +7,12 @@ that of the column `X`; a column `set` or `X_set` before them says what kind of 
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from functools import cached_property
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from .reading import fields, write
 from .wording import (
@@ -79,8 +79,7 @@ def name_of_result(result: "Result") -> str:
     return type(result).__module__.rpartition(".")[2].replace("_", "-")
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """Where a row has a number, its interval, and what kind of set that is."""
 
     value: int
@@ -172,8 +171,7 @@ class Layout:
         return Bounds(number, self._after[lower], self._after.get(f"{stem}_set".lstrip("_")))
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """A table for people: what is said above it, a header, rows, and how many are left out."""
 
     title: str
@@ -195,6 +193,9 @@ class Shown:
 
     def html(self) -> str:
         """For a notebook; every text is escaped."""
+        # Imported here: a server and most clients show no notebook anything.
+        from html import escape
+
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
@@ -318,8 +319,7 @@ def _verdicts(result: Any) -> Iterator[str]:
             yield f"{said[:1].upper()}{said[1:]}{'' if said.endswith('.') else '.'}"
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A number of a picture with its interval, and the part of that which is sampling alone."""
 
     label: str
@@ -329,8 +329,7 @@ class Mark:
     usable: bool
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """Marks on one axis, which measures `quantity`."""
 
     heading: str
@@ -338,8 +337,7 @@ class Panel:
     marks: Sequence[Mark]
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """What is drawn of a result."""
 
     title: str
