@@ -17,7 +17,8 @@ class PrivacyPolicy:
     ----------
     max_gamma : Fraction, int or str
     unprotected : collection of str
-        Attributes that may be sent as they are.
+        Attributes that may be sent as they are. Of an attribute whose design can prove one answer
+        alone, it is this one that may be proved; the other still counts.
 
     Raises
     ------
@@ -44,6 +45,9 @@ class PrivacyPolicy:
         if survey.digest in self._approved:
             return
         amplification = survey.mechanism.amplification(survey.schema, self._unprotected)
+        for name, provable in survey.mechanism.provable(survey.schema).items():
+            if name in self._unprotected:
+                amplification *= provable.amplification
         if amplification > self._max_gamma:
             schema, mechanism = survey.schema, survey.mechanism
             revealed = [

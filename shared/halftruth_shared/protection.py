@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from .mechanisms import Provable
 from .privacy import epsilon, worst_case_posterior
 from .survey import Survey
 
@@ -68,6 +69,10 @@ class Protection:
         The same where nothing is known of the others, so that any of them are equally likely.
     protected, as_they_are : tuple of str
         Attributes that are perturbed, and those that are sent as they are.
+    provable : dict of str to Provable
+        Attributes of which a report can prove one answer, never the other; they are in neither.
+    in_words : tuple of str
+        What is done to the answers, where the mechanism has a name that respondents are told.
     """
 
     record: Guarantee
@@ -75,6 +80,8 @@ class Protection:
     answer_none_known: Guarantee
     protected: tuple[str, ...]
     as_they_are: tuple[str, ...]
+    provable: dict[str, Provable]
+    in_words: tuple[str, ...]
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -98,7 +105,8 @@ class Protection:
         """
         schema, mechanism = survey.schema, survey.mechanism
         as_they_are = mechanism.as_they_are(schema)
-        known = as_they_are.union(public)
+        provable = mechanism.provable(schema)
+        known = as_they_are.union(public, provable)
         answer = mechanism.answer_amplification(schema, public=known)
         return cls(
             record=Guarantee(mechanism.amplification(schema, public=known)),
@@ -106,18 +114,27 @@ class Protection:
             answer_none_known=Guarantee(answer.unknown),
             protected=tuple(name for name in schema.names if name not in known),
             as_they_are=tuple(name for name in schema.names if name in as_they_are),
+            provable=provable,
+            in_words=tuple(mechanism.in_words(schema)),
         )
 
     def sentences(self) -> list[str]:
         """The promise in plain words, a sentence each."""
-        said = []
+        said = [*self.in_words]
         if self.as_they_are:
             said.append(f"Sent as answered, without protection: {', '.join(self.as_they_are)}.")
+        said += [
+            f"Of “{name}”, a report can prove the answer “{found.answer}”, which this survey takes"
+            f" not to be sensitive. It never proves “{found.other}”:"
+            f" {Guarantee(found.amplification)}."
+            for name, found in self.provable.items()
+        ]
         if not self.protected:
             return said
         if self.record.gamma == math.inf:
             return [*said, "There is no bound: a report can prove an answer (γ is infinite)."]
-        whole = "All other answers together" if self.as_they_are else "The whole record"
+        apart = self.as_they_are or self.provable
+        whole = "All other answers together" if apart else "The whole record"
         said.append(
             f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
             f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"

@@ -52,6 +52,27 @@ def test_a_report_that_can_rule_an_answer_out_is_refused(live):
         Client(live.url, max_gamma="1000000").survey("telling")
 
 
+def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_counts(live):
+    # Triangular: amplification 1/p = 4 of a "yes", and a "no" is proved. Forced response: 5.
+    designs = {
+        "smoker": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
+        "drinks": {"design": "forced-response", "yes": "1/6", "no": "1/6"},
+    }
+    schema = Schema(tuple(Attribute(name, ("no", "yes")) for name in designs))
+    survey = Survey("designs", "Designs", schema, DistortionMatrices({}, designs))
+    live.store.surveys.publish(survey)
+    for limit, unprotected, why in (
+        ("1000", [], "infinite exceeds max_gamma 1000; a report can reveal 'smoker'"),
+        ("1000", ["drinks"], "infinite exceeds"),
+        ("19", ["smoker"], "amplification 20 exceeds"),
+    ):
+        with pytest.raises(SurveyRefused, match=why):
+            Client(live.url, max_gamma=limit, unprotected=unprotected).survey("designs")
+    for limit, unprotected in (("20", ["smoker"]), ("4", ["smoker", "drinks"])):
+        client = Client(live.url, max_gamma=limit, unprotected=unprotected)
+        assert client.survey("designs").digest == survey.digest
+
+
 @pytest.mark.parametrize("limit", ["1", "0.5", "", "x", 19.0, None, True])
 def test_a_limit_is_an_exact_number_above_1(limit):
     with pytest.raises(ParameterError, match="max_gamma"):

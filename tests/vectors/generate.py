@@ -19,6 +19,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 HERE = Path(__file__).parent
 
+#: Members of a design that are no numbers.
+DESIGN_WORDS = {"design", "answer", "not_sensitive"}
+
 
 class Stream:
     """Random bytes that are known, and the uniform integers that the protocol takes from them."""
@@ -125,6 +128,44 @@ def distortion_matrices(mechanism, names, sizes, codes, stream):
                 report.append(v)
                 break
     return report
+
+
+def reported_yes(design):
+    """P(report yes | yes) and P(report yes | no)."""
+    x = {key: Fraction(value) for key, value in design.items() if key not in DESIGN_WORDS}
+    match design["design"]:
+        case "warner":
+            return x["p"], 1 - x["p"]
+        case "forced-response":
+            return 1 - x["no"], x["yes"]
+        case "unrelated-question":
+            return x["p"] + (1 - x["p"]) * x["prevalence"], (1 - x["p"]) * x["prevalence"]
+        case "kuk":
+            return x["theta1"], x["theta2"]
+        case "crosswise":
+            return x["prevalence"], 1 - x["prevalence"]
+        case "triangular":
+            return Fraction(1), x["prevalence"]
+        case "mangat":
+            return Fraction(1), 1 - x["p"]
+
+
+def by_matrices(made):
+    """The mechanism with every design written out as a matrix, in the order of the attributes."""
+    mechanism, found = made["mechanism"], {}
+    if "designs" not in mechanism:
+        return mechanism
+    for attribute in made["attributes"]:
+        name = attribute["name"]
+        if name not in mechanism["designs"]:
+            found[name] = mechanism["matrices"][name]
+            continue
+        design = mechanism["designs"][name]
+        yes = attribute["categories"].index(design.get("answer", "yes"))
+        by_yes, by_no = reported_yes(design)
+        rows = [[by_yes, by_no], [1 - by_yes, 1 - by_no]]
+        found[name] = [row[::-1] for row in rows[::-1]] if yes else rows
+    return {"kind": mechanism["kind"], "matrices": found}
 
 
 def points_of(q, length):
@@ -278,6 +319,22 @@ def matrices(*values):
     return {"kind": "distortion-matrices", "matrices": by_name(values)}
 
 
+def designs(name, *given, **matrices_of):
+    """Attributes a0, a1, … with designs and the answers no and yes; others with matrices."""
+    made = survey(name, [2] * len(given) + [len(P) for P in matrices_of.values()], {})
+    for attribute, (order, _) in zip(made["attributes"], given, strict=False):
+        attribute["categories"] = order.split()
+    made["mechanism"] = {"kind": "distortion-matrices"}
+    made["mechanism"]["designs"] = by_name([design for _, design in given])
+    return made | (
+        {"mechanism": made["mechanism"] | {"matrices": matrices_of}} if matrices_of else {}
+    )
+
+
+def design(name, order="no yes", **parameters):
+    return order, {"design": name} | parameters
+
+
 def gamma(value):
     return {"kind": "gamma-diagonal", "gamma": value}
 
@@ -316,6 +373,19 @@ FOUR = [
 
 LARGE = [[f"{2**70}/{2**71 - 1}", "0"], [f"{2**70 - 1}/{2**71 - 1}", "1"]]
 LONG = [f"{9 + j}/{11 + j}" for j in range(40)]
+
+#: Dice: a one is a forced no, a six a forced yes.
+FORCED = design("forced-response", yes="1/6", no="1/6")
+TRIANGULAR = design("triangular", "yes no", prevalence="1/4", not_sensitive="no")
+DESIGNS = [
+    design("warner", p="3/10"),
+    design("forced-response", "yes no", yes="1/6", no="1/12"),
+    design("unrelated-question", p="7/10", prevalence="0.17"),
+    design("kuk", "ja nein", theta1="0.8", theta2="0.2", answer="ja"),
+    design("crosswise", prevalence="1/4"),
+    TRIANGULAR,
+    design("mangat", "nein ja", p="2/3", answer="ja", not_sensitive="nein"),
+]
 
 #: By file: surveys, the number of draws of each, and whether the records are all or some.
 SURVEYS = {
@@ -405,6 +475,8 @@ SURVEYS = {
         (survey("turned", [3, 2], matrices(TURN, SKEW), public=[0]), 4),
         (survey("common-denominator", [4, 3], matrices(FOUR, ZEROS)), 12),
         (survey("large-denominator", [2, 2], matrices(LARGE, SKEW), public=[0]), 4),
+        (designs("designs", *DESIGNS), 12),
+        (designs("design-and-matrices", FORCED, a1=ZEROS, a2=SKEW), 12),
     ],
 }
 
@@ -419,10 +491,16 @@ def published(made):
             return [lowest(member) for member in value]
         return str(Fraction(value)) if isinstance(value, str) else value
 
-    words = {"kind", "views", "public"}
+    def in_lowest(design):
+        return {k: v if k in DESIGN_WORDS else lowest(v) for k, v in design.items()}
+
+    words = {"kind", "views", "public", "designs"}
     mechanism = {
         key: value if key in words else lowest(value) for key, value in made["mechanism"].items()
     }
+    if "designs" in mechanism:
+        written = mechanism["designs"].items()
+        mechanism["designs"] = {name: in_lowest(design) for name, design in written}
     return made | {"mechanism": mechanism}
 
 
@@ -443,7 +521,7 @@ def draws_of(made, count):
             # Ones are never below a bound of as many bits.
             data = b"\xff" * 64 + data
         stream = Stream(data)
-        values = sample(made["mechanism"], names, sizes, codes, stream)
+        values = sample(by_matrices(made), names, sizes, codes, stream)
         # Some bytes more than are needed: those that are left must not be touched.
         given = data[: stream.position + 5]
         record = {name: c[code] for name, c, code in zip(names, categories, codes, strict=True)}
@@ -697,7 +775,7 @@ def question_vectors():
 def channel(made, sizes):
     """Probability of each report under each record, as rows, from the definitions."""
     cells = list(itertools.product(*map(range, sizes)))
-    mechanism = made["mechanism"]
+    mechanism = by_matrices(made)
     if "views" in mechanism:
         return cells, split_channel(made, sizes, cells)
     if "gamma" in mechanism:
@@ -795,11 +873,15 @@ def told(value):
     return f"from 5\u202f% to at most {most} (\u03b3 = {shown})"
 
 
-def promise_of(made, public):
-    """The sentences of a survey of which these attributes are sent as they are."""
+def promise_of(made, public, words=(), proves=()):
+    """The sentences of a survey of which these attributes are sent as they are.
+
+    Said first are the words of its designs; of the attributes that it proves, a report can prove
+    one answer, by its code.
+    """
     sizes = [len(attribute["categories"]) for attribute in made["attributes"]]
     cells, rows = channel(made, sizes)
-    hidden = [j for j in range(len(sizes)) if j not in public]
+    hidden = [j for j in range(len(sizes)) if j not in {*public, *dict(proves)}]
 
     def apart(attributes, combine=lambda groups: groups):
         """The largest quotient of a report, of cells that agree on these attributes."""
@@ -815,12 +897,33 @@ def promise_of(made, public):
         """All other answers are equally likely."""
         return [[sum(group) / len(group) for group in groups]]
 
-    whole = apart(public)
+    def one_sided(j, proved):
+        """By so much a report is likelier under the other answer, at most."""
+        return max(
+            row[cells.index((*cell[:j], 1 - proved, *cell[j + 1 :]))] / probability
+            for row in rows
+            for cell, probability in zip(cells, row, strict=True)
+            if cell[j] == proved and probability
+        )
+
+    left_out = [*public, *dict(proves)]
+    whole = apart(left_out)
     known = [apart([i for i in range(len(sizes)) if i != j]) for j in hidden]
     unknown = [apart([j], means) for j in hidden]
     names = ", ".join(made["attributes"][j]["name"] for j in public)
-    sentences = [f"Sent as answered, without protection: {names}."] if public else []
-    what = "All other answers together" if public else "The whole record"
+    sentences = [*words]
+    sentences += [f"Sent as answered, without protection: {names}."] if public else []
+    for j, proved in proves:
+        attribute = made["attributes"][j]
+        answer, other = attribute["categories"][proved], attribute["categories"][1 - proved]
+        sentences.append(
+            f"Of \u201c{attribute['name']}\u201d, a report can prove the answer"
+            f" \u201c{answer}\u201d, which this survey takes not to be sensitive. It never proves"
+            f" \u201c{other}\u201d: {told(one_sided(j, proved))}."
+        )
+    if not hidden:
+        return sentences
+    what = "All other answers together" if left_out else "The whole record"
     sentences.append(
         f"{what}: whatever someone thought 5\u202f% likely, a report can at most make"
         f" {percentage(posterior(whole))} likely, whoever they are and whatever else they know"
@@ -859,6 +962,53 @@ PROMISES = [
 ]
 
 
+def quoted(text):
+    """With quotation marks as texts have them."""
+    return text.replace("<", "\u201c").replace(">", "\u201d")
+
+
+HARMLESS = (
+    "the device draws the answer to a harmless question that nobody is asked, <yes> with chance"
+    " 1 in 4. It reports"
+)
+#: What is said of DESIGNS, and of the answers of which one can be proved, by their codes.
+DESIGN_PROMISES = [
+    (
+        designs("promise-designs", *DESIGNS),
+        [
+            "For <a0>, with chance 3 in 10 the device reports the answer, and with chance 7 in 10"
+            " the other one.",
+            "For <a1>, with chance 1 in 6 the device reports <yes> whatever the answer is, with"
+            " chance 1 in 12 <no>, and else the answer.",
+            "For <a2>, with chance 7 in 10 the device reports the answer. Else it reports the"
+            " answer to a harmless question that nobody is asked: the device draws <yes> with"
+            " chance 17 in 100.",
+            "For <a3>, the device draws a card from one of two decks and reports its colour alone,"
+            " <ja> for red and <nein> for black. Of the deck for <ja> 4 in 5 are red, of that for"
+            " <nein> 1 in 5.",
+            f"For <a4>, {HARMLESS} <yes> if both answers are the same, and else <no>.",
+            f"For <a5>, {HARMLESS} <no> if both answers are <no>, and else <yes>.",
+            "For <a6>, the device reports <ja> if that is the answer. If it is <nein>, it reports"
+            " <nein> with chance 2 in 3, and else <ja>.",
+        ],
+        [(5, 1), (6, 0)],
+    ),
+    (
+        designs("promise-same-design", FORCED, FORCED, a2=SKEW),
+        [
+            "For <a0>, <a1>, with chance 1 in 6 the device reports <yes> whatever the answer is,"
+            " with chance 1 in 6 <no>, and else the answer.",
+        ],
+        [],
+    ),
+    (
+        designs("promise-proved", TRIANGULAR),
+        [f"For <a0>, {HARMLESS} <no> if both answers are <no>, and else <yes>."],
+        [(0, 1)],
+    ),
+]
+
+
 def promise_vectors():
     """What is promised of a whole record and of a single answer, by enumeration."""
     vectors = [
@@ -868,6 +1018,14 @@ def promise_vectors():
             "sentences": promise_of(made, public),
         }
         for i, (sizes, mechanism, public) in enumerate(PROMISES)
+    ]
+    vectors += [
+        {
+            "survey": (made := published(asked)),
+            "public": [made["attributes"][j]["name"] for j, _ in proves],
+            "sentences": promise_of(made, (), map(quoted, words), proves),
+        }
+        for asked, words, proves in DESIGN_PROMISES
     ]
     about = "What surveys promise, in the words of every page, command and form."
     return {"about": about, "vectors": vectors}

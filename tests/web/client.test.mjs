@@ -469,6 +469,25 @@ test("what is sent as it is must be named by the caller, whatever the survey say
   assert.ok(await taking.client.survey("health"));
 });
 
+test("an answer that a report can prove must be allowed, and the other one still counts", async () => {
+  const [answer, not_sensitive] = ["c1", "c0"];
+  const triangular = { design: "triangular", prevalence: "1/4", answer, not_sensitive };
+  const forced = { design: "forced-response", yes: "1/6", no: "1/6", answer };
+  const designs = byName([triangular, forced]);
+  const document = surveyOf([2, 2], { kind: "distortion-matrices", designs });
+  for (const [maxGamma, unprotected, message] of [
+    ["1000", [], /infinite/],
+    ["1000", ["a1"], /infinite/],
+    ["19", ["a0"], /amplification is 20/],
+    ["3", ["a0", "a1"], /amplification is 4/],
+  ]) {
+    const { client } = await setUp(document, { maxGamma, unprotected });
+    await assert.rejects(client.survey("health"), { name: "SurveyRefused", message });
+  }
+  const { client } = await setUp(document, { maxGamma: "20", unprotected: ["a0"] });
+  assert.ok(await client.survey("health"));
+});
+
 test("a survey that is not the one of its digest or of its id is refused", async () => {
   const { collector, client } = await setUp(GAMMA, { maxGamma: "19" });
   const right = collector.digest;

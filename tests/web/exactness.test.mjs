@@ -103,6 +103,27 @@ for (const matrices of [[SKEW], [ZEROS], [TURN, SKEW], [SKEW, WARNER, ZEROS]]) {
   });
 }
 
+/** P(report c1 | c1) and P(report c1 | c0), of the published formulas. */
+const DESIGNS = [
+  [{ design: "warner", p: "3/10" }, "3/10", "7/10"],
+  [{ design: "forced-response", yes: "1/6", no: "1/4" }, "3/4", "1/6"],
+  [{ design: "unrelated-question", p: "2/5", prevalence: "1/3" }, "3/5", "1/5"],
+  [{ design: "kuk", theta1: "4/5", theta2: "3/10" }, "4/5", "3/10"],
+  [{ design: "crosswise", prevalence: "1/4" }, "1/4", "3/4"],
+  [{ design: "triangular", prevalence: "1/4", not_sensitive: "c0" }, "1", "1/4"],
+  [{ design: "mangat", p: "2/3", not_sensitive: "c0" }, "1", "1/3"],
+];
+
+for (const [design, fromYes, fromNo] of DESIGNS) {
+  test(`the design ${design.design} has its matrix, beside another one`, () => {
+    const rest = (text) => fraction(text).reduce((a, b) => `${b - a}/${b}`);
+    const own = [[rest(fromNo), rest(fromYes)], [fromNo, fromYes]];
+    const designs = { a0: { ...design, answer: "c1" } };
+    const mechanism = { kind: "distortion-matrices", designs, matrices: { a1: ZEROS } };
+    assertChannel(surveyOf([2, 3], mechanism), kronecker([own, ZEROS]));
+  });
+}
+
 /** One for all: making an error takes longer than the draw. */
 const REJECTED = new Error("rejected");
 

@@ -139,6 +139,10 @@ const MATRICES = {
   matrices: byName([[["9/10", "1/3"], ["1/10", "2/3"]], ZEROS, [["4/5", "1/5"], ["1/5", "4/5"]]]),
 };
 
+const FORCED = { design: "forced-response", yes: "1/6", no: "1/6", answer: "c1" };
+const TRIANGULAR = { design: "triangular", prevalence: "1/4", answer: "c1", not_sensitive: "c0" };
+const DESIGNS = { kind: "distortion-matrices", designs: byName([FORCED, TRIANGULAR]) };
+
 const RANDOM = { kind: "randomized-gamma-diagonal", gamma: "19", alpha: "1/19", steps: 5 };
 const DIAGONAL = { kind: "gamma-diagonal", gamma: "19/2" };
 
@@ -158,6 +162,9 @@ test("amplification is that of the attributes that may not be sent as they are",
     [[2, 3, 2], MATRICES, ["a1", "a2"], "20/3"],
     [[2, 3, 2], MATRICES, ["a1"], "80/3"],
     [[2, 3, 2], MATRICES, ["a0", "a2"], undefined],
+    // 5/6 : 1/6, and a report that can prove an answer.
+    [[2, 2], DESIGNS, ["a1"], "5"],
+    [[2, 2], DESIGNS, ["a0"], undefined],
   ]) {
     const survey = new Survey(surveyOf(shape, mechanism));
     const gamma = survey.mechanism.amplification(new Set(unprotected));
@@ -170,6 +177,8 @@ test("amplification is that of the attributes that may not be sent as they are",
 const GAMMA = { kind: "gamma-diagonal", gamma: "19" };
 const one = (more) => ({ attributes: [{ name: "a0", categories: ["x", "y"], ...more }] });
 const matrix = (rows) => ({ kind: "distortion-matrices", matrices: { a0: rows } });
+const design = (more) => ({ kind: "distortion-matrices", designs: { a0: { ...FORCED, ...more } } });
+const proving = (more) => design({ yes: undefined, no: undefined, ...TRIANGULAR, ...more });
 const kept = (keep) => ({ kind: "randomized-response", keep });
 
 const NO_SURVEYS = {
@@ -240,6 +249,26 @@ const NO_SURVEYS = {
   "columns that miss 1 by very little": surveyOf(
     [2],
     matrix([["0.9", "1/3"], ["0.1000000000000000000001", "2/3"]]),
+  ),
+  "no matrix": surveyOf([2], { kind: "distortion-matrices" }),
+  "a matrix and a design": surveyOf([2], { ...design(), ...matrix([["1", "0"], ["0", "1"]]) }),
+  "designs as text": surveyOf([2], { ...design(), designs: "forced-response" }),
+  "a design as text": surveyOf([2], { ...design(), designs: { a0: "forced-response" } }),
+  "an unknown design": surveyOf([2], design({ design: "constructor" })),
+  "a design of three answers": surveyOf([3], design()),
+  "a design without one of its numbers": surveyOf([2], design({ no: undefined })),
+  "a design with a number more": surveyOf([2], design({ p: "1/2" })),
+  "a design with a chance of 0": surveyOf([2], design({ no: "0" })),
+  "a design with a chance of 1": surveyOf([2], design({ no: "1" })),
+  "forced answers that leave no room": surveyOf([2], design({ yes: "1/2", no: "1/2" })),
+  "a design of another answer": surveyOf([2], design({ answer: "c2" })),
+  "a design without its answer": surveyOf([2], design({ answer: undefined })),
+  "a declared answer that no report proves": surveyOf([2], design({ not_sensitive: "c0" })),
+  "an answer that is proved and not declared": surveyOf([2], proving({ not_sensitive: undefined })),
+  "another answer declared": surveyOf([2], proving({ not_sensitive: "c1" })),
+  "a report that is chance alone": surveyOf(
+    [2],
+    { kind: "distortion-matrices", designs: { a0: { design: "warner", p: "1/2", answer: "c1" } } },
   ),
   "a matrix with a negative entry": surveyOf([2], matrix([["11/10", "0"], ["-1/10", "1"]])),
 };

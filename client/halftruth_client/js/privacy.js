@@ -22,14 +22,21 @@ export function readMaxGamma(written) {
  *
  * @param {import("./survey.js").Survey} survey
  * @param {Rational} maxGamma
- * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
+ * @param {ReadonlySet<string>} unprotected
+ *   Attributes that may be sent as they are; of one whose design can prove one answer, this one.
  */
-export function holdAgainst(survey, maxGamma, unprotected) {
-  const gamma = survey.mechanism.amplification(unprotected);
+export function holdAgainst({ id, mechanism }, maxGamma, unprotected) {
+  // What a report never proves still counts.
+  const gamma = [...(mechanism.provable?.() ?? [])]
+    .filter(([name]) => unprotected.has(name))
+    .reduce(
+      (whole, [, { amplification }]) => whole && whole.times(amplification),
+      mechanism.amplification(unprotected),
+    );
   if (gamma === null || gamma.compare(maxGamma) > 0) {
     const shown = gamma === null ? "infinite" : String(gamma.toNumber());
     throw new SurveyRefused(
-      `survey '${survey.id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
+      `survey '${id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
       "maxGamma",
     );
   }

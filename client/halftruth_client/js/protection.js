@@ -3,7 +3,9 @@
  * statement as `halftruth_shared.protection` makes everywhere else.
  */
 
+import { designsInWords } from "./form/designs.js";
 import { ONE, Rational } from "./rational.js";
+import { inLanguage } from "./texts.js";
 
 /** How likely someone thought what the promise is told of. */
 const PRIOR = new Rational(1n, 20n);
@@ -21,6 +23,7 @@ const WRITTEN_OUT = 10n ** 6n;
  */
 export function asTheyAre({ schema, mechanism }, unprotected) {
   const reveals = (/** @type {string} */ name) =>
+    !mechanism.provable?.().has(name) &&
     mechanism.amplification(new Set(schema.names.filter((other) => other !== name))) === null;
   return schema.names.filter((name) => unprotected.has(name) && reveals(name));
 }
@@ -34,28 +37,37 @@ export function asTheyAre({ schema, mechanism }, unprotected) {
 export function protection(survey, unprotected) {
   const { schema, mechanism } = survey;
   const bare = new Set(asTheyAre(survey, unprotected));
-  const said = [];
+  const labels = new Map(
+    schema.attributes.map(({ name, label }) => [name, inLanguage(label, "en") || name]),
+  );
+  const said = designsInWords(mechanism.designs ?? new Map(), labels);
   if (bare.size > 0) {
-    const labels = schema.attributes
-      .filter(({ name }) => bare.has(name))
-      .map(({ name, label }) => label || name);
+    const shown = [...bare].map((name) => labels.get(name)).join(", ");
     // A label may be a question.
-    said.push(`Sent as answered, without protection: ${labels.join(", ")}.`.replace("?.", "?"));
+    said.push(`Sent as answered, without protection: ${shown}.`.replace("?.", "?"));
   }
-  const hidden = schema.names.length - bare.size;
+  const provable = [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
+  for (const [name, { answer, other, amplification }] of provable) {
+    said.push(
+      `Of “${labels.get(name)}”, a report can prove the answer “${answer}”, which this survey takes` +
+        ` not to be sensitive. It never proves “${other}”: ${bound(amplification)}.`,
+    );
+  }
+  const apart = new Set([...bare, ...provable.map(([name]) => name)]);
+  const hidden = schema.names.length - apart.size;
   if (hidden === 0) return said;
-  const whole = mechanism.amplification(bare);
+  const whole = mechanism.amplification(apart);
   if (whole === null) {
     return [...said, "There is no bound: a report can prove an answer (γ is infinite)."];
   }
-  const what = bare.size > 0 ? "All other answers together" : "The whole record";
+  const what = apart.size > 0 ? "All other answers together" : "The whole record";
   said.push(
     `${what}: whatever someone thought ${percent(PRIOR)} likely, a report can at most make` +
       ` ${percent(posterior(whole))} likely, whoever they are and whatever else they know` +
       ` (γ = ${written(whole)}, ε = ${Number(logarithm(whole).toPrecision(3))}).`,
   );
   if (hidden > 1) {
-    const { known, unknown } = mechanism.answerAmplification(bare);
+    const { known, unknown } = mechanism.answerAmplification(apart);
     const [most, least] = [bound(known), bound(unknown)];
     said.push(
       most === least

@@ -81,8 +81,8 @@ class Audit:
     twice : Guarantee
         Of the whole record after `TIMES` independent reports.
     counts : Shuffled or None
-        Against someone who sees only the counts; None where answers are sent as they are, which
-        make groups that can be told apart.
+        Against someone who sees only the counts; None where answers are sent as they are or can
+        be proved, which make groups that can be told apart.
     false_reports : tuple of FalseReports
         By length, as far as there are not too many cells.
     precision : tuple of LengthPlan
@@ -150,7 +150,8 @@ def audit(
         linking = _linking(survey, people, quasi, sensitive)
     protection = Protection.of(survey)
     precision = _precision(survey, respondents)
-    gamma: Fraction | float = math.inf if protection.as_they_are else protection.record.gamma
+    told_apart = protection.as_they_are or protection.provable
+    gamma: Fraction | float = math.inf if told_apart else protection.record.gamma
     return Audit(
         survey=survey.id,
         title=survey.title_in(),

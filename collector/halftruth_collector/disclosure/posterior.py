@@ -90,7 +90,7 @@ People = Callable[[Sequence[str]], Array]
 
 
 def answer_posteriors(survey: Survey, people: People | None = None) -> list[AnswerPosterior]:
-    """What one report tells of each answer that is perturbed.
+    """What one report tells of each answer that is perturbed and not provable by declaration.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     """
     schema, mechanism = survey.schema, survey.mechanism
     reconstruction = mechanism.reconstruction(schema)
-    as_they_are = mechanism.as_they_are(schema)
+    as_they_are, provable = mechanism.as_they_are(schema), mechanism.provable(schema)
     few = schema.size * max(schema.shape) <= MAX_CELLS
     whole = people(schema.names) if people is not None and few else None
     found = []
@@ -119,14 +119,18 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
         if attribute.name in as_they_are:
             continue
         others = frozenset(schema.names) - {attribute.name}
+        one_sided = provable.get(attribute.name)
         gamma = mechanism.answer_amplification(schema, public=others).known
+        if one_sided is not None:
+            gamma = one_sided.amplification
         margin = None if people is None else people([attribute.name])
         priors = _priors(len(attribute.categories), margin)
         alone = _alone(reconstruction, attribute.name, priors)
         together = None if whole is None else _together(reconstruction, whole, j)
         for code, category in enumerate(attribute.categories):
             prior = float(priors[code, code])
-            if prior > 0:
+            proved = one_sided is not None and category == one_sided.answer
+            if prior > 0 and not proved:
                 found.append(
                     AnswerPosterior(
                         attribute.name,

@@ -88,8 +88,9 @@ def statement(audit: Audit) -> Statement:
 
 
 def _promise(audit: Audit) -> Section:
-    said = [" ".join(audit.protection.sentences())]
-    if audit.protection.protected:
+    done, sentences = len(audit.protection.in_words), audit.protection.sentences()
+    said = [" ".join(part) for part in (sentences[:done], sentences[done:]) if part]
+    if audit.protection.protected or audit.protection.provable:
         said.append(
             "This holds against whoever sees the report, the collector's own operator among them,"
             " and however they compute. Prior beliefs may rest on anything but this report."
@@ -187,8 +188,9 @@ def _counts(audit: Audit) -> Section | None:
         return Section(
             title,
             (
-                "Nothing is promised beyond the above: answers that are sent as they are make"
-                " groups that can be told apart, with fewer people in each to hide among.",
+                "Nothing is promised beyond the above: answers that are sent as they are or can be"
+                " proved make groups that can be told apart, with fewer people in each to hide"
+                " among.",
             ),
         )
     chance = f"1 in {number(math.floor(1 / found.delta))}"

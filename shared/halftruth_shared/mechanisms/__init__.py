@@ -4,7 +4,7 @@ To add one, write its module (parameters, samplers, amplification, reconstructio
 here.
 """
 
-from .base import MAX_CONDITION, AnswerAmplification, Mechanism, Parameters
+from .base import MAX_CONDITION, AnswerAmplification, Mechanism, Parameters, Provable
 from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
@@ -31,6 +31,7 @@ __all__ = [
     "Margins",
     "Mechanism",
     "Parameters",
+    "Provable",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
     "Reconstruction",

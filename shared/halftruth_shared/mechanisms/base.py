@@ -63,6 +63,24 @@ class AnswerAmplification:
     unknown: Fraction | float
 
 
+@dataclass(frozen=True)
+class Provable:
+    """An answer that a report can prove, which the survey says is not sensitive.
+
+    Attributes
+    ----------
+    answer : str
+    other : str
+        The only other answer to the question, which no report proves.
+    amplification : Fraction
+        By so much a report is at most likelier under the other answer than under this one.
+    """
+
+    answer: str
+    other: str
+    amplification: Fraction
+
+
 class Mechanism(ABC):
     """A way to perturb one record, and what it does to a whole population of them.
 
@@ -136,14 +154,23 @@ class Mechanism(ABC):
         """
 
     def as_they_are(self, schema: Schema) -> frozenset[str]:
-        """The attributes that are not sensitive and that a report can prove the answer of."""
-        names = set(schema.names)
+        """The attributes that are not sensitive and that a report can prove any answer of."""
+        names, one_sided = set(schema.names), self.provable(schema)
         return frozenset(
             attribute.name
             for attribute in schema.attributes
             if not attribute.sensitive
+            and attribute.name not in one_sided
             and self.amplification(schema, public=names - {attribute.name}) == math.inf
         )
+
+    def provable(self, schema: Schema) -> dict[str, Provable]:
+        """By attribute, answers that a report can prove where it never proves the other."""
+        return {}
+
+    def in_words(self, schema: Schema) -> list[str]:
+        """What the device does to answers, where it has a design that respondents are told."""
+        return []
 
     @classmethod
     def for_amplification(

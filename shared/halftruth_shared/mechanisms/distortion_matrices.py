@@ -1,4 +1,4 @@
-"""Any column-stochastic matrix for each attribute (Guo §5.2)."""
+"""Any column-stochastic matrix for each attribute (Guo §5.2), or a named design."""
 
 import math
 import secrets
@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +19,8 @@ from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
-from .base import Parameters
+from .base import Parameters, Provable
+from .designs import Design
 from .per_attribute import PerAttributeMechanism, check_condition, check_names
 
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -26,13 +28,19 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 _MAX_CATEGORIES = 1_024
 
 
-class DistortionMatricesParameters(Parameters, frozen=True, tag="distortion-matrices"):
-    """``matrices`` by attribute: one row for each reported value, one column for each true one."""
+class DistortionMatricesParameters(
+    Parameters, frozen=True, tag="distortion-matrices", omit_defaults=True
+):
+    """``matrices`` by attribute: one row for each reported value, one column for each true one.
 
-    matrices: dict[str, list[list[str | int]]]
+    Instead of a matrix, an attribute may have a named design in ``designs``.
+    """
+
+    matrices: dict[str, list[list[str | int]]] = msgspec.field(default_factory=dict)
+    designs: dict[str, dict[str, str | int]] = msgspec.field(default_factory=dict)
 
     def mechanism(self, schema: Schema) -> "DistortionMatrices":
-        return DistortionMatrices(self.matrices)
+        return DistortionMatrices(self.matrices, self.designs)
 
 
 @dataclass(frozen=True)
@@ -51,22 +59,39 @@ class DistortionMatrices(PerAttributeMechanism):
     matrices : mapping of str to matrix
         By attribute, d_j rows of d_j exact numbers; row v is the reported value, column u the
         true one, so that each column sums to 1.
+    designs : mapping of str to mapping, optional
+        By attribute, for those that have no matrix: the ``design``, with its parameters; see
+        :mod:`.designs`.
 
     Raises
     ------
     ParameterError
         If a matrix is not square, has an entry outside [0, 1] or a column that does not sum to
-        1, or is so nearly singular that nothing could be reconstructed.
+        1, or is so nearly singular that nothing could be reconstructed; or if a design is unknown
+        or a parameter outside its range.
     """
 
     kind = "distortion-matrices"
     written_as = DistortionMatricesParameters
 
-    def __init__(self, matrices: Mapping[str, Sequence[Sequence[Rational]]]) -> None:
+    def __init__(
+        self,
+        matrices: Mapping[str, Sequence[Sequence[Rational]]],
+        designs: Mapping[str, Mapping[str, Rational]] | None = None,
+    ) -> None:
         super().__init__()
         self.matrices = {
             name: _read_matrix(matrix, f"matrices.{name}") for name, matrix in matrices.items()
         }
+        self.designs = {
+            name: Design(design, f"designs.{name}") for name, design in (designs or {}).items()
+        }
+        for name in self.designs:
+            if name in self.matrices:
+                raise ParameterError(
+                    f"designs: '{name}' has a matrix, too; expected one of both",
+                    field=f"designs.{name}",
+                )
 
     def parameters(self) -> Parameters:
         return DistortionMatricesParameters(
@@ -75,35 +100,65 @@ class DistortionMatrices(PerAttributeMechanism):
                     [format_rational(entry, f"matrices.{name}") for entry in row] for row in matrix
                 ]
                 for name, matrix in self.matrices.items()
-            }
+            },
+            {name: dict(design.written()) for name, design in self.designs.items()},
         )
 
     def check(self, schema: Schema) -> None:
-        check_names(schema, self.matrices, "matrices")
+        written = {"matrices": self.matrices, "designs": self.designs}
+        fields = [field for field, given in written.items() if given] or ["matrices"]
+        check_names(schema, {**self.matrices, **self.designs}, " and ".join(fields))
         for attribute in schema.attributes:
-            matrix, size = self.matrices[attribute.name], len(attribute.categories)
-            field = f"matrices.{attribute.name}"
-            if len(matrix) != size:
-                raise ParameterError(
-                    f"{field}: expected {size} rows and columns, one for each category",
-                    field=field,
-                )
-            if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in matrix):
-                raise ParameterError(
-                    f"{field}: a value that only one answer can lead to would reveal a sensitive"
-                    " answer; expected two positive entries in each row, or sensitive = false",
-                    field=field,
-                )
+            if attribute.name in self.designs:
+                design = self.designs[attribute.name]
+                design.check(attribute)
+                check_condition(self.attribute_channel(attribute).condition_number, design.field)
+            else:
+                self._check_matrix(attribute)
+
+    def _check_matrix(self, attribute: Attribute) -> None:
+        matrix, size = self.matrices[attribute.name], len(attribute.categories)
+        field = f"matrices.{attribute.name}"
+        if len(matrix) != size:
+            raise ParameterError(
+                f"{field}: expected {size} rows and columns, one for each category", field=field
+            )
+        if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in matrix):
+            raise ParameterError(
+                f"{field}: a value that only one answer can lead to would reveal a sensitive"
+                " answer; expected two positive entries in each row, or sensitive = false",
+                field=field,
+            )
+
+    def matrix(self, attribute: Attribute) -> Matrix:
+        """The matrix of an attribute, also where it is that of a design."""
+        design = self.designs.get(attribute.name)
+        return self.matrices[attribute.name] if design is None else design.matrix(attribute)
+
+    def provable(self, schema: Schema) -> dict[str, Provable]:
+        found = {
+            attribute.name: self.designs[attribute.name].provable(attribute)
+            for attribute in schema.attributes
+            if attribute.name in self.designs
+        }
+        return {name: provable for name, provable in found.items() if provable is not None}
+
+    def in_words(self, schema: Schema) -> list[str]:
+        told: dict[str, list[str]] = {}
+        for attribute in schema.attributes:
+            if attribute.name in self.designs:
+                words = self.designs[attribute.name].in_words(attribute)
+                told.setdefault(words, []).append(f"“{attribute.name}”")
+        return [f"For {', '.join(names)}, {words}" for words, names in told.items()]
 
     def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
         ratios: list[Fraction | float] = [
-            max(row) / min(row) if min(row) > 0 else math.inf
-            for row in self.matrices[attribute.name]
+            max(row) / min(row) if min(row) > 0 else math.inf for row in self.matrix(attribute)
         ]
         return max(ratios)
 
     def attribute_channel(self, attribute: Attribute) -> Dense:
-        return _dense(self.matrices[attribute.name])
+        return _dense(self.matrix(attribute))
 
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
@@ -116,8 +171,8 @@ class DistortionMatrices(PerAttributeMechanism):
 
     def _prepare(self, schema: Schema) -> Any:
         plan = []
-        for name in schema.names:
-            matrix = self.matrices[name]
+        for attribute in schema.attributes:
+            matrix = self.matrix(attribute)
             total = math.lcm(*(entry.denominator for row in matrix for entry in row))
             columns = zip(*matrix, strict=True)
             bounds = tuple(

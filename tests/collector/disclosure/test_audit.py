@@ -12,6 +12,7 @@ from halftruth_collector.disclosure.statement import MAX_ROWS, statement
 from halftruth_collector.estimation.planner import plan
 from halftruth_shared import (
     Attribute,
+    DistortionMatrices,
     GammaDiagonal,
     ParameterError,
     Protection,
@@ -88,7 +89,29 @@ def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():
     found = audit(survey_of(OPEN_TOWN), 3_000)
     assert found.counts is None
     assert {answer.attribute for answer in found.answers} == {"sex", "illness"}
-    assert "sent as they are make groups" in said(found)["Someone who sees only the counts"]
+    assert "sent as they are or can be proved" in said(found)["Someone who sees only the counts"]
+
+
+def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():
+    designs = {
+        "cheated": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
+        "smokes": {"design": "forced-response", "yes": "1/6", "no": "1/6"},
+    }
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in designs])
+    survey = survey_of(DistortionMatrices({}, designs), schema)
+    found = audit(survey, 3_000)
+    assert found.counts is None
+    assert [(a.attribute, a.category) for a in found.answers] == [
+        ("cheated", "yes"),
+        ("smokes", "no"),
+        ("smokes", "yes"),
+    ]
+    # 5 % · 4 / (5 % · 4 + 95 %), and γ = 5 of forced responses.
+    assert [a.known for a in found.answers] == pytest.approx([4 / 23, 5 / 24, 5 / 24])
+    texts = said(found)
+    for sentence in Protection.of(survey).sentences():
+        assert sentence in texts["What every single report promises"]
+    assert "can be proved make groups" in texts["Someone who sees only the counts"]
 
 
 def test_where_nothing_is_protected_nothing_is_promised():

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared import Attribute, DistortionMatrices, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 
 VIEWS = ("itemsets", "rules", "table", "measures")
@@ -301,6 +301,16 @@ def test_attributes_that_are_not_sensitive_may_be_sent_as_they_are(http, store):
     store.surveys.publish(Survey("regions", "Regions", schema, GammaDiagonal(19)))
     [form] = Page(http.get("/s/regions").get_data(as_text=True)).all("halftruth-form")
     assert form["unprotected"] == "region"
+
+
+def test_answers_that_are_declared_not_sensitive_may_be_proved(http, store):
+    design = {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"}
+    warner = {"design": "warner", "p": "3/4"}
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "drinks")])
+    mechanism = DistortionMatrices({}, {"smoker": design, "drinks": warner})
+    store.surveys.publish(Survey("designs", "Designs", schema, mechanism))
+    [form] = Page(http.get("/s/designs").get_data(as_text=True)).all("halftruth-form")
+    assert form["unprotected"] == "smoker"
 
 
 def test_a_closed_survey_is_not_asked(http, store, survey):

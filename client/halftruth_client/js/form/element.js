@@ -209,6 +209,7 @@ export class HalftruthForm extends HTMLElement {
         answers: this.answers,
         promises: this.promises,
         ofAll: this.protectsAll(),
+        proves: (survey.mechanism.provable?.().size ?? 0) > 0,
         lasts: client.memory.lasts,
         back: () => this.ask(this.pages().length - 1),
         send: () => void this.submit(),
@@ -265,6 +266,7 @@ export class HalftruthForm extends HTMLElement {
         // Whoever opens the page later may be somebody else.
         report: this.ofThisPerson ? client.receipt(survey) : null,
         ofAll: this.protectsAll(),
+        proves: (survey.mechanism.provable?.().size ?? 0) > 0,
         lasts: client.memory.lasts,
         again: status === "accepted" ? null : () => void this.resend(),
       }),

@@ -2,7 +2,7 @@
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-import { DRAW, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
+import { draw, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -138,11 +138,12 @@ function question(attribute, id, answers, missing) {
  * @param {Answers} step.answers
  * @param {readonly string[]} step.promises
  * @param {boolean} step.ofAll Whether no answer is sent as it is.
+ * @param {boolean} step.proves Whether a report can prove an answer.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {() => void} step.back
  * @param {() => void} step.send
  */
-export function review({ attributes, answers, promises, ofAll, lasts, back, send }) {
+export function review({ attributes, answers, promises, ofAll, proves, lasts, back, send }) {
   const rows = attributes.map((attribute) => ({
     label: labelOf(attribute),
     value: answers.get(attribute.name) ?? "",
@@ -150,7 +151,7 @@ export function review({ attributes, answers, promises, ofAll, lasts, back, send
   return view(
     "Nothing has been sent yet",
     card(ofAll ? "Your answers stay here" : "Your answers", rows, "card"),
-    element("p", {}, DRAW),
+    element("p", {}, draw(proves)),
     ...promises.map((promise) => element("p", {}, promise)),
     lasts ? null : element("p", {}, FORGETFUL),
     buttons(
@@ -180,14 +181,15 @@ function card(heading, rows, style) {
  * @param {import("../client.js").Submission["status"]} step.status
  * @param {readonly {label: string, value: string}[] | null} step.report In words, once it is there.
  * @param {boolean} step.ofAll Whether no answer is sent as it is.
+ * @param {boolean} step.proves Whether a report can prove an answer.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {(() => void) | null} step.again Sends the same report once more.
  */
-export function outcome({ status, report, ofAll, lasts, again }) {
+export function outcome({ status, report, ofAll, proves, lasts, again }) {
   const { heading, text } = OUTCOMES[status === "waiting" && !lasts ? "open" : status];
   return view(
     heading,
-    element("p", {}, `${text} ${promise(ofAll)}`),
+    element("p", {}, `${text} ${promise(ofAll, proves)}`),
     report && card("This is what was sent", report, "card sent"),
     report && element("p", {}, RECEIPT),
     again &&

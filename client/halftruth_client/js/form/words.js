@@ -14,10 +14,18 @@ export function drawn(some, all) {
   );
 }
 
-/** What happens to the answers, before they are sent. */
-export const DRAW =
-  "When you send, a random draw on this device makes a report of your answers. It may fit them" +
-  " or not, and nobody who sees it can tell. Only the report is sent, and you will see it.";
+/**
+ * What happens to the answers, before they are sent.
+ *
+ * @param {boolean} proves Whether a report can prove an answer, which is said beside this.
+ */
+export function draw(proves) {
+  return (
+    "When you send, a random draw on this device makes a report of your answers. It may fit them" +
+    ` or not${proves ? "" : ", and nobody who sees it can tell"}. Only the report is sent, and you` +
+    " will see it."
+  );
+}
 
 /** Below the report, once it is there. */
 export const RECEIPT =
@@ -75,8 +83,10 @@ export const INVITATIONS = {
  * What holds whatever became of the report.
  *
  * @param {boolean} ofAll Whether no answer was sent as it is.
+ * @param {boolean} proves Whether a report can prove an answer.
  */
-export function promise(ofAll) {
+export function promise(ofAll, proves) {
+  if (proves) return "Nothing but the report left this device.";
   return ofAll
     ? "What you really answered never left this device."
     : "Your other answers never left this device.";

@@ -30,6 +30,10 @@ import { ONE } from "../rational.js";
  * @property {(values: readonly number[], languages?: readonly string[]) =>
  *   {label: string, value: string}[]} describe
  *   A report in words, for the person whose it is; a line of a value for each thing it tells.
+ * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
+ *   Answers that a report can prove where it never proves the other, by attribute; none without it.
+ * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
+ *   What respondents are told of how reports are drawn, by attribute.
  * @property {(below: import("../sampling.js").RandomBelow) => number} [drawView]
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
  * @property {(view: number) => readonly string[]} [asked]

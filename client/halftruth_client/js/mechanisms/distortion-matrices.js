@@ -1,8 +1,9 @@
-/** Any column-stochastic matrix for each attribute. */
+/** Any column-stochastic matrix for each attribute, or a named design. */
 
 import { SurveyError } from "../errors.js";
 import { lcm, ONE, Rational, ZERO } from "../rational.js";
 import { largest } from "./base.js";
+import { readDesign } from "./designs.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 const MOST_CATEGORIES = 1024;
@@ -15,7 +16,7 @@ const MOST_CATEGORIES = 1024;
 
 export class DistortionMatrices extends AttributeMechanism {
   static kind = "distortion-matrices";
-  static members = ["matrices"];
+  static members = ["matrices", "designs"];
 
   /**
    * @param {Record<string, unknown>} parameters
@@ -23,8 +24,32 @@ export class DistortionMatrices extends AttributeMechanism {
    */
   constructor(parameters, schema) {
     super(schema);
-    this.matrices = byAttribute(parameters.matrices, "matrices", schema, readMatrix);
+    const matrices = tableOf(parameters.matrices, "matrices");
+    const designs = tableOf(parameters.designs, "designs");
+    const twice = Object.keys(designs).find((name) => Object.hasOwn(matrices, name));
+    if (twice !== undefined) {
+      throw new SurveyError(`designs: '${twice}': expected a design or a matrix`, "designs");
+    }
+    /** @type {Map<string, import("./designs.js").Design>} Of those that have no matrix. */
+    this.designs = new Map();
+    const either = { ...matrices, ...designs };
+    this.matrices = byAttribute(either, "matrices", schema, (written, field, size, attribute) => {
+      if (!Object.hasOwn(designs, attribute.name)) return readMatrix(written, field, size);
+      const design = readDesign(written, `designs.${attribute.name}`, attribute);
+      this.designs.set(attribute.name, design);
+      return design.matrix;
+    });
     this.cumulative = this.matrices.map(cumulate);
+  }
+
+  /** Answers that a report can prove where it never proves the other, by attribute. */
+  provable() {
+    /** @type {Map<string, import("./designs.js").Provable>} */
+    const found = new Map();
+    for (const [name, { provable }] of this.designs) {
+      if (provable !== null) found.set(name, provable);
+    }
+    return found;
   }
 
   /** @param {number} j */
@@ -48,6 +73,17 @@ export class DistortionMatrices extends AttributeMechanism {
       return bounds[code].findIndex((bound) => draw < bound);
     });
   }
+}
+
+/**
+ * @param {unknown} written
+ * @param {string} field
+ */
+function tableOf(written = {}, field) {
+  if (typeof written !== "object" || written === null || Array.isArray(written)) {
+    throw new SurveyError(`${field}: expected one entry for each attribute`, field);
+  }
+  return /** @type {Record<string, unknown>} */ (written);
 }
 
 /**

@@ -11,7 +11,8 @@ import { largest, RecordMechanism } from "./base.js";
  * @param {unknown} written
  * @param {string} field
  * @param {import("../schema.js").Schema} schema
- * @param {(value: unknown, field: string, size: bigint) => T} read
+ * @param {(value: unknown, field: string, size: bigint,
+ *   attribute: import("../attribute.js").Attribute) => T} read
  * @returns {T[]}
  */
 export function byAttribute(written, field, schema, read) {
@@ -26,7 +27,9 @@ export function byAttribute(written, field, schema, read) {
   if (wrong !== undefined) {
     throw new SurveyError(`${field}: '${wrong}': expected one entry for each attribute`, field);
   }
-  return schema.names.map((name, j) => read(given[name], `${field}.${name}`, schema.shape[j]));
+  return schema.attributes.map((attribute, j) =>
+    read(given[attribute.name], `${field}.${attribute.name}`, schema.shape[j], attribute),
+  );
 }
 
 /** A mechanism that perturbs each attribute by itself. */

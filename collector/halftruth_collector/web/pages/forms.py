@@ -39,13 +39,16 @@ def form(survey_id: str) -> str:
     """The form of a survey, which the browser fills with its questions."""
     stored = collector().store.surveys.get(survey_id)
     survey = stored.survey()
+    provable = survey.mechanism.provable(survey.schema)
     return render_template(
         "form.html",
         survey=survey,
         is_open=stored.status == "open",
         max_gamma=collector().config.max_gamma,
         # The operator published this survey and asks with it, so says what is not sensitive.
-        unprotected=" ".join(a.name for a in survey.schema.attributes if not a.sensitive),
+        unprotected=" ".join(
+            a.name for a in survey.schema.attributes if not a.sensitive or a.name in provable
+        ),
     )
 
 

@@ -1,0 +1,110 @@
+/** Named designs of survey methodology for a question with two answers, as distortion matrices. */
+
+import { SurveyError } from "../errors.js";
+import { ONE, Rational } from "../rational.js";
+
+/**
+ * A design of one attribute.
+ *
+ * @typedef {object} Design
+ * @property {string} name
+ * @property {Readonly<Record<string, Rational>>} chances Its parameters, by name.
+ * @property {string} yes The category that it calls yes.
+ * @property {string} no The other one.
+ * @property {Rational[][]} matrix One row for each reported value, one column for each true one.
+ * @property {Provable | null} provable
+ *
+ * An answer that a report can prove, which the survey says is not sensitive; the only other one; and
+ * by how much a report is at most likelier under that.
+ *
+ * @typedef {{answer: string, other: string, amplification: Rational}} Provable
+ *
+ * A design as the literature has it: its parameters, and by them P(report yes | yes) and
+ * P(report yes | no).
+ *
+ * @typedef {readonly [readonly string[],
+ *   (...chances: Rational[]) => readonly [Rational, Rational]]} Kind
+ */
+
+/** @param {Rational} chance */
+const opposite = (chance) => ONE.minus(chance);
+
+/** @type {Readonly<Record<string, Kind>>} */
+const DESIGNS = {
+  warner: [["p"], (p) => [p, opposite(p)]],
+  "forced-response": [["yes", "no"], (yes, no) => [opposite(no), yes]],
+  "unrelated-question": [
+    ["p", "prevalence"],
+    (p, prevalence) => {
+      const unrelated = opposite(p).times(prevalence);
+      return [p.plus(unrelated), unrelated];
+    },
+  ],
+  kuk: [["theta1", "theta2"], (theta1, theta2) => [theta1, theta2]],
+  crosswise: [["prevalence"], (prevalence) => [prevalence, opposite(prevalence)]],
+  triangular: [["prevalence"], (prevalence) => [ONE, prevalence]],
+  mangat: [["p"], (p) => [ONE, opposite(p)]],
+};
+
+/**
+ * Read the design of an attribute.
+ *
+ * @param {unknown} written
+ * @param {string} field
+ * @param {import("../attribute.js").Attribute} attribute
+ * @returns {Design}
+ */
+export function readDesign(written, field, { categories }) {
+  const given = /** @type {Record<string, unknown>} */ (written ?? {});
+  const name = String(given.design);
+  if (!Object.hasOwn(DESIGNS, name)) {
+    const names = Object.keys(DESIGNS).join(", ");
+    throw new SurveyError(`${field}: expected a design, one of: ${names}`, field);
+  }
+  const [parameters, reported] = DESIGNS[name];
+  const known = new Set(["design", "answer", "not_sensitive", ...parameters]);
+  const unknown = Object.keys(given).find((member) => !known.has(member));
+  if (unknown !== undefined) throw new SurveyError(`${field}: unknown member '${unknown}'`, field);
+  const { answer = "yes", not_sensitive: notSensitive } = given;
+  const place = categories.indexOf(String(answer));
+  if (categories.length !== 2 || place < 0) {
+    throw new SurveyError(`${field}.answer: expected one of two categories`, field);
+  }
+  const [yes, no] = [categories[place], categories[1 - place]];
+  const values = parameters.map((parameter) => readChance(given[parameter], `${field}.${parameter}`));
+  const [fromYes, fromNo] = reported(...values);
+  // Forced answers that take all the room leave none for the true one.
+  const order = fromYes.compare(fromNo);
+  if (name === "forced-response" ? order <= 0 : order === 0) {
+    throw new SurveyError(`${field}: expected a report that depends on the answer`, field);
+  }
+  const proves = fromYes.compare(ONE) === 0;
+  if (notSensitive !== (proves ? no : undefined)) {
+    const expected = proves ? `"${no}", which a report can prove` : "none";
+    throw new SurveyError(`${field}.not_sensitive: expected ${expected}`, field);
+  }
+  const row = [fromNo, fromNo];
+  row[place] = fromYes;
+  const matrix = [row.map(opposite), row.map(opposite)];
+  matrix[place] = row;
+  return {
+    name,
+    chances: Object.fromEntries(parameters.map((parameter, i) => [parameter, values[i]])),
+    yes,
+    no,
+    matrix,
+    provable: proves ? { answer: no, other: yes, amplification: ONE.over(fromNo) } : null,
+  };
+}
+
+/**
+ * @param {unknown} written
+ * @param {string} field
+ */
+function readChance(written, field) {
+  const chance = Rational.parse(written, field);
+  if (chance.sign() <= 0 || chance.compare(ONE) >= 0) {
+    throw new SurveyError(`${field}: expected a probability above 0 and below 1`, field);
+  }
+  return chance;
+}

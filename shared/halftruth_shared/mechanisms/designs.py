@@ -1,0 +1,219 @@
+"""Named designs of survey methodology for a question with two answers, as distortion matrices.
+
+A design tells two probabilities of reporting its answer, "yes": by those who would answer so, and
+by all others. What people do by themselves in an interview, with dice, cards or a second question,
+their device does here: a harmless question is not asked, its answer is drawn by its prevalence.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..attribute import Attribute
+from ..errors import ParameterError, listing
+from ..rational import Rational, format_rational, parse_rational
+from .base import Provable
+
+#: The category that a design is about where a survey does not say which.
+_USUAL = "yes"
+
+_ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class DesignKind:
+    """A design as the literature has it.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        Their names, of probabilities above 0 and below 1.
+    reported : callable
+        From these to P(report yes | yes) and P(report yes | no).
+    words : str
+        What the device does; parameters, their complements (``not_p``) and both answers are to be
+        filled in.
+    """
+
+    parameters: tuple[str, ...]
+    reported: Callable[..., tuple[Fraction, Fraction]]
+    words: str
+
+
+_HARMLESS = (
+    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance"
+    " {prevalence}. It reports"
+)
+
+DESIGNS = {
+    # Warner 1965.
+    "warner": DesignKind(
+        ("p",),
+        lambda p: (p, 1 - p),
+        "with chance {p} the device reports the answer, and with chance {not_p} the other one.",
+    ),
+    # Boruch 1971.
+    "forced-response": DesignKind(
+        ("yes", "no"),
+        lambda yes, no: (1 - no, yes),
+        "with chance {yes} the device reports “{Yes}” whatever the answer is, with chance {no}"
+        " “{No}”, and else the answer.",
+    ),
+    # Greenberg, Abul-Ela, Simmons and Horvitz 1969, with known prevalence.
+    "unrelated-question": DesignKind(
+        ("p", "prevalence"),
+        lambda p, prevalence: (p + (1 - p) * prevalence, (1 - p) * prevalence),
+        "with chance {p} the device reports the answer. Else it reports the answer to a harmless"
+        " question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
+    ),
+    # Kuk 1990.
+    "kuk": DesignKind(
+        ("theta1", "theta2"),
+        lambda theta1, theta2: (theta1, theta2),
+        "the device draws a card from one of two decks and reports its colour alone, “{Yes}” for"
+        " red and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}”"
+        " {theta2}.",
+    ),
+    # Yu, Tian and Tang 2008, as are the triangular ones.
+    "crosswise": DesignKind(
+        ("prevalence",),
+        lambda prevalence: (prevalence, 1 - prevalence),
+        _HARMLESS + " “{Yes}” if both answers are the same, and else “{No}”.",
+    ),
+    "triangular": DesignKind(
+        ("prevalence",),
+        lambda prevalence: (_ONE, prevalence),
+        _HARMLESS + " “{No}” if both answers are “{No}”, and else “{Yes}”.",
+    ),
+    # Mangat 1994.
+    "mangat": DesignKind(
+        ("p",),
+        lambda p: (_ONE, 1 - p),
+        "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with"
+        " chance {p}, and else “{Yes}”.",
+    ),
+}
+
+
+class Design:
+    """The design of one question.
+
+    Parameters
+    ----------
+    written : mapping
+        ``design``, its name; its parameters, exact numbers; ``answer``, the category that it calls
+        yes, ``"yes"`` by default; and ``not_sensitive``, the other category, where a report can
+        prove that.
+    field : str
+        Its name, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If something is missing, unknown or outside its range.
+
+    Examples
+    --------
+    >>> dice = Design({"design": "forced-response", "yes": "1/6", "no": "1/6"}, "designs.smoker")
+    >>> dice.yes_from_yes, dice.yes_from_no
+    (Fraction(5, 6), Fraction(1, 6))
+    """
+
+    def __init__(self, written: Mapping[str, Rational], field: str) -> None:
+        name = str(written.get("design")) if isinstance(written, Mapping) else None
+        if name not in DESIGNS:
+            raise ParameterError(
+                f"{field}: expected a table with a design, one of: {listing(list(DESIGNS))}",
+                field=field,
+            )
+        self.field, self.name, self.kind = field, name, DESIGNS[name]
+        names = self.kind.parameters
+        known = {"design", "answer", *names}
+        self.parameters = {p: _chance(written.get(p, ""), f"{field}.{p}") for p in names}
+        self.yes_from_yes, self.yes_from_no = self.kind.reported(**self.parameters)
+        self.proves = self.yes_from_yes == 1
+        if self.proves:
+            known.add("not_sensitive")
+        for member in written:
+            if member not in known:
+                raise ParameterError(
+                    f"{field}: unknown member '{member}'; {name} has: {listing(sorted(known))}",
+                    field=f"{field}.{member}",
+                )
+        if name == "forced-response" and sum(self.parameters.values()) >= 1:
+            raise ParameterError(f"{field}: expected a sum of yes and no below 1", field=field)
+        self.answer = str(written.get("answer", _USUAL))
+        self.not_sensitive = written.get("not_sensitive")
+
+    def written(self) -> dict[str, str]:
+        """As surveys are published, without what has its default."""
+        made = {"design": self.name}
+        if self.answer != _USUAL:
+            made["answer"] = self.answer
+        if self.not_sensitive is not None:
+            made["not_sensitive"] = str(self.not_sensitive)
+        return made | {
+            p: format_rational(value, f"{self.field}.{p}") for p, value in self.parameters.items()
+        }
+
+    def check(self, attribute: Attribute) -> None:
+        """Make sure that the question can have this design.
+
+        Raises
+        ------
+        ParameterError
+            If it has not two answers, or a report can prove one that may be sensitive.
+        """
+        if len(attribute.categories) != 2:
+            raise ParameterError(
+                f"{self.field}: expected a question with two answers,"
+                f" got {len(attribute.categories)}",
+                field=self.field,
+            )
+        if self.answer not in attribute.categories:
+            raise ParameterError(
+                f"{self.field}.answer: '{self.answer}' is not one of its categories; expected one"
+                f" of: {listing(attribute.categories)}",
+                field=f"{self.field}.answer",
+            )
+        _, no = self._answers(attribute)
+        if self.proves and self.not_sensitive != no:
+            raise ParameterError(
+                f"{self.field}: a report can prove the answer '{no}'; expected not_sensitive ="
+                f' "{no}" where that harms nobody, or another design',
+                field=f"{self.field}.not_sensitive",
+            )
+
+    def matrix(self, attribute: Attribute) -> tuple[tuple[Fraction, ...], ...]:
+        """Probabilities of reports, a row for each reported category and a column for each true."""
+        yes = attribute.categories.index(self.answer)
+        said = [self.yes_from_yes if u == yes else self.yes_from_no for u in range(2)]
+        return tuple(tuple(said) if v == yes else tuple(1 - p for p in said) for v in range(2))
+
+    def provable(self, attribute: Attribute) -> Provable | None:
+        """The answer that a report can prove, if it can prove one."""
+        yes, no = self._answers(attribute)
+        return Provable(no, yes, 1 / self.yes_from_no) if self.proves else None
+
+    def in_words(self, attribute: Attribute) -> str:
+        """What the device does, as respondents are told after the names of the questions."""
+        yes, no = self._answers(attribute)
+        chances = {p: _words(value) for p, value in self.parameters.items()}
+        chances |= {f"not_{p}": _words(1 - value) for p, value in self.parameters.items()}
+        return self.kind.words.format(Yes=yes, No=no, **chances)
+
+    def _answers(self, attribute: Attribute) -> tuple[str, str]:
+        """What the design calls yes and no."""
+        [other] = [category for category in attribute.categories if category != self.answer]
+        return self.answer, other
+
+
+def _chance(value: Rational, field: str) -> Fraction:
+    chance = parse_rational(value, field)
+    if not 0 < chance < 1:
+        raise ParameterError(f"{field}: expected a probability above 0 and below 1", field=field)
+    return chance
+
+
+def _words(chance: Fraction) -> str:
+    return f"{chance.numerator} in {chance.denominator}"
