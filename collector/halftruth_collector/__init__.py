@@ -2,16 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .estimation import Counts, Estimator
-
 if TYPE_CHECKING:
+    from .estimation import Counts, Estimator
     from .web.app import create_app
 
 __all__ = ["Counts", "Estimator", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    # Estimates need no web server, so it is imported only by who asks for it.
+    # Estimates need no web server, and what needs neither starts at once.
+    if name in ("Counts", "Estimator"):
+        from . import estimation
+
+        return getattr(estimation, name)
     if name == "create_app":
         from .web.app import create_app
 

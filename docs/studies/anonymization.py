@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from halftruth_collector.charts import compare_chart
+from halftruth_collector.charts.comparison import compare_chart
 from halftruth_collector.cli.microdata import read_microdata
 from halftruth_collector.rivals.comparison import (
     CompareQuery,

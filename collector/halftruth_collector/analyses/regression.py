@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
-from scipy.special import ndtr
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
@@ -98,7 +98,7 @@ def _coefficients(
             odds_ratio=math.exp(found) if logistic else None,
             odds_ratio_interval=(math.exp(lower), math.exp(upper)) if near else None,
             z=optional(z),
-            p_value=optional(2 * float(ndtr(-abs(z)))),
+            p_value=optional(2 * float(scipy.special.ndtr(-abs(z)))),
         )
 
 

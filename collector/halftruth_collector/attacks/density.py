@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from .noise import Array
 
@@ -113,7 +113,7 @@ def _channel(width: float, bins: int) -> Callable[[Array], Array]:
     """
     edges = np.arange(bins + 1) * width
     # H(t) = tΦ(t) + φ(t) = max(t, 0) + tails(|t|)
-    tails = np.exp(-0.5 * edges**2) / np.sqrt(2 * np.pi) - edges * ndtr(-edges)
+    tails = np.exp(-0.5 * edges**2) / np.sqrt(2 * np.pi) - edges * scipy.special.ndtr(-edges)
     away = np.diff(tails, 2) / width
     own = 1 + 2 * (tails[1] - tails[0]) / width
     spectrum = np.fft.rfft(np.concatenate([[own], away, [0.0], away[::-1]]))

@@ -1,13 +1,9 @@
-"""Charts of results: what they show, and the charts of plans, schemes and attacks.
+"""Charts: what they show; those of plans, schemes and attacks are in modules of their own.
 
 ``halftruth_collector.charts.rendering`` draws them. It is imported where something is drawn, for
 Matplotlib is too slow to load for those who draw nothing.
 """
 
-from .comparison import COMPARED, compare_chart
-from .noise import attack_chart
-from .planning import plan_chart
-from .rivals import RIVAL_CHARTS
 from .specification import (
     Axis,
     BarChart,
@@ -23,8 +19,6 @@ from .specification import (
 )
 
 __all__ = [
-    "COMPARED",
-    "RIVAL_CHARTS",
     "Axis",
     "BarChart",
     "BarGroup",
@@ -36,7 +30,4 @@ __all__ = [
     "Panel",
     "Reference",
     "WhiskerChart",
-    "attack_chart",
-    "compare_chart",
-    "plan_chart",
 ]

@@ -1,38 +1,57 @@
 """The command line ``halftruth``."""
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
 from halftruth_shared import HalftruthError
 
-from .analyses import commands as analyses
-from .attack import attack
-from .audit import audit
-from .classify import classify
-from .compare import compare
-from .demo import demo
-from .invite import invite
-from .keys import key, sealing_key
-from .maintenance import (
-    audit_log,
-    backup,
-    compact,
-    export_reports,
-    import_reports,
-    migrate,
-    restore,
-)
-from .perturb import perturb
-from .plan import plan
-from .rivals import rivals
-from .serve import serve
-from .surveys import survey
-from .tokens import token
+#: Where each command is that is no analysis. A command is imported when it is asked for, for what
+#: all of them need takes longer to load than most of them take.
+_PLACES = {
+    "attack": "attack:attack",
+    "audit": "audit:audit",
+    "audit-log": "maintenance:audit_log",
+    "backup": "maintenance:backup",
+    "classify": "classify:classify",
+    "compact": "maintenance:compact",
+    "compare": "compare:compare",
+    "demo": "demo:demo",
+    "export": "maintenance:export_reports",
+    "import": "maintenance:import_reports",
+    "invite": "invite:invite",
+    "key": "keys:key",
+    "migrate": "maintenance:migrate",
+    "perturb": "perturb:perturb",
+    "plan": "plan:plan",
+    "restore": "maintenance:restore",
+    "rivals": "rivals:rivals",
+    "sealing-key": "keys:sealing_key",
+    "serve": "serve:serve",
+    "survey": "surveys:survey",
+    "token": "tokens:token",
+}
 
 
-class OneLineErrors(click.Group):
+class Commands(click.Group):
     """Says what is wrong in one line on standard error, and ends with status 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        from .analyses import COMMANDS
+
+        return sorted([*_PLACES, *COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, if there is one."""
+        if cmd_name in _PLACES:
+            module, _, name = _PLACES[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
+            return command
+        from .analyses import COMMANDS
+
+        return COMMANDS.get(cmd_name)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line."""
@@ -54,36 +73,10 @@ class OneLineErrors(click.Group):
         sys.exit(2)
 
 
-@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="halftruth-collector", prog_name="halftruth")
 def main() -> None:
     """Ask sensitive questions without ever learning anyone's answer."""
 
-
-for command in (
-    demo,
-    serve,
-    survey,
-    token,
-    key,
-    sealing_key,
-    invite,
-    migrate,
-    compact,
-    backup,
-    restore,
-    export_reports,
-    import_reports,
-    audit_log,
-    perturb,
-    plan,
-    audit,
-    compare,
-    rivals,
-    *analyses,
-    classify,
-    attack,
-):
-    main.add_command(command)
 
 __all__ = ["main"]

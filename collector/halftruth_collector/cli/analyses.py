@@ -9,9 +9,11 @@ from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
+from ..analyses.sentences import of_group, of_reports
+from ..analyses.tabular import to_parquet
 from . import options
 from .microdata import read_pilot
-from .output import print_result
+from .output import as_form, draw, table, write
 from .sources import Source
 
 
@@ -28,7 +30,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             result = analysis.of_people(written, query, people)
         else:
             result = Source(survey, database, url, token).result(analysis, query)
-        print_result(analysis, result, form, plot)
+        _print(analysis, result, form, plot)
 
     found = click.Command(
         analysis.name,
@@ -51,5 +53,29 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
     return found
 
 
-#: The command of every analysis.
-commands = [command(analysis) for analysis in ANALYSES.values()]
+def _print(analysis: Analysis[Any, Any], result: Any, form: options.Form, plot: str | None) -> None:
+    """Print a result: for people a table with what has to be known, for programs everything."""
+    # Everything is made before anything is written or said.
+    said = _text(analysis, result) if form.is_text else as_form(result, form)
+    if form.parquet is not None:
+        write(form.parquet, to_parquet(result))
+    if plot is not None and analysis.chart is not None:
+        draw(analysis.chart(result), plot)
+    click.echo(said)
+
+
+def _text(analysis: Analysis[Any, Any], result: Any) -> str:
+    grid = analysis.grid(result)
+    return "\n".join(
+        [
+            of_reports(result),
+            *of_group(result),
+            *analysis.notices(result),
+            table(grid.header, grid.rows),
+            *analysis.reading(result),
+        ]
+    )
+
+
+#: The command of every analysis, by its name.
+COMMANDS = {name: command(analysis) for name, analysis in ANALYSES.items()}

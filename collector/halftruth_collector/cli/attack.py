@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..analyses.tabular import to_parquet
 from ..attacks.assessment import ATTACKS, LARGEST, AttackResult, assess
-from ..charts import attack_chart
+from ..charts.noise import attack_chart
 from ..wording import number, percent, places
 from . import options
 from .output import as_form, draw, print_table, write

@@ -9,7 +9,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import fields, read
 
 from ..analyses.tabular import to_parquet
-from ..charts import COMPARED, compare_chart
+from ..charts.comparison import COMPARED, compare_chart
 from ..rivals.comparison import CompareQuery, CompareResult, People
 from ..rivals.comparison import compare as make_comparison
 from ..rivals.hierarchies import read_hierarchies

@@ -8,7 +8,7 @@ from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
 
 from ..analyses.tabular import to_parquet
-from ..charts import plan_chart
+from ..charts.planning import plan_chart
 from ..estimation.planner import plan as make_plan
 from ..wording import half_width, number, percent, value
 from . import limited, options

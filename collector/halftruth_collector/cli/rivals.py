@@ -9,7 +9,7 @@ from halftruth_shared.rational import parse_rational
 from tqdm import tqdm
 
 from ..analyses.tabular import to_parquet
-from ..charts import RIVAL_CHARTS
+from ..charts.rivals import RIVAL_CHARTS
 from ..rivals.experiment import Records
 from ..rivals.results import RivalsResult
 from ..rivals.schemes import try_schemes

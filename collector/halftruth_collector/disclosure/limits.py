@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError
 from halftruth_shared.channels import Channel, Kronecker, UniformMixture
 from halftruth_shared.channels.axes import Array
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from .linking import linking_risk, single_valued
 
@@ -219,7 +219,7 @@ class _Search:
         """Where sequential quadratic programming comes from a point, pulled back."""
         near = np.argsort(-self.risks(point))[:_CELLS]
         for _ in range(_ROUNDS):
-            found = minimize(
+            found = scipy.optimize.minimize(
                 lambda x: math.log(self.loss_at(x)),
                 point,
                 method="SLSQP",

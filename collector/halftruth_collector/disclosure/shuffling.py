@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError
 from halftruth_shared.privacy import epsilon as epsilon_of
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 #: Values of C that are told apart; between two of them all count as the smaller one.
 _STEPS = 512
@@ -136,31 +136,27 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArr
     ndarray
         Never less than the divergence: rounding errors are added.
     """
-    from scipy.stats import binom  # Imported here, for it takes long to load.
-
     factor = math.exp(epsilon)
     likelier, rarer = max(gamma - factor, 0.0), gamma * factor - 1
     # P(a) > e^ε Q(a) where a/(c + 1) is more than this.
     share = rarer / ((gamma - 1) * (1 + factor))
     smallest = np.floor(share * (clones + 1)) + 1
-    gained = likelier * binom.sf(smallest - 2, clones, 0.5)
-    lost = rarer * binom.sf(smallest - 1, clones, 0.5)
+    gained = likelier * scipy.stats.binom.sf(smallest - 2, clones, 0.5)
+    lost = rarer * scipy.stats.binom.sf(smallest - 1, clones, 0.5)
     exact = np.maximum(gained - lost, 0.0) + _ROUNDING * (gained + lost)
     return np.asarray(exact / (gamma + 1))
 
 
 def _numerical(gamma: float, local: float, respondents: int, delta: float) -> float:
     """The smallest ε for which the mean divergence over C is at most δ, rounded up."""
-    from scipy.stats import binom
-
     if gamma <= 1:
         return 0.0
     # More people never protect less.
     others, chance = min(respondents, _MOST) - 1, 1 / gamma
-    fewest = int(binom.ppf(_IGNORED * delta, others, chance))
-    most = int(binom.isf(_IGNORED * delta, others, chance))
+    fewest = int(scipy.stats.binom.ppf(_IGNORED * delta, others, chance))
+    most = int(scipy.stats.binom.isf(_IGNORED * delta, others, chance))
     clones = np.unique(np.linspace(fewest, most, _STEPS).astype(np.int64))
-    below = binom.cdf(clones - 1, others, chance)
+    below = scipy.stats.binom.cdf(clones - 1, others, chance)
     masses = np.diff(below, append=1.0)
 
     def excess(epsilon: float) -> float:
@@ -169,7 +165,7 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> fl
 
     if excess(0.0) <= 0:
         return 0.0
-    root = float(brentq(excess, 0.0, local, xtol=_NEAR, rtol=_NEAR))
+    root = float(scipy.optimize.brentq(excess, 0.0, local, xtol=_NEAR, rtol=_NEAR))
     return root + _NEAR * (1 + root)
 
 

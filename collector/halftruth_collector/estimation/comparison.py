@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect, Simultaneous
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from .bounds import Array, normal_quantile
 from .conditional import conditional_shares
@@ -208,7 +208,7 @@ def compare_groups(
         covariance = groups.covariance_of(found)
         scores, correlated = _equality(groups, _slopes(first, second))
         known = there & np.isfinite(found.value)
-        p_value = np.where(there, 2 * ndtr(-np.abs(scores)), np.nan)
+        p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
     if simultaneous == "bonferroni":
         quantile = normal_quantile((1 - confidence) / len(compared))
         p_value = np.minimum(1.0, len(compared) * p_value)
@@ -257,7 +257,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         error,
         slope.value - half_width,
         slope.value + half_width,
-        2 * ndtr(-np.abs(scores)),
+        2 * scipy.special.ndtr(-np.abs(scores)),
         ("",),
     )
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from .bounds import Array, normal_quantile
 from .table import Table
@@ -184,7 +184,7 @@ class Departures:
         if not eigenvalues[0] > _ROUNDING * eigenvalues[-1]:
             return untested("the reports do not determine the error of every departure")
         statistic = float(departures @ np.linalg.solve(spread, departures))
-        return IndependenceTest(statistic, freedom, float(chdtrc(freedom, statistic)))
+        return IndependenceTest(statistic, freedom, float(scipy.special.chdtrc(freedom, statistic)))
 
 
 def _margins(cells: Array) -> tuple[Array, Array, Array]:

@@ -11,8 +11,8 @@ number of steps is the one after which they are likeliest.
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from halftruth_shared import Reconstruction
-from scipy.special import xlogy
 
 from .bounds import Array
 from .constrained import project_to_simplex
@@ -144,4 +144,4 @@ def _step(reconstruction: Reconstruction, observed: Array, image: Array, table: 
 
 
 def _log_likelihood(observed: Array, image: Array) -> float:
-    return float(xlogy(observed, image).sum())
+    return float(scipy.special.xlogy(observed, image).sum())

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
-from scipy.special import chdtrc, xlogy
 
 from .bounds import Array
 from .randomized import Distortions
@@ -62,7 +62,7 @@ class LoglinearFit:
         """
         if self.degrees_of_freedom == 0:
             return None
-        return float(chdtrc(self.degrees_of_freedom, statistic))
+        return float(scipy.special.chdtrc(self.degrees_of_freedom, statistic))
 
 
 def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearFit:
@@ -118,7 +118,7 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
     # Where a margin is 0, both counts and fit are, and say nothing.
     there = fitted > 0
     deviation = (counts[there] - fitted[there]) ** 2 / fitted[there]
-    ratio = xlogy(counts[there], counts[there] / fitted[there])
+    ratio = scipy.special.xlogy(counts[there], counts[there] / fitted[there])
     return LoglinearFit(
         counts,
         fitted,

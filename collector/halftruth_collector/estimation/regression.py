@@ -14,9 +14,9 @@ A is an estimate as well. Where its smallest eigenvalue, in units of its diagona
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import Model
-from scipy.special import expit
 
 from .bounds import Array, normal_quantile
 from .table import Table
@@ -177,7 +177,7 @@ def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
     """Mean of the outcome by the linear predictor, and its first two derivatives."""
     if linear:
         return predictor, np.ones_like(predictor), np.zeros_like(predictor)
-    mean = expit(predictor)
+    mean = scipy.special.expit(predictor)
     slope = mean * (1 - mean)
     return mean, slope, slope * (1 - 2 * mean)
 

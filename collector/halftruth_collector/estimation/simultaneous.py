@@ -9,9 +9,9 @@ further doubt.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from halftruth_shared import DomainTooLarge, Schema
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from .bounds import Array, normal_quantile
 from .lattice import Lattice
@@ -52,7 +52,7 @@ def one_sided_quantile(doubt: float, candidates: int) -> float:
     Bonferroni's, so whatever their dependence: each has the doubt over their number.
     """
     # A chance above one half would put lower bounds above the estimates.
-    return -float(ndtri(min(doubt / max(candidates, 1), 0.5)))
+    return -float(scipy.special.ndtri(min(doubt / max(candidates, 1), 0.5)))
 
 
 def bonferroni_bounds(
@@ -126,7 +126,7 @@ def _step_down(score: Array, doubt: float, candidates: int) -> Mask:
     known = np.where(np.isnan(score), -np.inf, score)
     order = np.argsort(-known, kind="stable")
     left = candidates - np.arange(len(order), dtype=np.float64)
-    passed = known[order] >= -ndtri(doubt / left)
+    passed = known[order] >= -scipy.special.ndtri(doubt / left)
     rejected = np.zeros(len(order), dtype=np.bool_)
     # The first one that fails ends the steps.
     rejected[order[: len(order) if passed.all() else int(np.argmin(passed))]] = True
@@ -195,11 +195,11 @@ class MaximumOfNormals:
         return float(np.interp(-np.log(doubt), -np.log(self.exceeds(limits)), limits))
 
     def _exceeds(self, limit: float) -> float:
-        tail = float(ndtr(-limit))
+        tail = float(scipy.special.ndtr(-limit))
         if self.count < 2 or not tail > 0:
             return 2 * tail
         drawn = self.draws[np.arange(len(self.draws)), self.beyond]
-        moved = -ndtri(self.place * tail) - drawn
+        moved = -scipy.special.ndtri(self.place * tail) - drawn
         every = self.draws + moved[:, None] * self.correlation[self.beyond]
         many = np.maximum(np.count_nonzero(np.abs(every) >= limit, axis=1), 1)
         return min(1.0, 2 * tail * self.count * float(np.mean(1 / many)))

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
+import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.errors import listing
-from scipy.linalg import eigh
-from scipy.special import chdtrc
 
 from ..wording import number
 from .bounds import Array
@@ -253,10 +252,11 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     per_answer = with_margins.reshape(len(sums), answers, groups).sum(axis=2)
     correction = per_answer.T @ vectors
     of_answers = covariance.reshape(answers, groups, answers, groups).sum(axis=(1, 3))
+    distance = along @ (along / eigenvalues)
     return Weighted(
         support.reshape(answers, groups).sum(axis=1) + correction @ (along / eigenvalues),
         of_answers - (correction / eigenvalues) @ correction.T,
-        p_value=float(chdtrc(len(along), along @ (along / eigenvalues))) if len(along) else None,
+        p_value=float(scipy.special.chdtrc(len(along), distance)) if len(along) else None,
     )
 
 
@@ -318,6 +318,6 @@ def _told_apart(
         alone[part, part] = slopes[part, part]
     if not sum(sizes):
         return True
-    left, combinations = eigh(slopes, alone)
+    left, combinations = scipy.linalg.eigh(slopes, alone)
     squares = weights * (combinations[:, 0] @ departures) ** 2
     return bool(left[0] > _APART * np.sqrt(squares @ spread @ squares))

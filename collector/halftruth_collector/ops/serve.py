@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ _COMMITTING, _BRIEF = 2, 8
 #: Seconds after which a thread that computes lets the others go on; Python's own 5 ms would make
 #: a report wait ten times as long beside an analysis.
 _SWITCH = 0.0005
+
+#: What workers need besides this module.
+_OF_WORKERS = (
+    "halftruth_collector.intake.reports",
+    "halftruth_collector.ops.receiving",
+    "halftruth_collector.web",
+)
 
 #: Read by prometheus_client when it is imported; see metrics.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -131,7 +139,7 @@ class Server(BaseApplication):
 
     def load(self) -> Any:
         """Make the application; called by gunicorn in each worker, whose hub there is by now."""
-        # Imported after the folder for the metrics is known; see metrics.
+        # Not imported before the folder for the metrics is known; see metrics.
         from ..intake.batching import GroupCommit
         from ..web import create_app
         from .receiving import Receiving
@@ -199,6 +207,9 @@ class Server(BaseApplication):
         folder = made.rename(made.with_name(made.name.replace(_UNLOCKED_PREFIX, _PREFIX)))
         self._metrics = folder
         os.environ[_METRICS_VARIABLE] = str(folder)
+        # Workers are copies of this process, so what each of them would load is loaded once.
+        for module in _OF_WORKERS:
+            import_module(module)
 
     def _child_exit(self, _: Any, worker: Any) -> None:
         from prometheus_client.multiprocess import mark_process_dead

@@ -8,10 +8,10 @@ that nobody's is known with more than 1/l.
 from heapq import heapify, heappop, heappush
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError
 from halftruth_shared.channels.axes import Array
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 
 def anatomize(
@@ -92,7 +92,7 @@ def anatomy_estimate(
         Shares of everybody.
     """
     (size, values), count = shape, groups.max() + 1
-    quasi = csr_array((np.ones(len(cells)), (cells, groups)), shape=(size, count))
+    quasi = scipy.sparse.csr_array((np.ones(len(cells)), (cells, groups)), shape=(size, count))
     shares = 1 / np.bincount(groups)[groups] / len(cells)
-    held = csr_array((shares, (groups, sensitive)), shape=(count, values))
+    held = scipy.sparse.csr_array((shares, (groups, sensitive)), shape=(count, values))
     return np.asarray((quasi @ held).todense())

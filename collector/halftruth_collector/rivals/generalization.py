@@ -15,10 +15,10 @@ from functools import reduce
 from itertools import combinations, product
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError
 from halftruth_shared.channels.axes import Array
 from numpy.typing import NDArray
-from scipy.special import entr, xlogy
 
 from .hierarchies import Hierarchy
 
@@ -73,7 +73,7 @@ def generalize(
     """
     minimal = minimal_generalizations(table, hierarchies, diversity)
     estimates = [_estimate(table, hierarchies, levels) for levels in minimal]
-    likelihoods = [float(xlogy(table, estimate).sum()) for estimate in estimates]
+    likelihoods = [float(scipy.special.xlogy(table, estimate).sum()) for estimate in estimates]
     best = int(np.argmax(likelihoods))
     return Generalization(minimal[best], minimal, estimates[best])
 
@@ -142,7 +142,7 @@ def is_diverse(groups: NDArray[np.int64], diversity: float) -> bool:
 def entropies(groups: NDArray[np.int64]) -> Array:
     """Entropy of the sensitive values of each group, in nats; 0 where there is nobody."""
     people = groups.sum(axis=-1, keepdims=True)
-    return np.asarray(entr(groups / np.maximum(people, 1)).sum(axis=-1))
+    return np.asarray(scipy.special.entr(groups / np.maximum(people, 1)).sum(axis=-1))
 
 
 def grouped(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.rational import Rational, parse_rational, root_below
 from halftruth_shared.sampling import RandBelow
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from .baskets import Baskets, BasketScheme, baskets_of, binomial
 
@@ -87,7 +87,7 @@ class Mask(BasketScheme):
                 math.log(tried.weight_square(1, 1, Fraction(1, size))) for size in schema.shape
             )
 
-        found = minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
+        found = scipy.optimize.minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
         return scheme(Fraction(round(float(found.x) * _PARTS), _PARTS))
 
     def amplification(self, schema: Schema) -> Fraction:

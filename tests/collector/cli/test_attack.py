@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from halftruth_collector.attacks.assessment import assess
-from halftruth_collector.charts import attack_chart
+from halftruth_collector.charts.noise import attack_chart
 
 NAMES = ["age", "income", "rent"]
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_collector.charts import COMPARED, compare_chart
+from halftruth_collector.charts.comparison import COMPARED, compare_chart
 from halftruth_collector.rivals.comparison import (
     CompareQuery,
     People,

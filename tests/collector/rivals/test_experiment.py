@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from halftruth_collector.charts import RIVAL_CHARTS
+from halftruth_collector.charts.rivals import RIVAL_CHARTS
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.estimation import Counts
 from halftruth_collector.rivals.errors import mining_errors

@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from ...schema import Schema
 
@@ -173,7 +173,7 @@ def largest_square(squares: Array) -> float:
 def minimum(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Array:
     """Where a convex function of positive variables, of about 1, is smallest."""
     options = {"maxcor": 30, "maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-13, "gtol": 1e-9}
-    found = minimize(
+    found = scipy.optimize.minimize(
         loss,
         np.ones(variables),
         jac=True,
