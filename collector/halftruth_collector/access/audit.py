@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from ..store.database import Database
 from ..store.tables import audit
@@ -15,6 +16,8 @@ class AuditEntry:
 
     Attributes
     ----------
+    number : int
+        In the order in which things were done.
     at : datetime
     actor : str
         Id of the token, or where the command came from.
@@ -25,6 +28,7 @@ class AuditEntry:
     detail : str
     """
 
+    number: int
     at: datetime
     actor: str
     action: str
@@ -65,6 +69,19 @@ class AuditLog:
         }
         connection.execute(self._database.insert(audit).values(row))
 
+    def note(
+        self, action: str, subject: str, detail: str = "", *, actor: str | None = None
+    ) -> None:
+        """Write one entry about what was done outside of the database.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        self._database.write(
+            lambda connection: self.record(connection, action, subject, detail, actor=actor)
+        )
+
     def all(self) -> list[AuditEntry]:
         """Every entry, the first one first.
 
@@ -72,6 +89,30 @@ class AuditLog:
         ------
         StoreUnavailable
         """
-        statement = select(audit).order_by(audit.c.number)
+        return self._entries(select(audit).order_by(audit.c.number))
+
+    def latest(self, most: int, before: int | None = None) -> list[AuditEntry]:
+        """Some entries, the last one first.
+
+        Parameters
+        ----------
+        most : int
+            How many there are at most.
+        before : int, optional
+            Number of an entry that comes after all of them.
+
+        Raises
+        ------
+        StoreUnavailable
+        """
+        statement = select(audit).order_by(audit.c.number.desc()).limit(most)
+        if before is not None:
+            statement = statement.where(audit.c.number < before)
+        return self._entries(statement)
+
+    def _entries(self, statement: Select[*tuple[Any, ...]]) -> list[AuditEntry]:
         rows = self._database.read(lambda connection: connection.execute(statement).all())
-        return [AuditEntry(row.at, row.actor, row.action, row.subject, row.detail) for row in rows]
+        return [
+            AuditEntry(row.number, row.at, row.actor, row.action, row.subject, row.detail)
+            for row in rows
+        ]

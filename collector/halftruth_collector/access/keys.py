@@ -36,7 +36,7 @@ class KeyStore:
         """
         return self._database.read(_all)
 
-    def revoke(self, key: str) -> list[str]:
+    def revoke(self, key: str, *, actor: str | None = None) -> list[str]:
         """Serve no signature of a key any more, and take no new one.
 
         Returns
@@ -70,7 +70,7 @@ class KeyStore:
                 .where(surveys.c.signature_key == key)
                 .values(signature_key=None, signature=None)
             )
-            self._audit.record(connection, "key revoke", key, ", ".join(unsigned))
+            self._audit.record(connection, "key revoke", key, ", ".join(unsigned), actor=actor)
             return unsigned
 
         return self._database.write(revoke)

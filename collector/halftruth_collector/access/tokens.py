@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal, cast
 
 from halftruth_shared import ParameterError
@@ -23,15 +23,44 @@ from .audit import AuditLog
 Role = Literal["analyst", "operator", "monitor"]
 
 
+#: Most characters of a token's name.
+_NAME = 100
+
+#: How long a token that expires can be good.
+_LONGEST = timedelta(days=3653)
+
+
 @dataclass(frozen=True)
 class StoredToken:
-    """What is known of a token; `survey` is the only one it is for, None for all of them."""
+    """What is known of a token.
+
+    Attributes
+    ----------
+    id : str
+    role : {"analyst", "operator", "monitor"}
+    survey : str or None
+        The only one that it is for; None for all of them.
+    created_at : datetime
+    revoked_at : datetime or None
+    name : str or None
+        For people: whose it is, or what it is for.
+    expires_at : datetime or None
+        When it becomes useless by itself.
+    """
 
     id: str
     role: Role
     survey: str | None
     created_at: datetime
     revoked_at: datetime | None
+    name: str | None
+    expires_at: datetime | None
+
+    def state(self, now: datetime) -> str:
+        """Whether it is good: "good", "expired" or "revoked"."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "good"
 
 
 _SELECT = select(
@@ -40,6 +69,8 @@ _SELECT = select(
     tokens.c.role,
     tokens.c.created_at,
     tokens.c.revoked_at,
+    tokens.c.name,
+    tokens.c.expires_at,
     surveys.c.id.label("survey"),
 ).select_from(tokens.outerjoin(surveys, surveys.c.number == tokens.c.survey))
 
@@ -51,7 +82,15 @@ class TokenStore:
         self._database = database
         self._audit = audit
 
-    def create(self, role: Role, survey: str | None = None) -> str:
+    def create(
+        self,
+        role: Role,
+        survey: str | None = None,
+        *,
+        name: str | None = None,
+        last_day: date | None = None,
+        actor: str | None = None,
+    ) -> str:
         """A new token, which is not stored and cannot be shown again.
 
         Parameters
@@ -59,28 +98,42 @@ class TokenStore:
         role : {"analyst", "operator", "monitor"}
         survey : str, optional
             Of an analyst: the id of the only survey that the token is for.
+        name : str, optional
+            For people: whose it is, or what it is for.
+        last_day : date, optional
+            The last day (UTC) on which it is good; by default it is until it is revoked.
+        actor : str, optional
 
         Raises
         ------
         ParameterError
-            If a token of another role is to be for one survey.
+            If a token of another role is to be for one survey, the name is no line of up to 100
+            characters, or the day is over or more than ten years away.
         UnknownSurvey, StoreUnavailable
         """
         if survey is not None and role != "analyst":
             raise ParameterError("survey: expected none, but for an analyst", field="survey")
+        if name is not None and not (0 < len(name) <= _NAME and name.isprintable()):
+            raise ParameterError(f"name: expected a line of up to {_NAME} characters", field="name")
+        now = datetime.now(UTC)
         token = f"ht_{secrets.token_urlsafe(32)}"
         row = {
             "id": secrets.token_hex(4),
             "hash": _hash(token),
             "role": role,
-            "created_at": datetime.now(UTC),
+            "created_at": now,
+            "name": name,
+            "expires_at": None if last_day is None else _end(last_day, now.date()),
         }
+        said = role if survey is None else f"{role} of {survey}"
+        said += "" if name is None else f"; {name}"
+        said += "" if last_day is None else f"; until {last_day}"
 
         def create(connection: Connection) -> None:
-            number = None if survey is None else find(connection, survey).number
+            # Nobody deletes its survey meanwhile.
+            number = None if survey is None else find(connection, survey, lock=True).number
             connection.execute(self._database.insert(tokens).values(survey=number, **row))
-            detail = role if survey is None else f"{role} of {survey}"
-            self._audit.record(connection, "token create", str(row["id"]), detail)
+            self._audit.record(connection, "token create", str(row["id"]), said, actor=actor)
 
         self._database.write(create)
         return token
@@ -91,7 +144,7 @@ class TokenStore:
         Raises
         ------
         Unauthorized
-            If it is not known, or has been revoked.
+            If it is not known, has been revoked, or has expired.
         StoreUnavailable
         """
         # The index is searched by hash: how long that takes tells nothing of any token.
@@ -100,7 +153,13 @@ class TokenStore:
         row = self._database.read(lambda connection: connection.execute(statement).first())
         if row is None or row.revoked_at or not hmac.compare_digest(row.hash, hash_):
             raise Unauthorized("token: it is not known here, or has been revoked", field="token")
-        return _stored(row)
+        found = _stored(row)
+        if found.state(datetime.now(UTC)) == "expired":
+            raise Unauthorized(
+                f"token: it expired on {found.expires_at:%Y-%m-%d}; an operator can make another",
+                field="token",
+            )
+        return found
 
     def all(self) -> list[StoredToken]:
         """Every token, oldest first."""
@@ -108,7 +167,7 @@ class TokenStore:
         rows = self._database.read(lambda connection: connection.execute(statement).all())
         return [_stored(row) for row in rows]
 
-    def revoke(self, id: str) -> None:
+    def revoke(self, id: str, *, actor: str | None = None) -> None:
         """Make a token useless. Revoking it twice changes nothing.
 
         Raises
@@ -127,13 +186,30 @@ class TokenStore:
                 .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
                 .values(revoked_at=datetime.now(UTC))
             )
-            self._audit.record(connection, "token revoke", id)
+            self._audit.record(connection, "token revoke", id, actor=actor)
 
         self._database.write(revoke)
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
-    return StoredToken(row.id, cast(Role, row.role), row.survey, row.created_at, row.revoked_at)
+    return StoredToken(
+        row.id,
+        cast(Role, row.role),
+        row.survey,
+        row.created_at,
+        row.revoked_at,
+        row.name,
+        row.expires_at,
+    )
+
+
+def _end(last_day: date, today: date) -> datetime:
+    """The moment at which a day is over."""
+    if not today <= last_day <= today + _LONGEST:
+        raise ParameterError(
+            f"expires: expected a day from {today} to {today + _LONGEST}", field="expires"
+        )
+    return datetime.combine(last_day + timedelta(days=1), time(), UTC)
 
 
 def _hash(token: str) -> bytes:

@@ -25,6 +25,7 @@ _PLACES = {
     "migrate": "maintenance:migrate",
     "perturb": "perturb:perturb",
     "plan": "plan:plan",
+    "purge": "maintenance:purge",
     "restore": "maintenance:restore",
     "rivals": "rivals:rivals",
     "sealing-key": "keys:sealing_key",

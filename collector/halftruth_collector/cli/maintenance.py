@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from ..store import Store
 from ..store.database import Database
+from ..store.retention import KEEP_DAYS
 from ..store.schema import migrate as migrate_database
 from ..store.transfer import Progress
 from . import options
@@ -44,6 +45,31 @@ def compact(database: str) -> None:
     with Store(database) as store:
         store.compact()
     click.echo("the files hold no order of arrival")
+
+
+@click.command()
+@click.option(
+    "--closed-for",
+    "days",
+    type=int,
+    default=KEEP_DAYS,
+    show_default=True,
+    metavar="DAYS",
+    help="Surveys that have been closed for so many days; 0 for all that are closed.",
+)
+@options.database
+def purge(days: int, database: str) -> None:
+    """Delete the ids of reports and the unused invitations of closed surveys; counts stay.
+
+    Ids tell who took part, to whoever has a person's device as well. They serve to count no report
+    twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
+    """
+    with Store(database) as store:
+        done = store.retention.purge(days)
+    for each in done:
+        click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
+    if not done:
+        click.echo(f"no survey has been closed for {days} days and still has ids")
 
 
 @click.command("audit-log")

@@ -1,4 +1,4 @@
-"""``halftruth survey``: publish, sign, list and close surveys."""
+"""``halftruth survey``: check, publish, sign, list, open, close and delete surveys."""
 
 from pathlib import Path
 
@@ -7,6 +7,8 @@ import msgspec
 from halftruth_shared import ParameterError, Protection, read_survey
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 
+from ..dry_run import check_survey
+from ..ops.settings import Config
 from ..store import Store
 from . import options
 from .output import print_table
@@ -30,7 +32,31 @@ _sealed_to = click.option(
 
 @click.group()
 def survey() -> None:
-    """Publish, sign, list and close surveys."""
+    """Check, publish, sign, list, open, close and delete surveys."""
+
+
+@survey.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--max-gamma",
+    envvar="HALFTRUTH_MAX_GAMMA",
+    default=Config().max_gamma,
+    show_default=True,
+    metavar="NUMBER",
+    help="Largest amplification that the collector's own forms ask with.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(file: str, max_gamma: str, as_json: bool) -> None:
+    """Say what publishing the survey of a TOML FILE would come to; nothing is changed.
+
+    What it promises, and whether the form that a collector hosts would ask it.
+    """
+    found = check_survey(read_survey(file), max_gamma)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    click.echo(f"{found.id}: {found.title}, {found.questions} questions, digest {found.digest}")
+    click.echo("\n".join(found.sentences()))
 
 
 @survey.command()
@@ -38,18 +64,24 @@ def survey() -> None:
 @_terms
 @_invitations
 @_sealed_to
+@click.option(
+    "--unlisted", is_flag=True, help="Tell only those of it who know its address; see 'unlist'."
+)
 @options.database
 def publish(
-    file: str, terms_file: str | None, invitations: bool, sealed_to: str | None, database: str
+    file: str,
+    terms_file: str | None,
+    invitations: bool,
+    sealed_to: str | None,
+    unlisted: bool,
+    database: str,
 ) -> None:
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
     signed = _read_terms(terms_file, invitations, sealed_to)
+    terms, signature = (None, None) if signed is None else (signed.terms, signed.signature)
     with Store(database) as store:
-        if signed is None:
-            store.surveys.publish(new)
-        else:
-            store.surveys.publish(new, signed.terms, signed.signature)
+        store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
         taken = store.surveys.get(new.id)
     click.echo(f"published {new.id}, digest {new.digest}")
     said = _said(SignedTerms(terms=taken.terms, signature=taken.signature))
@@ -97,23 +129,30 @@ def terms(
 
 
 @survey.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @options.database
-def list_surveys(database: str) -> None:
-    """List the surveys with their status."""
+def list_surveys(as_json: bool, database: str) -> None:
+    """List the surveys with their status and how many reports they have."""
     with Store(database) as store:
-        surveys = store.surveys.all()
+        states = store.states()
+    if as_json:
+        for state in states:
+            click.echo(msgspec.json.encode(state).decode())
+        return
     print_table(
-        ["id", "status", "title", "mechanism", "reports", "digest"],
+        ["id", "status", "reports", "listed", "title", "mechanism", "taken", "digest"],
         [
             [
-                stored.id,
-                stored.status,
-                stored.survey().title_in(),
-                stored.survey().mechanism.kind,
-                _said(SignedTerms(terms=stored.terms, signature=stored.signature)),
-                stored.digest,
+                state.id,
+                state.status,
+                state.reports,
+                "yes" if state.listed else "no",
+                state.title,
+                state.mechanism,
+                _taken(state.terms, signed=state.signed_by is not None),
+                state.digest,
             ]
-            for stored in surveys
+            for state in states
         ],
     )
 
@@ -126,6 +165,60 @@ def close(id: str, database: str) -> None:
     with Store(database) as store:
         store.surveys.close(id)
     click.echo(f"closed {id}")
+
+
+@survey.command()
+@click.argument("id")
+@options.database
+def reopen(id: str, database: str) -> None:
+    """Take reports again for the survey ID, which was closed before its first one."""
+    with Store(database) as store:
+        store.surveys.reopen(id)
+    click.echo(f"reopened {id}")
+
+
+@survey.command()
+@click.argument("id")
+@options.database
+def unlist(id: str, database: str) -> None:
+    """Take the survey ID out of the public list; who knows its address can still answer it."""
+    with Store(database) as store:
+        store.surveys.set_listed(id, False)
+    click.echo(f"unlisted {id}")
+
+
+@survey.command()
+@click.argument("id")
+@options.database
+def relist(id: str, database: str) -> None:
+    """Put the survey ID into the public list again."""
+    with Store(database) as store:
+        store.surveys.set_listed(id, True)
+    click.echo(f"listed {id}")
+
+
+@survey.command()
+@click.argument("id")
+@click.option("--confirm", metavar="ID", help="The id once more, instead of typing it when asked.")
+@options.database
+def delete(id: str, confirm: str | None, database: str) -> None:
+    """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
+
+    Nothing brings them back but a back-up, and back-ups that you have keep what they hold. To keep
+    the counts and delete only what tells who took part, see 'halftruth purge'.
+    """
+    with Store(database) as store:
+        state = store.state(id)
+        if confirm is None:
+            click.echo(f"{id} has {state.reports} reports: {state.title}")
+            confirm = click.prompt(f"Type {id} to delete it")
+        if confirm != id:
+            raise ParameterError(f"confirm: expected {id}; nothing was deleted", field="confirm")
+        done = store.retention.delete(id)
+    click.echo(
+        f"deleted {id}: {done.reports} reports, {done.ids} ids, {done.invitations} unused"
+        f" invitations, {done.tokens} tokens"
+    )
 
 
 def _read_terms(file: str | None, invitations: bool, sealed_to: str | None) -> SignedTerms | None:
@@ -163,11 +256,15 @@ def _check_key(field: str, key: str | None) -> None:
 
 
 def _said(signed: SignedTerms) -> str:
+    return _taken(signed.terms, signed=signed.signature is not None)
+
+
+def _taken(terms: Terms, *, signed: bool) -> str:
     """How reports are taken, in a few words."""
     return ", ".join(
         [
-            "with invitations" if signed.terms.invitations else "from anyone",
-            "sealed" if signed.terms.sealing_key else "not sealed",
-            "signed" if signed.signature else "not signed",
+            "with invitations" if terms.invitations else "from anyone",
+            "sealed" if terms.sealing_key else "not sealed",
+            "signed" if signed else "not signed",
         ]
     )

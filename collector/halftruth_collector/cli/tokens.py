@@ -1,5 +1,6 @@
 """``halftruth token``: create, list and revoke bearer tokens."""
 
+from datetime import datetime
 from typing import get_args
 
 import click
@@ -18,14 +19,24 @@ def token() -> None:
 @token.command()
 @click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What it is for.")
 @click.option("--survey", metavar="ID", help="The only survey that an analyst's token is for.")
+@click.option("--name", metavar="TEXT", help="Whose it is or what it is for, to tell it by.")
+@click.option(
+    "--expires",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="The last day (UTC) on which it is good, such as 2027-12-31; for ever by default.",
+)
 @options.database
-def create(role: Role, survey: str | None, database: str) -> None:
+def create(
+    role: Role, survey: str | None, name: str | None, expires: datetime | None, database: str
+) -> None:
     """Print a new token. It is not stored and cannot be shown again.
 
     An operator may do everything, an analyst reads results, a monitor reads metrics.
     """
+    last_day = None if expires is None else expires.date()
     with Store(database) as store:
-        click.echo(store.tokens.create(role, survey))
+        click.echo(store.tokens.create(role, survey, name=name, last_day=last_day))
 
 
 @token.command("list")
@@ -35,13 +46,15 @@ def list_tokens(database: str) -> None:
     with Store(database) as store:
         tokens = store.tokens.all()
     print_table(
-        ["id", "role", "survey", "created", "revoked"],
+        ["id", "name", "role", "survey", "created", "expires", "revoked"],
         [
             [
                 known.id,
+                known.name or "",
                 known.role,
                 known.survey or ("all" if known.role == "analyst" else ""),
                 f"{known.created_at:%Y-%m-%d %H:%M}",
+                f"{known.expires_at:%Y-%m-%d %H:%M}" if known.expires_at else "never",
                 f"{known.revoked_at:%Y-%m-%d %H:%M}" if known.revoked_at else "no",
             ]
             for known in tokens

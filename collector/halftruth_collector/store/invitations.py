@@ -47,7 +47,7 @@ class InvitationStore:
         self._database = database
         self._audit = audit
 
-    def create(self, survey_id: str, count: int) -> list[str]:
+    def create(self, survey_id: str, count: int, *, actor: str | None = None) -> list[str]:
         """New invitations, which are not stored and cannot be shown again.
 
         Raises
@@ -64,12 +64,16 @@ class InvitationStore:
         def create(connection: Connection) -> None:
             number = find(connection, survey_id).number
             add_invitations(connection, number, hashes)
-            connection.execute(
+            changed = connection.execute(
                 update(surveys)
                 .where(surveys.c.number == number)
                 .values(invited=surveys.c.invited + count)
             )
-            self._audit.record(connection, "invite create", survey_id, f"{count} invitations")
+            if not changed.rowcount:
+                # It was deleted meanwhile, and these rows would be nobody's.
+                find(connection, survey_id)
+            said = f"{count} invitations"
+            self._audit.record(connection, "invite create", survey_id, said, actor=actor)
 
         self._database.write(create)
         return [invitation.hex() for invitation in made]
@@ -94,7 +98,9 @@ class InvitationStore:
 
         return self._database.read_reports(count)
 
-    def revoke(self, survey_id: str, chosen: list[bytes] | None = None) -> int:
+    def revoke(
+        self, survey_id: str, chosen: list[bytes] | None = None, *, actor: str | None = None
+    ) -> int:
         """Make invitations useless that nobody used; all of them, or those chosen.
 
         Returns
@@ -121,7 +127,8 @@ class InvitationStore:
                 .where(surveys.c.number == number)
                 .values(withdrawn=surveys.c.withdrawn + done)
             )
-            self._audit.record(connection, "invite revoke", survey_id, f"{done} invitations")
+            said = f"{done} invitations"
+            self._audit.record(connection, "invite revoke", survey_id, said, actor=actor)
             return done
 
         return self._database.write(revoke)

@@ -11,6 +11,8 @@ from . import schema, transfer
 from .compaction import compact
 from .database import Database, Offload, here
 from .invitations import InvitationStore
+from .retention import RetentionStore
+from .states import SurveyState, survey_state, survey_states
 from .surveys import SurveyStore
 
 if TYPE_CHECKING:
@@ -97,6 +99,19 @@ class Store:
         """Invitations that let reports in."""
         return InvitationStore(self.database, self.audit)
 
+    def states(self) -> list[SurveyState]:
+        """How every survey is doing; see :func:`~.states.survey_states`."""
+        return survey_states(self.database)
+
+    def state(self, survey_id: str) -> SurveyState:
+        """How one survey is doing; see :func:`~.states.survey_state`."""
+        return survey_state(self.database, survey_id)
+
+    @cached_property
+    def retention(self) -> RetentionStore:
+        """What is kept of surveys, and how it is deleted."""
+        return RetentionStore(self.database, self.audit)
+
     @cached_property
     def tokens(self) -> TokenStore:
         """Tokens of analysts, operators and monitors."""
@@ -145,7 +160,7 @@ class Store:
     def compact(self) -> None:
         """Destroy the order in which reports arrived; see :func:`~.compaction.compact`."""
         self.database.offload(compact, self.database)
-        self.database.write(lambda connection: self.audit.record(connection, "compact", "", ""))
+        self.audit.note("compact", "")
 
     def check(self) -> None:
         """Raise unless reports can be counted: the database has this program's tables and a writer.

@@ -13,7 +13,13 @@ from halftruth_shared.protocol.terms import Signature, Terms
 from sqlalchemy import Connection, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import SignatureRefused, StoreUnavailable, SurveyExists, UnknownSurvey
+from ..errors import (
+    SignatureRefused,
+    StoreUnavailable,
+    SurveyClosed,
+    SurveyExists,
+    UnknownSurvey,
+)
 from .compaction import compact
 from .database import Database
 from .tables import cells, revoked_keys, surveys
@@ -38,6 +44,10 @@ class StoredSurvey:
     status: Status
     terms: Terms
     signature: Signature | None
+    listed: bool
+    published_at: datetime
+    closed_at: datetime | None
+    purged_at: datetime | None
 
     def survey(self) -> Survey:
         """The survey itself."""
@@ -45,7 +55,7 @@ class StoredSurvey:
 
 
 class SurveyStore:
-    """Publishes, lists and closes surveys."""
+    """Publishes, lists, opens and closes surveys."""
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database = database
@@ -58,12 +68,13 @@ class SurveyStore:
         terms: Terms | None = None,
         signature: Signature | None = None,
         *,
+        listed: bool | None = None,
         actor: str | None = None,
     ) -> None:
         """Publish a survey, or replace one of the same id that has no report yet.
 
         Publishing the very same survey again changes nothing but terms and signature, and these
-        only where they are given.
+        only where they are given; the same goes for whether it is listed.
 
         Parameters
         ----------
@@ -72,6 +83,8 @@ class SurveyStore:
             Neither invitations nor sealed reports by default.
         signature : Signature, optional
             Of the survey and these terms.
+        listed : bool, optional
+            Whether everyone is told of it; a new survey is listed by default.
         actor : str, optional
 
         Raises
@@ -88,18 +101,20 @@ class SurveyStore:
             "status": "open",
             "published_at": datetime.now(UTC),
             "closed_at": None,
+            "purged_at": None,
             **_terms_row(terms or Terms(), signature),
         }
+        listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
 
         def publish(connection: Connection) -> None:
-            changes = row
+            changes = row | listing
             if signature is not None:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
             _check_signature(connection, survey.digest, terms or Terms(), signature)
             added = connection.execute(
                 self._database.insert(surveys)
-                .values(id=survey.id, invited=0, withdrawn=0, **row)
+                .values(id=survey.id, invited=0, withdrawn=0, **changes)
                 .on_conflict_do_nothing(index_elements=[surveys.c.id])
                 .returning(surveys.c.number)
             ).scalar()
@@ -109,15 +124,21 @@ class SurveyStore:
                 if known.digest != survey.digest:
                     _check_replaceable(connection, known)
                 elif terms is None and signature is None:
-                    return
+                    if not listing:
+                        return
+                    changes = listing
                 else:
-                    changes = _terms_row(terms or Terms(), signature)
+                    changes = _terms_row(terms or Terms(), signature) | listing
                 connection.execute(
                     update(surveys).where(surveys.c.number == known.number).values(changes)
                 )
-            said = _said(terms or Terms(), signature)
+            said = [survey.digest]
+            if changes is not listing:
+                said.append(_said(terms or Terms(), signature))
+            if listed is not None:
+                said.append("listed" if listed else "unlisted")
             self._audit.record(
-                connection, "survey publish", survey.id, f"{survey.digest}; {said}", actor=actor
+                connection, "survey publish", survey.id, "; ".join(said), actor=actor
             )
 
         self._database.write(publish)
@@ -183,6 +204,60 @@ class SurveyStore:
             except StoreUnavailable:
                 _log.warning("order of arrival is not destroyed yet: run 'halftruth compact'")
 
+    def reopen(self, id: str, *, actor: str | None = None) -> None:
+        """Take reports again for a survey that was closed before its first one.
+
+        Once there are reports, the end of a survey is final: the order of their arrival is
+        destroyed, its results were looked at, and its ids may have been purged. Reopening an open
+        survey changes nothing.
+
+        Raises
+        ------
+        UnknownSurvey
+        SurveyClosed
+            If it has reports.
+        StoreUnavailable
+        """
+
+        def reopen(connection: Connection) -> None:
+            stored = find(connection, id, lock=True)
+            if stored.status == "open":
+                return
+            if has_reports(connection, stored.number):
+                raise SurveyClosed(
+                    f"survey '{id}': it has reports already, so that its end is final; expected"
+                    " one that was closed before the first",
+                    field="survey",
+                )
+            connection.execute(
+                update(surveys)
+                .where(surveys.c.number == stored.number)
+                .values(status="open", closed_at=None, purged_at=None)
+            )
+            self._audit.record(connection, "survey reopen", id, actor=actor)
+
+        self._database.write(reopen)
+
+    def set_listed(self, id: str, listed: bool, *, actor: str | None = None) -> None:
+        """Tell everyone of a survey, or only those who know its address.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def set_listed(connection: Connection) -> None:
+            stored = find(connection, id, lock=True)
+            if stored.listed == listed:
+                return
+            connection.execute(
+                update(surveys).where(surveys.c.number == stored.number).values(unlisted=not listed)
+            )
+            action = "survey list" if listed else "survey unlist"
+            self._audit.record(connection, action, id, actor=actor)
+
+        self._database.write(set_listed)
+
     def get(self, id: str) -> StoredSurvey:
         """One survey.
 
@@ -198,11 +273,15 @@ class SurveyStore:
         """One survey as it was when it was last read here, which spares a look at the database."""
         return self._seen.get(id)
 
+    def listed(self) -> list[StoredSurvey]:
+        """The surveys that everyone is told of, by id."""
+        return [stored for stored in self.all() if stored.listed]
+
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
         statement = select(surveys).order_by(surveys.c.id)
         rows = self._database.read(lambda connection: connection.execute(statement).all())
-        return [_stored(row) for row in rows]
+        return [as_stored(row) for row in rows]
 
 
 @lru_cache(maxsize=64)
@@ -233,10 +312,17 @@ def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey
         row = connection.execute(statement.with_for_update() if lock else statement).first()
     if row is None:
         raise UnknownSurvey(f"there is no survey '{id}'", field="survey")
-    return _stored(row)
+    return as_stored(row)
 
 
-def _stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
+def has_reports(connection: Connection, number: int) -> bool:
+    """Whether a survey has reports."""
+    counted = select(exists().where(cells.c.survey == number))
+    return bool(connection.execute(counted).scalar())
+
+
+def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
+    """A survey from its row."""
     return StoredSurvey(
         row.number,
         row.id,
@@ -247,6 +333,10 @@ def _stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
         None
         if row.signature_key is None
         else Signature(key=row.signature_key, value=row.signature),
+        not row.unlisted,
+        row.published_at,
+        row.closed_at,
+        row.purged_at,
     )
 
 
@@ -271,8 +361,7 @@ def _said(terms: Terms, signature: Signature | None) -> str:
 
 
 def _check_replaceable(connection: Connection, known: Row[*tuple[Any, ...]]) -> None:
-    counted = select(exists().where(cells.c.survey == known.number))
-    if connection.execute(counted).scalar():
+    if has_reports(connection, known.number):
         raise SurveyExists(
             f"id: survey '{known.id}' has reports already and cannot be replaced;"
             " publish this one under another id",

@@ -32,6 +32,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    false,
 )
 
 metadata = MetaData()
@@ -69,10 +70,14 @@ surveys = Table(
     # How many invitations were issued, and how many of them withdrawn.
     Column("invited", BigInteger, nullable=False),
     Column("withdrawn", BigInteger, nullable=False),
+    # Whether only those find it who know its address.
+    Column("unlisted", Boolean, nullable=False, server_default=false()),
+    # When the ids of its reports and its unused invitations were deleted.
+    Column("purged_at", UtcDateTime),
 )
 
-# The next tables grow with every report, and nothing ever deletes a survey. Whoever writes to them
-# holds its row, so they do without foreign keys that would be looked up once for each report.
+# The next tables grow with every report. Whoever writes to them or deletes a survey holds its row,
+# so they do without foreign keys that would be looked up once for each report.
 
 #: Invitations that nobody used yet, of which only the SHA-256 is kept.
 invitations = Table(
@@ -83,7 +88,7 @@ invitations = Table(
     sqlite_with_rowid=False,
 )
 
-#: Ids of the reports counted.
+#: Ids of the reports counted, until they are purged.
 report_ids = Table(
     "report_ids",
     metadata,
@@ -128,6 +133,9 @@ tokens = Table(
     Column("survey", ForeignKey("surveys.number")),
     Column("created_at", UtcDateTime, nullable=False),
     Column("revoked_at", UtcDateTime),
+    # For people: what it is for.
+    Column("name", String(100)),
+    Column("expires_at", UtcDateTime),
 )
 
 #: Public keys of operators whose signatures are served no more.

@@ -161,12 +161,15 @@ def export_reports(
     Raises
     ------
     ParameterError
-        If the file exists or cannot be written.
+        If the file exists or cannot be written, or the ids of the reports were purged.
     UnknownSurvey, StoreUnavailable
     """
     with _new_file(file) as target, database.reading() as source, target.writing() as connection:
         database.keep_reports(source)
-        number = find(source, survey_id).number
+        stored = find(source, survey_id)
+        if stored.purged_at is not None:
+            raise _purged(survey_id)
+        number = stored.number
         _copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
         counts = (
             select(
@@ -197,9 +200,9 @@ def import_reports(
     ------
     ParameterError
         If the file is no export of one survey, or its reports do not fit that; if some of them
-        were counted here otherwise; or if it comes from a back-up of this collector, or from
-        another back-up of a collector that was imported: then they share reports or invitations.
-        Nothing is imported then.
+        were counted here otherwise, or the ids of those that were counted here were purged; or if
+        it comes from a back-up of this collector, or from another back-up of a collector that was
+        imported: then they share reports or invitations. Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
     SchemaOutdated, StoreUnavailable
@@ -309,6 +312,14 @@ def _check_cells(space: ReportSpace, packed: Sequence[bytes]) -> None:
         raise _damaged("one of its reports does not fit its survey")
 
 
+def _purged(survey_id: str) -> ParameterError:
+    return ParameterError(
+        f"survey: the ids of '{survey_id}' were purged, so that nobody can tell which reports were"
+        " counted here; expected a survey with its ids",
+        field="survey",
+    )
+
+
 def _damaged(what: str) -> ParameterError:
     return ParameterError(f"file: {what}; expected an export of a collector", field="file")
 
@@ -347,6 +358,8 @@ def _known_survey(database: Database, connection: Connection, exported: Any) -> 
             f"file: another survey '{exported.id}' is published here; expected the same digest",
             field="file",
         )
+    if known.purged_at is not None:
+        raise _purged(exported.id)
     number: int = known.number
     return number
 

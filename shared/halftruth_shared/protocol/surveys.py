@@ -32,6 +32,6 @@ class SurveySummary(Message, frozen=True, kw_only=True):
 
 
 class SurveyList(Message, frozen=True, kw_only=True):
-    """The surveys of a collector."""
+    """The listed surveys of a collector."""
 
     surveys: list[SurveySummary]

@@ -238,3 +238,59 @@ def test_no_secret_is_written_down(store, published, rows):
     assert token not in written
     assert token.removeprefix("ht_") not in written
     assert not any(each in written for each in invitations)
+
+
+def test_a_token_with_a_last_day_is_good_until_that_is_over(store, done):
+    today = datetime.now(UTC).date()
+    token = store.tokens.create("analyst", name="Anna", last_day=today, actor="token 1234")
+    known = store.tokens.bearer(token)
+    assert known.name == "Anna"
+    assert known.expires_at == datetime(today.year, today.month, today.day, tzinfo=UTC) + timedelta(
+        days=1
+    )
+    assert done() == [("token 1234", "token create", known.id, f"analyst; Anna; until {today}")]
+    assert known.state(known.expires_at - timedelta(seconds=1)) == "good"
+    assert known.state(known.expires_at) == "expired"
+
+
+def test_an_expired_token_is_told_so_and_stays_listed(store, raw):
+    token = store.tokens.create("operator", last_day=datetime.now(UTC).date())
+    with raw.begin() as connection:
+        connection.exec_driver_sql("UPDATE tokens SET expires_at = '2025-01-01 00:00:00.000000'")
+    with pytest.raises(Unauthorized, match="it expired on 2025-01-01"):
+        store.tokens.bearer(token)
+    [known] = store.tokens.all()
+    assert known.state(datetime.now(UTC)) == "expired"
+    store.tokens.revoke(known.id)
+    with pytest.raises(Unauthorized, match="not known here, or has been revoked"):
+        store.tokens.bearer(token)
+
+
+@pytest.mark.parametrize(
+    ("name", "days", "said"),
+    [
+        ("", 0, "name: expected a line of up to 100 characters"),
+        ("x" * 101, 0, "name: expected a line"),
+        ("two\nlines", 0, "name: expected a line"),
+        ("\x1b[31mred", 0, "name: expected a line"),
+        ("Anna", -1, "expires: expected a day from "),
+        ("Anna", 3654, "expires: expected a day from "),
+    ],
+)
+def test_a_name_or_day_that_cannot_be_makes_no_token(store, dump, name, days, said):
+    before = dump()
+    day = datetime.now(UTC).date() + timedelta(days=days)
+    with pytest.raises(HalftruthError, match=said):
+        store.tokens.create("analyst", name=name, last_day=day)
+    assert dump() == before
+
+
+def test_the_latest_entries_come_page_by_page(store):
+    for _ in range(5):
+        store.tokens.create("monitor")
+    everything = store.audit.all()[::-1]
+    first = store.audit.latest(2)
+    assert first == everything[:2]
+    assert store.audit.latest(2, before=first[-1].number) == everything[2:4]
+    assert store.audit.latest(9, before=everything[3].number) == everything[4:]
+    assert store.audit.latest(9, before=1) == []

@@ -136,7 +136,15 @@ def _of_analysis(analysis: Analysis[Any, Any]) -> Operation:
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    Operation("listSurveys", "GET", "/v1/surveys", "respondents", "List the surveys", SurveyList),
+    Operation(
+        "listSurveys",
+        "GET",
+        "/v1/surveys",
+        "respondents",
+        "List the surveys",
+        SurveyList,
+        "Those that are unlisted are not among them, though anyone can fetch and answer them.",
+    ),
     Operation(
         "getSurvey",
         "GET",

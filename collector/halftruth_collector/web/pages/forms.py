@@ -29,8 +29,8 @@ def closed(response: Response) -> Response:
 
 @blueprint.get("/")
 def front() -> str:
-    """The surveys of this collector."""
-    surveys = [(stored, stored.survey()) for stored in collector().store.surveys.all()]
+    """The listed surveys of this collector."""
+    surveys = [(stored, stored.survey()) for stored in collector().store.surveys.listed()]
     return render_template("front.html", surveys=surveys)
 
 

@@ -33,7 +33,7 @@ _PREFLIGHT = {
 
 @blueprint.get("")
 def list_surveys() -> Response:
-    """Every survey with its digest."""
+    """The listed surveys with their digests."""
     parameters.none()
     return answer(
         SurveyList(
@@ -44,7 +44,7 @@ def list_surveys() -> Response:
                     digest=stored.digest,
                     status=stored.status,
                 )
-                for stored in collector().store.surveys.all()
+                for stored in collector().store.surveys.listed()
             ]
         )
     )

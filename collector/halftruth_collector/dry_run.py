@@ -1,0 +1,100 @@
+"""What publishing a survey would come to, without publishing it."""
+
+import math
+from typing import Annotated
+
+from halftruth_shared import Protection, Survey
+from halftruth_shared.protocol.base import Digest, Message
+from halftruth_shared.rational import approximately, parse_rational
+from msgspec import Meta
+
+
+class SurveyCheck(Message, frozen=True, kw_only=True):
+    """What a survey is and promises, and whether this collector's form would ask it."""
+
+    id: str
+    title: str
+    digest: Digest
+    questions: int
+    protection: Annotated[
+        list[str], Meta(description="What it promises of the record and of each answer, in words.")
+    ]
+    refused_by_form: Annotated[
+        str | None,
+        Meta(description="Why the form that this collector hosts would not ask it, if so."),
+    ]
+
+    def sentences(self) -> list[str]:
+        """The same for people, a line each."""
+        form = (
+            "The hosted form asks it."
+            if self.refused_by_form is None
+            else f"The hosted form refuses it: {self.refused_by_form}."
+        )
+        return [*self.protection, form]
+
+
+def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
+    """What publishing a survey would come to.
+
+    Parameters
+    ----------
+    survey : Survey
+    max_gamma : str
+        The largest amplification that the collector's own forms ask with.
+
+    Raises
+    ------
+    ParameterError
+        If that is no amplification.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+    >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("20"))
+    >>> check_survey(survey, "19").refused_by_form
+    'its amplification 20 exceeds 19 (HALFTRUTH_MAX_GAMMA)'
+    >>> check_survey(survey, "20").refused_by_form is None
+    True
+    """
+    return SurveyCheck(
+        id=survey.id,
+        title=survey.title_in(),
+        digest=survey.digest,
+        questions=len(survey.schema.questions),
+        protection=Protection.of(survey).sentences(),
+        refused_by_form=why_form_refuses(survey, max_gamma),
+    )
+
+
+def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
+    """Why the hosted form would not ask a survey; None where it would.
+
+    It asks with the operator's own word on what is not sensitive, and holds the survey against the
+    collector's limit as every client does.
+
+    Raises
+    ------
+    ParameterError
+        If the limit is no amplification.
+    """
+    limit = parse_rational(max_gamma, "max_gamma")
+    schema, mechanism = survey.schema, survey.mechanism
+    harmless = {attribute.name for attribute in schema.attributes if not attribute.sensitive}
+    amplification = mechanism.amplification(schema, harmless)
+    if amplification <= limit:
+        return None
+    if amplification == math.inf:
+        everything = set(schema.names)
+        names = [
+            name
+            for name in schema.names
+            if name not in harmless
+            and mechanism.amplification(schema, everything - {name}) == math.inf
+        ]
+        said = ", ".join(f"'{name}'" for name in names)
+        return f"a report can rule out an answer to {said} (γ is infinite)"
+    return (
+        f"its amplification {approximately(amplification)} exceeds {approximately(limit)}"
+        " (HALFTRUTH_MAX_GAMMA)"
+    )

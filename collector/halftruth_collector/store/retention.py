@@ -1,0 +1,191 @@
+"""What is kept of surveys, and how it is deleted.
+
+A report's id only serves to count no report twice, and an unused invitation to let one in. Once a
+survey has ended and the last retries have arrived, both tell nothing but who took part, to whoever
+has somebody's device or invitation. So they can be *purged*, while the counts stay. A survey can
+also be *deleted*, with everything that there is of it but the audit log's word that it was there.
+
+Back-ups and exports that were written before hold what they held.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from halftruth_shared import ParameterError
+from sqlalchemy import Connection, Table, delete, select, update
+
+from ..errors import StoreUnavailable
+from .compaction import compact
+from .counts import COUNTED, total
+from .database import Database
+from .surveys import find
+from .tables import (
+    REPORT_TABLES,
+    daily_outcomes,
+    imports,
+    invitations,
+    report_ids,
+    surveys,
+    tokens,
+)
+
+if TYPE_CHECKING:
+    # Who may do what builds upon the store.
+    from ..access.audit import AuditLog
+
+_log = logging.getLogger(__name__)
+
+#: Days for which retries of reports are waited for, unless an operator says otherwise.
+KEEP_DAYS = 30
+
+#: Most days that anyone can ask for.
+_MOST_DAYS = 36_500
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What was deleted with a survey, or purged from it.
+
+    Attributes
+    ----------
+    id : str
+        Of the survey.
+    reports : int
+        Reports that are counted no more; 0 where only ids were purged.
+    ids : int
+        Ids of reports.
+    invitations : int
+        Invitations that nobody had used.
+    tokens : int
+        Tokens that were for this survey only.
+    """
+
+    id: str
+    reports: int
+    ids: int
+    invitations: int
+    tokens: int
+
+
+class RetentionStore:
+    """Deletes surveys, and purges what is kept of closed ones."""
+
+    def __init__(self, database: Database, audit: AuditLog) -> None:
+        self._database = database
+        self._audit = audit
+
+    def delete(self, id: str, *, actor: str | None = None) -> Deleted:
+        """Delete a survey with its reports, ids, counts, invitations and tokens.
+
+        What the files of the database still hold of them is destroyed as when a survey is closed.
+        Forms that are filled in meanwhile are told that there is no such survey.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def work(connection: Connection) -> Deleted:
+            stored = find(connection, id, lock=True)
+            counted = select(total(daily_outcomes.c.count)).where(
+                daily_outcomes.c.survey == stored.number, daily_outcomes.c.outcome == COUNTED
+            )
+            reports = connection.execute(counted).scalar() or 0
+            rows = {
+                table: _delete(connection, table, stored.number)
+                for table in (*REPORT_TABLES, imports, tokens)
+            }
+            connection.execute(delete(surveys).where(surveys.c.number == stored.number))
+            done = Deleted(id, reports, rows[report_ids], rows[invitations], rows[tokens])
+            self._audit.record(
+                connection, "survey delete", id, f"{stored.digest}; {_said(done)}", actor=actor
+            )
+            return done
+
+        done = self._database.write(work)
+        self._compact()
+        return done
+
+    def purge(self, days: int, *, actor: str | None = None) -> list[Deleted]:
+        """Delete ids and unused invitations of the surveys that were closed so many days ago.
+
+        A client that sends a report of theirs once more is told that the survey is closed, though
+        it had been counted; and their reports can be exported no more.
+
+        Parameters
+        ----------
+        days : int
+            0 for all that are closed.
+
+        Returns
+        -------
+        list of Deleted
+            The surveys that had not been purged before.
+
+        Raises
+        ------
+        ParameterError
+            If there cannot be so many days.
+        StoreUnavailable
+        """
+        if not 0 <= days <= _MOST_DAYS:
+            raise ParameterError(f"days: expected 0 to {_MOST_DAYS} days", field="days")
+        now = datetime.now(UTC)
+
+        def work(connection: Connection) -> list[Deleted]:
+            # In the order in which counting holds them, so that neither waits for the other.
+            chosen = connection.execute(
+                select(surveys.c.id, surveys.c.number)
+                .where(
+                    surveys.c.status == "closed",
+                    surveys.c.closed_at <= now - timedelta(days=days),
+                    surveys.c.purged_at.is_(None),
+                )
+                .order_by(surveys.c.id)
+                .with_for_update()
+            ).all()
+            return [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
+
+        done = self._database.write(work)
+        if done:
+            self._compact()
+        return done
+
+    def _purge(
+        self, connection: Connection, id: str, number: int, now: datetime, actor: str | None
+    ) -> Deleted:
+        ids = _delete(connection, report_ids, number)
+        unused = _delete(connection, invitations, number)
+        connection.execute(
+            update(surveys)
+            .where(surveys.c.number == number)
+            # They cannot be used any more, as if they had been withdrawn.
+            .values(purged_at=now, withdrawn=surveys.c.withdrawn + unused)
+        )
+        done = Deleted(id, 0, ids, unused, 0)
+        self._audit.record(connection, "survey purge", id, _said(done), actor=actor)
+        return done
+
+    def _compact(self) -> None:
+        try:
+            self._database.offload(compact, self._database)
+        except StoreUnavailable:
+            _log.warning("what was deleted may be left in files: run 'halftruth compact'")
+
+
+def _delete(connection: Connection, table: Table, number: int) -> int:
+    return connection.execute(delete(table).where(table.c.survey == number)).rowcount
+
+
+def _said(done: Deleted) -> str:
+    parts = {
+        "reports": done.reports,
+        "ids": done.ids,
+        "unused invitations": done.invitations,
+        "tokens": done.tokens,
+    }
+    return ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing"

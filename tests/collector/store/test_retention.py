@@ -1,0 +1,239 @@
+"""What is deleted is gone from every table and file, and nothing else goes with it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from halftruth_collector.errors import SurveyClosed, Unauthorized, UnknownSurvey
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.terms import Terms
+
+from .conftest import cell_of, report
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+INVITED = Terms(invitations=True)
+
+#: Tables whose rows are of a survey, by the column that says of which.
+OF_SURVEYS = {
+    table.name: "number" if table.name == "surveys" else "survey"
+    for table in metadata.sorted_tables
+    if table.name == "surveys" or "survey" in table.c
+}
+
+
+@pytest.fixture
+def numbers(store):
+    return lambda: {each.id: each.number for each in store.surveys.all()}
+
+
+@pytest.fixture
+def of_survey(rows):
+    """How many rows each table has of a survey."""
+    return lambda number: {
+        table: rows(f"SELECT count(*) FROM {table} WHERE {column} = {number}")[0][0]
+        for table, column in OF_SURVEYS.items()
+    }
+
+
+@pytest.fixture
+def filled(store, published, second):
+    """Two surveys with three reports, two unused invitations and a token each."""
+    for survey in (published, second):
+        store.surveys.set_terms(survey.id, INVITED)
+        invitations = store.invitations.create(survey.id, 5)
+        store.reports.add(
+            survey.id,
+            survey.digest,
+            [report(n, *cell_of(n), invitation=invitations[n]) for n in range(3)],
+        )
+        store.tokens.create("analyst", survey.id)
+    return store
+
+
+def closed_for(store, rows, raw, id, days):
+    """Close a survey as if that had been so many days ago."""
+    store.surveys.close(id)
+    moment = datetime.now(UTC) - timedelta(days=days)
+    with raw.begin() as connection:
+        connection.exec_driver_sql(
+            f"UPDATE surveys SET closed_at = '{moment:%Y-%m-%d %H:%M:%S.%f}' WHERE id = '{id}'"
+        )
+
+
+def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
+    filled, dump, numbers, of_survey, published
+):
+    number, before = numbers()["health"], dump()
+    kept = filled.tokens.create("analyst", "second"), filled.tokens.create("analyst")
+    lost = filled.tokens.create("analyst", "health")
+    assert set(of_survey(number).values()) != {0}
+    done = filled.retention.delete("health", actor="token 1234")
+    assert (done.reports, done.ids, done.invitations, done.tokens) == (3, 3, 2, 2)
+    assert set(of_survey(number).values()) == {0}
+    for token in kept:
+        assert filled.tokens.bearer(token)
+    with pytest.raises(Unauthorized):
+        filled.tokens.bearer(lost)
+    after = dump()
+    for table in ("report_ids", "invitations", "cells", "daily_outcomes", "surveys"):
+        assert set(after[table]) < set(before[table])
+        assert len(after[table]) == len(before[table]) / 2
+    with pytest.raises(UnknownSurvey):
+        filled.surveys.get("health")
+    with pytest.raises(UnknownSurvey):
+        filled.retention.delete("health")
+    [entry] = [each for each in filled.audit.all() if each.action == "survey delete"]
+    assert (entry.actor, entry.subject) == ("token 1234", "health")
+    assert entry.detail == (f"{published.digest}; 3 reports, 3 ids, 2 unused invitations, 2 tokens")
+
+
+def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbers):
+    filled.retention.delete("health")
+    filled.surveys.publish(published, INVITED)
+    found = of_survey(numbers()["health"])
+    assert found.pop("surveys") == 1
+    assert set(found.values()) == {0}
+    assert filled.state("health").reports == 0
+    # Ids that were known are not any more.
+    [invitation] = filled.invitations.create("health", 1)
+    receipt = filled.reports.add(
+        "health", published.digest, [report(0, 0, 0, invitation=invitation)]
+    )
+    assert (receipt.accepted, receipt.duplicates) == (1, 0)
+
+
+def test_a_deleted_survey_is_in_no_file_of_sqlite(filled, database, published):
+    if not database.startswith("sqlite"):
+        pytest.skip("PostgreSQL's files are held by its server; compacting them has its own test")
+    wanted = UUID(int=2).bytes, b"Health at work"
+    file = database.removeprefix("sqlite:///")
+
+    def found():
+        with open(file, "rb") as one, open(f"{file}-wal", "rb") as other:
+            content = one.read() + other.read()
+        return [each in content for each in wanted]
+
+    filled.retention.delete("second")
+    assert found() == [True, True]
+    filled.retention.delete("health")
+    assert found() == [False, False]
+
+
+def test_reports_that_arrive_while_a_survey_is_deleted_are_nobodys(store, published, of_survey):
+    number = store.surveys.get("health").number
+    digest = published.digest
+    store.surveys.set_terms("health", Terms())
+
+    def add(n):
+        with suppress(UnknownSurvey):
+            store.reports.add("health", digest, [report(n, *cell_of(n))])
+            with suppress(UnknownSurvey):
+                store.invitations.create("health", 3)
+
+    with ThreadPoolExecutor(6) as threads:
+        adding = [threads.submit(add, n) for n in range(60)]
+        done = threads.submit(store.retention.delete, "health").result()
+        for each in adding:
+            each.result()
+    assert done.reports == done.ids
+    assert set(of_survey(number).values()) == {0}
+
+
+def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, numbers, of_survey):
+    closed_for(filled, rows, raw, "health", days=31)
+    assert filled.retention.purge(32) == []
+    counted = filled.reports.counts("health")[1]
+    before = of_survey(numbers()["second"])
+    [done] = filled.retention.purge(31, actor="token 1234")
+    assert (done.id, done.reports, done.ids, done.invitations, done.tokens) == (
+        "health",
+        0,
+        3,
+        2,
+        0,
+    )
+    found = of_survey(numbers()["health"])
+    assert (found["report_ids"], found["invitations"]) == (0, 0)
+    after = filled.reports.counts("health")[1]
+    assert (after.cells.tolist(), after.counts.tolist()) == (
+        counted.cells.tolist(),
+        counted.counts.tolist(),
+    )
+    assert of_survey(numbers()["second"]) == before
+    state = filled.state("health")
+    assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 2, 0)
+    assert state.purged_at is not None
+    assert filled.invitations.count("health").used == 3
+    # Nothing is left to be done, nor written down again.
+    assert filled.retention.purge(0) == []
+    [entry] = [each for each in filled.audit.all() if each.action == "survey purge"]
+    assert (entry.actor, entry.subject) == ("token 1234", "health")
+    assert entry.detail == "3 ids, 2 unused invitations"
+
+
+def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
+    filled, tmp_path, published
+):
+    file = tmp_path / "before.reports"
+    filled.export_reports("health", file)
+    filled.surveys.close("health")
+    filled.retention.purge(0)
+    with pytest.raises(SurveyClosed):
+        filled.reports.add("health", published.digest, [report(0, 0, 0)])
+    with pytest.raises(ParameterError, match="ids of 'health' were purged"):
+        filled.export_reports("health", tmp_path / "after.reports")
+    with pytest.raises(ParameterError, match="ids of 'health' were purged"):
+        filled.import_reports(file)
+    assert not (tmp_path / "after.reports").exists()
+    assert filled.state("health").reports == 3
+
+
+@pytest.mark.parametrize("days", [-1, 36_501])
+def test_days_that_cannot_be_are_refused(store, days):
+    with pytest.raises(ParameterError, match="days: expected 0 to 36500 days"):
+        store.retention.purge(days)
+
+
+def test_a_survey_is_reopened_before_its_first_report_only(store, published):
+    store.surveys.reopen("health")
+    store.surveys.close("health")
+    store.retention.purge(0)
+    store.surveys.reopen("health", actor="token 1234")
+    again = store.surveys.get("health")
+    assert (again.status, again.closed_at, again.purged_at) == ("open", None, None)
+    store.reports.add("health", published.digest, [report(1, 0, 0)])
+    store.surveys.close("health")
+    with pytest.raises(SurveyClosed, match="has reports already, so that its end is final"):
+        store.surveys.reopen("health")
+    assert store.surveys.get("health").status == "closed"
+    [entry] = [each for each in store.audit.all() if each.action == "survey reopen"]
+    assert (entry.actor, entry.subject) == ("token 1234", "health")
+
+
+def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
+    store.surveys.publish(survey, listed=False)
+    assert store.surveys.get("health").listed is False
+    store.surveys.publish(survey)
+    store.surveys.publish(Survey("health", "Other", survey.schema, survey.mechanism))
+    assert store.surveys.get("health").listed is False
+    store.surveys.publish(store.surveys.get("health").survey(), listed=True)
+    assert store.surveys.get("health").listed is True
+    store.surveys.set_listed("health", False, actor="token 1234")
+    store.surveys.set_listed("health", False)
+    last = store.audit.all()[-1]
+    assert (last.actor, last.action, last.subject) == ("token 1234", "survey unlist", "health")
+    assert [each.action for each in store.audit.all()].count("survey unlist") == 1
+
+
+def test_states_have_the_numbers_of_each_survey(filled):
+    first, second = filled.states()
+    for state in (first, second):
+        assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 0, 2)
+        assert state == filled.state(state.id)
+    filled.invitations.revoke("second")
+    assert filled.state("second").withdrawn == 2
+    assert filled.state("health") == first
