@@ -1,38 +1,24 @@
 """The audit log: what operators did."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+from halftruth_shared.protocol.base import Message
+from msgspec import Meta
 from sqlalchemy import Connection, Select, select
 
 from ..store.database import Database
 from ..store.tables import audit
 
 
-@dataclass(frozen=True)
-class AuditEntry:
-    """One thing that an operator did.
+class AuditEntry(Message, frozen=True, kw_only=True):
+    """One thing that an operator did."""
 
-    Attributes
-    ----------
-    number : int
-        In the order in which things were done.
-    at : datetime
-    actor : str
-        Id of the token, or where the command came from.
-    action : str
-        Such as ``survey publish``.
-    subject : str
-        The survey, token or key that it was done to.
-    detail : str
-    """
-
-    number: int
+    number: Annotated[int, Meta(description="In the order in which things were done.")]
     at: datetime
-    actor: str
-    action: str
-    subject: str
+    actor: Annotated[str, Meta(description="Id of the token, or where the command came from.")]
+    action: Annotated[str, Meta(description="Such as `survey publish`.")]
+    subject: Annotated[str, Meta(description="The survey, token or key that it was done to.")]
     detail: str
 
 
@@ -112,7 +98,4 @@ class AuditLog:
 
     def _entries(self, statement: Select[*tuple[Any, ...]]) -> list[AuditEntry]:
         rows = self._database.read(lambda connection: connection.execute(statement).all())
-        return [
-            AuditEntry(row.number, row.at, row.actor, row.action, row.subject, row.detail)
-            for row in rows
-        ]
+        return [AuditEntry(**row._mapping) for row in rows]

@@ -1,9 +1,11 @@
 """Operators' public keys, as far as a collector knows them."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated
 
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.base import Message, PublicKey
+from msgspec import Meta
 from sqlalchemy import Connection, select, update
 
 from ..store.database import Database
@@ -11,12 +13,11 @@ from ..store.tables import revoked_keys, surveys
 from .audit import AuditLog
 
 
-@dataclass(frozen=True)
-class KnownKey:
+class KnownKey(Message, frozen=True, kw_only=True):
     """A public key with the surveys that it signed, or when it was revoked."""
 
-    key: str
-    surveys: tuple[str, ...]
+    key: PublicKey
+    surveys: Annotated[list[str], Meta(description="Ids of the surveys that it signs now.")]
     revoked_at: datetime | None
 
 
@@ -85,6 +86,10 @@ def _all(connection: Connection) -> list[KnownKey]:
     revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
     keys = sorted({row.signature_key for row in signed} | revoked.keys())
     return [
-        KnownKey(key, tuple(row.id for row in signed if row.signature_key == key), revoked.get(key))
+        KnownKey(
+            key=key,
+            surveys=[row.id for row in signed if row.signature_key == key],
+            revoked_at=revoked.get(key),
+        )
         for key in keys
     ]

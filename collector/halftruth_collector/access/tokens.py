@@ -7,11 +7,12 @@ enough since nobody can search 2²⁵⁶ tokens for one with a given hash.
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.base import Message
+from msgspec import Meta
 from sqlalchemy import Connection, Row, select, update
 
 from ..errors import Unauthorized, UnknownToken
@@ -30,31 +31,20 @@ _NAME = 100
 _LONGEST = timedelta(days=3653)
 
 
-@dataclass(frozen=True)
-class StoredToken:
-    """What is known of a token.
-
-    Attributes
-    ----------
-    id : str
-    role : {"analyst", "operator", "monitor"}
-    survey : str or None
-        The only one that it is for; None for all of them.
-    created_at : datetime
-    revoked_at : datetime or None
-    name : str or None
-        For people: whose it is, or what it is for.
-    expires_at : datetime or None
-        When it becomes useless by itself.
-    """
+class StoredToken(Message, frozen=True, kw_only=True):
+    """What is known of a token."""
 
     id: str
     role: Role
-    survey: str | None
+    survey: Annotated[
+        str | None, Meta(description="The only one that it is for; null for all of them.")
+    ]
     created_at: datetime
     revoked_at: datetime | None
-    name: str | None
-    expires_at: datetime | None
+    name: Annotated[str | None, Meta(description="For people: whose it is, or what it is for.")]
+    expires_at: Annotated[
+        datetime | None, Meta(description="When it becomes useless by itself, if ever.")
+    ]
 
     def state(self, now: datetime) -> str:
         """Whether it is good: "good", "expired" or "revoked"."""
@@ -192,15 +182,9 @@ class TokenStore:
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
-    return StoredToken(
-        row.id,
-        cast(Role, row.role),
-        row.survey,
-        row.created_at,
-        row.revoked_at,
-        row.name,
-        row.expires_at,
-    )
+    known = dict(row._mapping)
+    del known["hash"]
+    return StoredToken(**known)
 
 
 def _end(last_day: date, today: date) -> datetime:

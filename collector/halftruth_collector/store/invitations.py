@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.base import Message
 from sqlalchemy import Connection, func, select, update
 
 from .database import Database
@@ -26,8 +26,7 @@ _SIZE = 16
 _MOST = 1_000_000
 
 
-@dataclass(frozen=True)
-class InvitationCount:
+class InvitationCount(Message, frozen=True, kw_only=True):
     """How many invitations of a survey were issued, used, withdrawn, and are still good."""
 
     issued: int
@@ -94,7 +93,9 @@ class InvitationStore:
             statement = select(func.count()).where(invitations.c.survey == number)
             unused = connection.execute(statement).scalar_one()
             used = row.invited - row.withdrawn - unused
-            return InvitationCount(row.invited, used, row.withdrawn, unused)
+            return InvitationCount(
+                issued=row.invited, used=used, withdrawn=row.withdrawn, unused=unused
+            )
 
         return self._database.read_reports(count)
 

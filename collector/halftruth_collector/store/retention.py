@@ -11,11 +11,12 @@ Back-ups and exports that were written before hold what they held.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.base import Message
+from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
 from ..errors import StoreUnavailable
@@ -43,32 +44,19 @@ _log = logging.getLogger(__name__)
 KEEP_DAYS = 30
 
 #: Most days that anyone can ask for.
-_MOST_DAYS = 36_500
+MOST_DAYS = 36_500
 
 
-@dataclass(frozen=True)
-class Deleted:
-    """What was deleted with a survey, or purged from it.
+class Deleted(Message, frozen=True, kw_only=True):
+    """What was deleted with a survey, or purged from it."""
 
-    Attributes
-    ----------
-    id : str
-        Of the survey.
-    reports : int
-        Reports that are counted no more; 0 where only ids were purged.
-    ids : int
-        Ids of reports.
-    invitations : int
-        Invitations that nobody had used.
-    tokens : int
-        Tokens that were for this survey only.
-    """
-
-    id: str
-    reports: int
-    ids: int
-    invitations: int
-    tokens: int
+    id: Annotated[str, Meta(description="Of the survey.")]
+    reports: Annotated[
+        int, Meta(description="Reports that are counted no more; 0 where only ids were purged.")
+    ] = 0
+    ids: Annotated[int, Meta(description="Ids of reports.")]
+    invitations: Annotated[int, Meta(description="Invitations that nobody had used.")]
+    tokens: Annotated[int, Meta(description="Tokens that were for this survey only.")] = 0
 
 
 class RetentionStore:
@@ -100,7 +88,13 @@ class RetentionStore:
                 for table in (*REPORT_TABLES, imports, tokens)
             }
             connection.execute(delete(surveys).where(surveys.c.number == stored.number))
-            done = Deleted(id, reports, rows[report_ids], rows[invitations], rows[tokens])
+            done = Deleted(
+                id=id,
+                reports=reports,
+                ids=rows[report_ids],
+                invitations=rows[invitations],
+                tokens=rows[tokens],
+            )
             self._audit.record(
                 connection, "survey delete", id, f"{stored.digest}; {_said(done)}", actor=actor
             )
@@ -132,8 +126,8 @@ class RetentionStore:
             If there cannot be so many days.
         StoreUnavailable
         """
-        if not 0 <= days <= _MOST_DAYS:
-            raise ParameterError(f"days: expected 0 to {_MOST_DAYS} days", field="days")
+        if not 0 <= days <= MOST_DAYS:
+            raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
         now = datetime.now(UTC)
 
         def work(connection: Connection) -> list[Deleted]:
@@ -166,7 +160,7 @@ class RetentionStore:
             # They cannot be used any more, as if they had been withdrawn.
             .values(purged_at=now, withdrawn=surveys.c.withdrawn + unused)
         )
-        done = Deleted(id, 0, ids, unused, 0)
+        done = Deleted(id=id, ids=ids, invitations=unused)
         self._audit.record(connection, "survey purge", id, _said(done), actor=actor)
         return done
 

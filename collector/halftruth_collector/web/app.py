@@ -17,7 +17,7 @@ from . import observation, pages
 from .context import EXTENSION, Collector
 from .headers import Protected
 from .limits import ReportLimit
-from .routes import operations, operators, planning
+from .routes import access, operations, operators, planning
 from .routes import results as analysts
 from .routes import surveys as respondents
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
     # Only a collector with sealed surveys needs the cryptography.
-    from halftruth_shared.protocol.sealing import SealingKeys
+    from ..access.sealing_keys import SealingKeyFile
 
 #: What waits for nothing but a commit, or for nothing at all.
 _HERE = frozenset(["respondents.add_reports", "operations.healthz"])
@@ -78,7 +78,7 @@ def create_app(config: Config | None = None, offloading: Offloading = HERE) -> F
     app.offloading = offloading
     app.config["MAX_CONTENT_LENGTH"] = config.max_body
     metrics = Metrics()
-    limit, keys = ReportLimit.of(app, config), _sealing_keys(config)
+    limit, keys = ReportLimit.of(app, config), _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics.store, offload=offloading.transactions)
     app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)
@@ -88,6 +88,7 @@ def create_app(config: Config | None = None, offloading: Offloading = HERE) -> F
         respondents.blueprint,
         analysts.blueprint,
         operators.blueprint,
+        access.blueprint,
         planning.blueprint,
         *pages.blueprints,
         operations.blueprint,
@@ -101,9 +102,9 @@ def create_app(config: Config | None = None, offloading: Offloading = HERE) -> F
     return app
 
 
-def _sealing_keys(config: Config) -> SealingKeys | None:
+def _key_file(config: Config) -> SealingKeyFile | None:
     if config.sealing_keys is None:
         return None
-    from halftruth_shared.protocol.sealing import SealingKeys
+    from ..access.sealing_keys import SealingKeyFile
 
-    return SealingKeys.read(config.sealing_keys)
+    return SealingKeyFile(config.sealing_keys)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     # Only a collector with sealed surveys needs the cryptography.
     from halftruth_shared.protocol.sealing import SealingKeys
 
+    from ..access.sealing_keys import SealingKeyFile
+
 EXTENSION = "halftruth"
 
 #: Roles that may do what a role is needed for.
@@ -39,16 +41,21 @@ _AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "mon
 class Collector:
     """Settings, store, and what else is made once for an application.
 
-    `limit` is that of reports from one address, and `sealing_keys` open sealed reports; each is
-    None where there is none. `offloading` is for the few view functions that run in the event loop
-    itself; all others run in threads already, see `Application`.
+    `limit` is that of reports from one address, and `key_file` has what opens sealed reports; each
+    is None where there is none. `offloading` is for the few view functions that run in the event
+    loop itself; all others run in threads already, see `Application`.
     """
 
     config: Config
     store: Store
     limit: ReportLimit | None = None
-    sealing_keys: SealingKeys | None = None
+    key_file: SealingKeyFile | None = None
     offloading: Offloading = HERE
+
+    @property
+    def sealing_keys(self) -> SealingKeys | None:
+        """What opens sealed reports."""
+        return None if self.key_file is None else self.key_file.keys
 
 
 def collector() -> Collector:

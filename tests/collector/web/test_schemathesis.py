@@ -22,8 +22,10 @@ from halftruth_collector.web.openapi.operations import OPERATIONS
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
 
-#: A survey that operators may close and change, while the other one goes on.
+#: Surveys that operators may close and change, and delete, while the first one goes on.
 OTHER = Survey("other", "Another", SURVEY.schema, SURVEY.mechanism)
+SPARE = Survey("spare", "To be deleted", SURVEY.schema, SURVEY.mechanism)
+CHANGED = ("/close", "/reopen", "/terms", "/listing", "/invitations", "/revoke")
 NAMES = list(SURVEY.schema.names)
 PAIRS = [f"{a.name}={category}" for a in SURVEY.schema.attributes for category in a.categories]
 TERMS = [",".join(term) for size in (1, 2) for term in combinations(NAMES, size)]
@@ -47,15 +49,22 @@ PARAMETERS = {
     },
 }
 
-#: Calls with rules between members that no schema says, so that 422 may answer what fits it: nobody
-#: can filter on what is asked about.
+#: Calls with rules that no schema says, so that 422 may answer what fits it: nobody can filter on
+#: what is asked about, and 5.0 is no integer here.
 WITH_MORE_RULES = (
     "addReports",
+    "checkSurvey",
+    "createInvitations",
+    "createSealingKey",
+    "createToken",
     "getLoglinear",
     "getRandomized",
     "getRisk",
     "planSurvey",
     "publishSurvey",
+    "purge",
+    "reopenSurvey",
+    "retireSealingKey",
     "setTerms",
     *(o.id for o in OPERATIONS if o.analysis and "where" in o.analysis.fields),
 )
@@ -106,7 +115,8 @@ def answers(app):
 @pytest.fixture
 def collector(live):
     """A collector with the reports of the examples, and another survey."""
-    live.store.surveys.publish(OTHER)
+    for survey in (OTHER, SPARE):
+        live.store.surveys.publish(survey)
     found = counts()
     values = np.repeat(found.cells, found.counts, axis=0).tolist()
     reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
@@ -120,9 +130,12 @@ def narrowed():
     found = json.loads(json.dumps(document()))
     for path, item in found["paths"].items():
         for parameter in item.get("parameters", []):
-            changed = path.endswith(("/close", "/terms"))
-            parameter["schema"] = {"enum": [OTHER.id if changed else SURVEY.id]}
-            parameter["example"] = parameter["schema"]["enum"][0]
+            if parameter["name"] != "survey_id":
+                continue
+            changed = path.endswith(CHANGED)
+            chosen = SPARE.id if "delete" in item else OTHER.id if changed else SURVEY.id
+            parameter["schema"] = {"enum": [chosen]}
+            parameter["example"] = chosen
         for parameter in item.get("get", {}).get("parameters", []):
             parameter["schema"] |= PARAMETERS.get(parameter["name"], {})
     messages = found["components"]["schemas"]

@@ -18,7 +18,8 @@ from ...errors import slug
 from .. import formats
 from ..errors import status_of
 from .examples import SURVEY, examples
-from .operations import AUDIENCES, CALLERS, OPERATIONS, Operation
+from .operation import AUDIENCES, CALLERS, Operation
+from .operations import OPERATIONS
 
 Json = dict[str, Any]
 
@@ -42,6 +43,27 @@ _SURVEY_ID: Json = {
     "description": "Id of the survey.",
     "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9\\-]{0,63}$"},
     "example": SURVEY.id,
+}
+
+#: What stands for a part of an address.
+_PLACES: dict[str, Json] = {
+    "survey_id": _SURVEY_ID,
+    "token_id": {
+        "name": "token_id",
+        "in": "path",
+        "required": True,
+        "description": "Id of the token, as the list of tokens has it.",
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
+        "example": "6f0d3c9e",
+    },
+    "key": {
+        "name": "key",
+        "in": "path",
+        "required": True,
+        "description": "A public key, hexadecimal.",
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "example": "5a" * 32,
+    },
 }
 
 _FORMAT: Json = {
@@ -101,7 +123,8 @@ def document() -> Json:
     """The OpenAPI 3.1 document of this program's HTTP interface."""
     paths: Json = {}
     for operation in OPERATIONS:
-        shared = {"parameters": [_SURVEY_ID]} if "{survey_id}" in operation.path else {}
+        places = [_PLACES[name] for name in re.findall(r"{(\w+)}", operation.path)]
+        shared = {"parameters": places} if places else {}
         item = paths.setdefault(operation.path, shared)
         item[operation.method.lower()] = _operation(operation)
     return {
@@ -139,6 +162,8 @@ def _operation(operation: Operation) -> Json:
         described["x-role"] = operation.role
     if operation.analysis is not None:
         described["parameters"] = [*_parameters(operation.query, example.query), _FORMAT]
+    elif operation.query is not Request:
+        described["parameters"] = list(_parameters(operation.query, example.query))
     if operation.body:
         references = [_reference(kind) for kind in operation.body]
         described["requestBody"] = {
@@ -214,7 +239,7 @@ def _answer(operation: Operation, example: msgspec.Struct | None) -> Json:
         for media_type in list(formats.MEDIA_TYPES.values())[1:]:
             content[media_type] = {"schema": {"type": "string"}}
     answer: Json = {"description": _first_line(operation.answer), "content": content}
-    return {**answer, "links": _LINKS} if operation.status == 201 else answer
+    return {**answer, "links": _LINKS} if operation.id == "publishSurvey" else answer
 
 
 def problems_of(operation: Operation) -> dict[int, dict[str, str]]:
@@ -225,8 +250,8 @@ def problems_of(operation: Operation) -> dict[int, dict[str, str]]:
         error = kind.__new__(kind)
         found.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
     found[500] = {"internal": "The collector failed; nothing of the request was counted."}
-    if "{survey_id}" in operation.path:
-        found[404]["http"] = "There is no such address."
+    if "{" in operation.path:
+        found.setdefault(404, {})["http"] = "There is no such address."
     return found
 
 
@@ -249,7 +274,7 @@ def _schemas() -> Json:
         schema.pop("title", None)
         schema["description"] = markdown(schema.get("description", ""))
         for name, member in schema.get("properties", {}).items():
-            if name == "survey" and "type" not in member:
+            if name == "survey" and not {"type", "anyOf"} & member.keys():
                 member["$ref"] = _reference(document_type())["$ref"]
             for option in member.get("anyOf", []):
                 if "description" in option:

@@ -22,9 +22,34 @@ from halftruth_shared.protocol.reports import (
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 
+from ...access.audit import AuditEntry
+from ...access.keys import KnownKey
+from ...access.tokens import StoredToken
 from ...analyses import Counted
+from ...dry_run import check_survey
 from ...estimation import Counts
 from ...estimation.planner import plan
+from ...store.invitations import InvitationCount
+from ...store.retention import KEEP_DAYS, Deleted
+from ...store.states import SurveyState
+from ..messages import (
+    AuditLogPage,
+    AuditQuery,
+    InvitationRequest,
+    IssuedInvitations,
+    KeyList,
+    Listing,
+    NewToken,
+    PublishQuery,
+    Purged,
+    PurgeRequest,
+    SealingKeyList,
+    SurveyStates,
+    TokenList,
+    TokenRequest,
+    Unsigned,
+    Withdrawn,
+)
 from ..routes.operations import Health
 from .operations import OPERATIONS
 
@@ -89,16 +114,97 @@ def examples() -> dict[str, Example]:
             bodies={"ReportBatch": batch, "SealedBatch": _sealed()},
         ),
         "planSurvey": Example(plan(SURVEY, planned), bodies={"PlanRequest": request}),
-        "publishSurvey": Example(published, bodies={"SurveyDocument": SURVEY.document()}),
+        "publishSurvey": Example(
+            published, PublishQuery(), bodies={"SurveyDocument": SURVEY.document()}
+        ),
         "closeSurvey": Example(msgspec.structs.replace(published, status="closed")),
         "setTerms": Example(
             msgspec.structs.replace(published, terms=invited),
             bodies={"SignedTerms": SignedTerms(terms=invited)},
         ),
+        **_of_operators(published),
         "getHealth": Example(Health(status="ok")),
         "getReadiness": Example(Health(status="ready")),
         "getMetrics": Example(None),
         "getDescription": Example(None),
+    }
+
+
+def _of_operators(published: PublishedSurvey) -> dict[str, Example]:
+    state = SurveyState(
+        id=SURVEY.id,
+        title=SURVEY.title,
+        digest=SURVEY.digest,
+        status="open",
+        listed=True,
+        mechanism=SURVEY.mechanism.kind,
+        terms=Terms(),
+        signed_by=None,
+        reports=counts().reports,
+        invited=0,
+        withdrawn=0,
+        unused=0,
+        published_at=_AS_OF,
+        closed_at=None,
+        purged_at=None,
+    )
+    known = StoredToken(
+        id="6f0d3c9e",
+        role="analyst",
+        survey=SURVEY.id,
+        created_at=_AS_OF,
+        revoked_at=None,
+        name="Anna, paper",
+        expires_at=None,
+    )
+    asked = TokenRequest(role=known.role, survey=known.survey, name=known.name)
+    key = "5a" * 32
+    sealing = Example(SealingKeyList(keys=[key]))
+    entry = AuditEntry(
+        number=1,
+        at=_AS_OF,
+        actor="token 0d3c6f9e",
+        action="survey close",
+        subject="health",
+        detail="",
+    )
+    return {
+        "checkSurvey": Example(
+            check_survey(SURVEY, "19"), bodies={"SurveyDocument": SURVEY.document()}
+        ),
+        "getStates": Example(SurveyStates(surveys=[state])),
+        "getState": Example(state),
+        "reopenSurvey": Example(published),
+        "deleteSurvey": Example(
+            Deleted(id=SURVEY.id, reports=state.reports, ids=state.reports, invitations=0)
+        ),
+        "setListing": Example(
+            msgspec.structs.replace(state, listed=False), bodies={"Listing": Listing(listed=False)}
+        ),
+        "countInvitations": Example(InvitationCount(issued=0, used=0, withdrawn=0, unused=0)),
+        "createInvitations": Example(
+            IssuedInvitations(invitations=["0123456789abcdef" * 2]),
+            bodies={"InvitationRequest": InvitationRequest(count=1)},
+        ),
+        "revokeInvitations": Example(Withdrawn(withdrawn=0)),
+        "purge": Example(
+            Purged(surveys=[]), bodies={"PurgeRequest": PurgeRequest(closed_for=KEEP_DAYS)}
+        ),
+        "listTokens": Example(TokenList(tokens=[known])),
+        "createToken": Example(
+            NewToken(token=f"ht_{'A' * 43}", known=known), bodies={"TokenRequest": asked}
+        ),
+        "revokeToken": Example(
+            TokenList(tokens=[msgspec.structs.replace(known, revoked_at=_AS_OF)])
+        ),
+        "listKeys": Example(
+            KeyList(keys=[KnownKey(key=key, surveys=[SURVEY.id], revoked_at=None)])
+        ),
+        "revokeKey": Example(Unsigned(surveys=[SURVEY.id])),
+        "listSealingKeys": sealing,
+        "createSealingKey": sealing,
+        "retireSealingKey": sealing,
+        "getAuditLog": Example(AuditLogPage(entries=[entry]), AuditQuery()),
     }
 
 

@@ -3,122 +3,32 @@
 Those of analyses follow from their registry; the few others are declared here.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from halftruth_shared import (
     DomainTooLarge,
-    EstimateError,
-    HalftruthError,
-    ParameterError,
     ReportError,
     SchemaError,
     SurveyError,
 )
 from halftruth_shared.analyses.plan import PlanRequest, PlanResult
-from halftruth_shared.errors import NoReports
-from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.reports import Receipt, ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList
-from halftruth_shared.protocol.terms import SignedTerms
 from halftruth_shared.survey import document_type
 
-from ...access.tokens import Role
 from ...analyses import ANALYSES, Analysis
+from ...dry_run import SurveyCheck
 from ...errors import (
-    Forbidden,
     InvitationRefused,
-    MalformedRequest,
-    NotAcceptable,
     SchemaOutdated,
-    SignatureRefused,
     StaleDigest,
     StoreUnavailable,
     SurveyClosed,
-    SurveyExists,
-    TooLarge,
     TooManyReports,
-    Unauthorized,
-    UnknownSurvey,
 )
 from ..routes.operations import Health
-
-Audience = Literal["respondents", "analysts", "planning", "operators", "operations"]
-
-#: What each group of calls is for, in the order in which they are described.
-AUDIENCES: dict[Audience, str] = {
-    "respondents": "Fetch surveys and send reports, from a form or a program that asks people.",
-    "analysts": "Estimates from the counts of one survey, each with its bounds.",
-    "planning": "What a survey will tell, before any field work.",
-    "operators": "Publish and close surveys, and say how their reports are taken.",
-    "operations": "Keep the collector running.",
-}
-
-#: Whose token is enough where one of a role is needed, in words.
-CALLERS: dict[Role | None, str] = {
-    None: "anyone",
-    "analyst": "an analyst or an operator",
-    "operator": "an operator",
-    "monitor": "a monitor or an operator",
-}
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One call, with its path as OpenAPI writes it.
-
-    Attributes
-    ----------
-    answer : type or str
-        Message type, or media type of an answer that is no message.
-    role : str, optional
-        Role that is needed, by default none.
-    body : tuple of type
-        Any one of these; empty where there is no body.
-    problems : tuple of type
-        Errors of this call besides those that follow from the other attributes.
-    analysis : Analysis, optional
-        What it asks.
-    """
-
-    id: str
-    method: str
-    path: str
-    audience: Audience
-    summary: str
-    answer: type | str
-    description: str = ""
-    role: Role | None = None
-    body: tuple[type, ...] = ()
-    status: int = 200
-    problems: tuple[type[HalftruthError], ...] = ()
-    analysis: Analysis[Any, Any] | None = None
-
-    @property
-    def query(self) -> type[Request]:
-        """What the query parameters stand for."""
-        return Request if self.analysis is None else self.analysis.query
-
-    @property
-    def errors(self) -> tuple[type[HalftruthError], ...]:
-        """Every error that this call can answer with."""
-        return tuple(dict.fromkeys([*self._implied(), *self.problems]))
-
-    def _implied(self) -> Iterator[type[HalftruthError]]:
-        # A query parameter that nobody knows is refused everywhere.
-        yield ParameterError
-        if self.body:
-            yield from (MalformedRequest, TooLarge)
-        if self.role is not None:
-            yield from (Unauthorized, Forbidden)
-        if "{survey_id}" in self.path:
-            yield UnknownSurvey
-        # Whoever asks for a survey or brings a token is looked up.
-        if self.audience != "operations" or self.role is not None:
-            yield StoreUnavailable
-        if self.analysis is not None:
-            yield from (NotAcceptable, NoReports, EstimateError, SchemaError, DomainTooLarge)
+from .operation import Operation
+from .operators import OPERATORS
 
 
 def _of_analysis(analysis: Analysis[Any, Any]) -> Operation:
@@ -190,43 +100,19 @@ OPERATIONS: tuple[Operation, ...] = (
         problems=(SurveyError, SchemaError, DomainTooLarge),
     ),
     Operation(
-        "publishSurvey",
+        "checkSurvey",
         "POST",
-        "/v1/surveys",
-        "operators",
-        "Publish a survey",
-        PublishedSurvey,
-        "Replaces a survey of the same id that has no report yet. Publishing the very same survey"
-        " again changes nothing.",
-        role="operator",
+        "/v1/check",
+        "planning",
+        "Check a survey",
+        SurveyCheck,
+        "A dry run of publishing it: what it promises, and whether the form that this collector"
+        " hosts would ask it.",
+        role="analyst",
         body=(document_type(),),
-        status=201,
-        problems=(SurveyExists, SurveyError, SchemaError, DomainTooLarge),
+        problems=(SurveyError, SchemaError, DomainTooLarge),
     ),
-    Operation(
-        "closeSurvey",
-        "POST",
-        "/v1/surveys/{survey_id}/close",
-        "operators",
-        "Close a survey",
-        PublishedSurvey,
-        "It takes no more reports. Closing it again changes nothing.",
-        role="operator",
-    ),
-    Operation(
-        "setTerms",
-        "PUT",
-        "/v1/surveys/{survey_id}/terms",
-        "operators",
-        "Say how reports are taken",
-        PublishedSurvey,
-        "From now on, each report needs an invitation or not, and is sealed to a key of this"
-        " collector or not. The signature is the operator's, of the survey's digest with these"
-        " terms.",
-        role="operator",
-        body=(SignedTerms,),
-        problems=(SignatureRefused,),
-    ),
+    *OPERATORS,
     Operation(
         "getHealth",
         "GET",

@@ -1,14 +1,27 @@
-"""What operators may do over HTTP: publish and close surveys, and say how reports are taken."""
+"""What operators may do with surveys over HTTP, from publishing them to their deletion."""
 
 import msgspec
 from flask import Blueprint, Response, g
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import SignedTerms
 
-from .. import parameters
+from ...store.invitations import InvitationCount
+from ...store.retention import Deleted
+from ...store.states import SurveyState
+from .. import operating, parameters
 from ..context import answer, collector, published, require
+from ..messages import (
+    InvitationRequest,
+    IssuedInvitations,
+    Listing,
+    PublishQuery,
+    Purged,
+    PurgeRequest,
+    SurveyStates,
+    Withdrawn,
+)
 
-blueprint = Blueprint("operators", __name__, url_prefix="/v1/surveys")
+blueprint = Blueprint("operators", __name__, url_prefix="/v1")
 
 
 @blueprint.before_request
@@ -17,17 +30,31 @@ def only_operators() -> None:
     g.actor = f"token {require('operator').id}"
 
 
-@blueprint.post("")
+@blueprint.post("/surveys")
 def publish_survey() -> Response:
     """Publish the survey of the body, in the shape of a survey file."""
-    parameters.none()
+    unlisted = parameters.query(PublishQuery).unlisted
     survey = Survey.from_json(parameters.body(msgspec.Raw))
     surveys = collector().store.surveys
-    surveys.publish(survey, actor=g.actor)
+    surveys.publish(survey, listed=False if unlisted else None, actor=g.actor)
     return answer(published(surveys.get(survey.id)), 201)
 
 
-@blueprint.post("/<survey_id>/close")
+@blueprint.get("/states")
+def get_states() -> Response:
+    """How every survey is doing."""
+    parameters.none()
+    return answer(SurveyStates(surveys=collector().store.states()))
+
+
+@blueprint.get("/surveys/<survey_id>/state")
+def get_state(survey_id: str) -> Response:
+    """How one survey is doing."""
+    parameters.none()
+    return answer(_state(survey_id))
+
+
+@blueprint.post("/surveys/<survey_id>/close")
 def close_survey(survey_id: str) -> Response:
     """Take no more reports."""
     parameters.none()
@@ -36,18 +63,72 @@ def close_survey(survey_id: str) -> Response:
     return answer(published(surveys.get(survey_id)))
 
 
-@blueprint.put("/<survey_id>/terms")
+@blueprint.post("/surveys/<survey_id>/reopen")
+def reopen_survey(survey_id: str) -> Response:
+    """Take reports again, where there was none yet."""
+    parameters.none()
+    surveys = collector().store.surveys
+    surveys.reopen(survey_id, actor=g.actor)
+    return answer(published(surveys.get(survey_id)))
+
+
+@blueprint.put("/surveys/<survey_id>/terms")
 def set_terms(survey_id: str) -> Response:
     """Say how reports are taken from now on: invited, sealed, and signed by whom."""
     parameters.none()
-    new = parameters.body(SignedTerms)
-    keys = collector().sealing_keys
-    key = new.terms.sealing_key
-    if key is not None and (keys is None or key not in keys.public):
-        raise ParameterError(
-            "sealing_key: expected a public key of this collector's sealing keys, or null",
-            field="sealing_key",
-        )
-    surveys = collector().store.surveys
-    surveys.set_terms(survey_id, new.terms, new.signature, actor=g.actor)
-    return answer(published(surveys.get(survey_id)))
+    operating.set_terms(survey_id, parameters.body(SignedTerms), g.actor)
+    return answer(published(collector().store.surveys.get(survey_id)))
+
+
+@blueprint.put("/surveys/<survey_id>/listing")
+def set_listing(survey_id: str) -> Response:
+    """Tell everyone of a survey, or only those who know its address."""
+    parameters.none()
+    listed = parameters.body(Listing).listed
+    collector().store.surveys.set_listed(survey_id, listed, actor=g.actor)
+    return answer(_state(survey_id))
+
+
+@blueprint.delete("/surveys/<survey_id>")
+def delete_survey(survey_id: str) -> Response:
+    """Delete a survey with everything that there is of it."""
+    parameters.none()
+    done: Deleted = collector().store.retention.delete(survey_id, actor=g.actor)
+    return answer(done)
+
+
+@blueprint.get("/surveys/<survey_id>/invitations")
+def count_invitations(survey_id: str) -> Response:
+    """Count invitations; which of them were used is not known."""
+    parameters.none()
+    count: InvitationCount = collector().store.invitations.count(survey_id)
+    return answer(count)
+
+
+@blueprint.post("/surveys/<survey_id>/invitations")
+def create_invitations(survey_id: str) -> Response:
+    """Issue invitations, each of which lets one report in."""
+    parameters.none()
+    count = parameters.body(InvitationRequest).count
+    made = collector().store.invitations.create(survey_id, count, actor=g.actor)
+    return answer(IssuedInvitations(invitations=made), 201)
+
+
+@blueprint.post("/surveys/<survey_id>/invitations/revoke")
+def revoke_invitations(survey_id: str) -> Response:
+    """Make all invitations useless that nobody used."""
+    parameters.none()
+    done = collector().store.invitations.revoke(survey_id, actor=g.actor)
+    return answer(Withdrawn(withdrawn=done))
+
+
+@blueprint.post("/purge")
+def purge() -> Response:
+    """Delete ids and unused invitations of surveys that ended long enough ago."""
+    parameters.none()
+    days = parameters.body(PurgeRequest).closed_for
+    return answer(Purged(surveys=collector().store.retention.purge(days, actor=g.actor)))
+
+
+def _state(survey_id: str) -> SurveyState:
+    return collector().store.state(survey_id)
