@@ -133,7 +133,7 @@ def examples() -> dict[str, Example]:
 def _of_operators(published: PublishedSurvey) -> dict[str, Example]:
     state = SurveyState(
         id=SURVEY.id,
-        title=SURVEY.title,
+        title=SURVEY.title_in(),
         digest=SURVEY.digest,
         status="open",
         listed=True,
