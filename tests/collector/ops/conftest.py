@@ -1,5 +1,6 @@
 """A collector as it is run."""
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 import wire
+from halftruth_collector.cli.serve import serve
 from wire import PATIENCE
 
 
@@ -44,17 +46,22 @@ class Running:
 
 @pytest.fixture
 def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManager[Running]]:
-    """Run a collector with one worker until the block is left."""
+    """Run a collector with one worker until the block is left.
+
+    The command ``halftruth serve`` looks at its database and becomes this process; its own tests
+    are those of the whole way.
+    """
 
     @contextmanager
     def run(*options: str, **settings: Any) -> Iterator[Running]:
-        words = {"host": "127.0.0.1", "port": "0", "workers": "1", "database": database}
-        command = [sys.executable, "-m", "halftruth_collector", "serve", *options]
-        for name, value in words.items():
-            if f"--{name}" not in options:
-                command += [f"--{name}", value]
+        words = ["--port", "0", "--workers", "1", *options]
+        given = serve.make_context("serve", words).params
+        environment = {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
+        del given["database"]
+        module = "halftruth_collector.ops.serve"
+        command = [sys.executable, "-m", module, json.dumps(given)]
         popen = {name: settings.pop(name) for name in list(settings) if not name.isupper()}
-        environment = {f"HALFTRUTH_{name}": str(value) for name, value in settings.items()}
+        environment |= {f"HALFTRUTH_{name}": str(value) for name, value in settings.items()}
         log = tmp_path / f"{uuid4().hex}.log"
         with (
             log.open("w") as errors,
@@ -63,7 +70,7 @@ def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManag
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, "HALFTRUTH_RATE_LIMIT": "off", **environment},
+                env={**os.environ, **environment},
                 **popen,
             ) as process,
         ):

@@ -134,6 +134,14 @@ class Fuzzer:
         self._tokens = tokens
         self._invitations = invitations
         self._operator_key = OperatorKey.create()
+        self._questions = {
+            id: [
+                f"/v1/surveys/{{}}/{name}?{urlencode(write(asked), doseq=True, safe=',')}"
+                for name, analysis in ANALYSES.items()
+                for asked in [analysis.start(survey)]
+            ]
+            for id, survey in surveys.items()
+        }
         self._sent = []
         #: Values by sealed bytes, and every id, to hold against counts and logs.
         self.sealed = {}
@@ -185,13 +193,8 @@ class Fuzzer:
 
     def _read(self) -> Asked:
         rng = self._rng
-        id, survey = rng.choice(list(self._surveys.items()))
-        asked = {
-            name: urlencode(write(analysis.start(survey)), doseq=True, safe=",")
-            for name, analysis in ANALYSES.items()
-        }
-        of_analyses = [f"/v1/surveys/{{}}/{name}?{query}" for name, query in asked.items()]
-        path, _, query = rng.choice([*READ, *of_analyses]).format(id).partition("?")
+        id = rng.choice(list(self._surveys))
+        path, _, query = rng.choice([*READ, *self._questions[id]]).format(id).partition("?")
         return Asked("GET", path, query)
 
     def _publish(self) -> Asked:
