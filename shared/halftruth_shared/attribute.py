@@ -287,7 +287,17 @@ class Attribute:
         return np.array([category in self.items for category in self.categories])
 
     def label_in(self, *languages: str) -> str:
-        """What people read as its name, in the first of some languages that it is written in."""
+        """What people read as its name, in the first of some languages that it is written in.
+
+        That of an option names its question too.
+        """
+        if self.question is None:
+            return self.option_in(*languages)
+        question = in_language(self.question.label or self.question.name, *languages)
+        return f"{question} – {self.option_in(*languages)}"
+
+    def option_in(self, *languages: str) -> str:
+        """The same below its question."""
         return in_language(self.label or self.option or self.name, *languages)
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:

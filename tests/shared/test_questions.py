@@ -139,7 +139,8 @@ def test_options_are_attributes_and_one_question():
         "smoker", "choice", schema.attributes[:1],
     )  # fmt: skip
     assert (question.name, question.kind, question.label) == ("a", "several", "Which?")
-    assert [option.label_in() for option in question.attributes] == ["X", "y"]
+    assert [option.option_in() for option in question.attributes] == ["X", "y"]
+    assert schema.attributes[1].label_in() == "Which? – X"
     assert schema.attributes[1].item_mask.tolist() == [False, True, False]
     some = Schema(schema.attributes[:2])
     assert [question.name for question in some.questions] == ["smoker", "a"]

@@ -109,7 +109,8 @@ test("texts are read in the first language that they are written in", () => {
   assert.deepEqual(smoker.answersIn("de"), ["nein", "ja", "prefer not to say"]);
   assert.deepEqual(smoker.answersIn(), smoker.categories);
   assert.equal(cigarettes.labelIn("de"), "cigarettes");
-  assert.deepEqual(schema.questions[3].attributes.map((o) => o.labelIn("de")), ["Husten", "fever"]);
+  assert.deepEqual(schema.questions[3].attributes.map((o) => o.optionIn("de")), ["Husten", "fever"]);
+  assert.equal(schema.attributes[3].labelIn("de"), "symptoms – Husten");
 });
 
 test("the first language is the survey's first, in whatever order JSON has them", () => {

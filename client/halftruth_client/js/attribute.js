@@ -40,9 +40,9 @@ export class Attribute {
   /**
    * @param {Written} written
    * @param {readonly string[]} languages Of the survey.
-   * @param {string | null} [several] The question that this is an option of.
+   * @param {{name: string, label: Text} | null} [question] What this is an option of.
    */
-  constructor(written, languages, several = null) {
+  constructor(written, languages, question = null) {
     const { name, label = "", help = "", page = "" } = written;
     const kind = /** @type {string} */ (written.kind ?? "choice");
     const { sensitive = true, optional = false, ordered = false, shuffle = false } = written;
@@ -57,8 +57,7 @@ export class Attribute {
     }
     this.name = name;
     this.kind = kind;
-    /** Name of the question of which this is an option, or null. */
-    this.several = several;
+    this.question = question;
     this.label = arranged(label, languages);
     this.help = arranged(help, languages);
     this.page = arranged(page, languages);
@@ -95,13 +94,29 @@ export class Attribute {
   }
 
   /**
-   * What people read as its name, in the first of some languages that it is written in.
+   * What people read as its name, in the first of some languages that it is written in; that of an
+   * option names its question too.
    *
    * @param {...string} languages
    */
   labelIn(...languages) {
-    const option = this.several === null ? this.name : this.name.slice(this.several.length + 1);
-    return inLanguage(this.label || option, ...languages);
+    const { question } = this;
+    const label = this.optionIn(...languages);
+    return question ? `${inLanguage(question.label || question.name, ...languages)} – ${label}` : label;
+  }
+
+  /**
+   * The same below its question.
+   *
+   * @param {...string} languages
+   */
+  optionIn(...languages) {
+    return inLanguage(this.label || this.option, ...languages);
+  }
+
+  /** Name of the option that this is; of others, the name. */
+  get option() {
+    return this.question ? this.name.slice(this.question.name.length + 1) : this.name;
   }
 
   /**
@@ -205,6 +220,7 @@ export function readQuestion(written, languages) {
  */
 function readOptions({ options, label, help, ...common }, languages) {
   const { name } = common;
+  const question = { name, label: arranged(/** @type {Text} */ (label ?? ""), languages) };
   if (!Array.isArray(options) || options.length === 0) {
     throw fault(name, "options: expected one or more");
   }
@@ -214,7 +230,7 @@ function readOptions({ options, label, help, ...common }, languages) {
       throw fault(name, "options: expected a name and a label of each");
     }
     const attribute = { ...common, name: `${name}.${own}`, kind: "choice", label: said };
-    return new Attribute({ ...attribute, categories: OPTION, items: ["yes"] }, languages, name);
+    return new Attribute({ ...attribute, categories: OPTION, items: ["yes"] }, languages, question);
   });
 }
 

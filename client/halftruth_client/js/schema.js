@@ -67,6 +67,23 @@ export class Schema {
   }
 
   /**
+   * Names of the attributes that are asked after some answers, which may be the first ones only.
+   *
+   * @param {ReadonlyMap<string, string>} answers By attribute.
+   */
+  askedAfter(answers) {
+    /** @type {number[]} */
+    const codes = [];
+    const asked = this.names.filter((name, j) => {
+      const attribute = this.attributes[j];
+      const applies = this.conditions[j].every((one) => one.codes.has(codes[one.position]));
+      codes.push(applies ? codeSoFar(attribute, answers.get(name)) : attribute.code(NOT_ASKED));
+      return applies;
+    });
+    return new Set(asked);
+  }
+
+  /**
    * Codes of a record.
    *
    * @param {PersonRecord} record
@@ -143,7 +160,7 @@ export class Schema {
       if (attributes.some((option) => answers.has(option.name))) {
         throw new RecordError(`'${name}': expected a list or answers to each option`, name);
       }
-      const options = attributes.map((option) => option.name.slice(name.length + 1));
+      const options = attributes.map(({ option }) => option);
       const isMissing = typeof chosen === "string" && attributes[0].missing.includes(chosen);
       const isList = Array.isArray(chosen) && chosen.every((option) => options.includes(option));
       if (!isMissing && !isList) {
@@ -155,5 +172,21 @@ export class Schema {
       });
     }
     return answers;
+  }
+}
+
+/**
+ * The code of what may be no answer yet: NaN then.
+ *
+ * @param {import("./attribute.js").Attribute} attribute
+ * @param {string | undefined} answer
+ */
+function codeSoFar(attribute, answer) {
+  if (answer === undefined) return attribute.optional ? attribute.code(NO_ANSWER) : Number.NaN;
+  try {
+    return attribute.code(answer);
+  } catch (error) {
+    if (error instanceof RecordError) return Number.NaN;
+    throw error;
   }
 }
