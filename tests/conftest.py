@@ -156,7 +156,7 @@ def store(database: str) -> Iterator[Store]:
 
 @pytest.fixture
 def app(database: str, store: Store) -> Iterator[Flask]:
-    made = create_app(Config(database=database, rate_limit=None))
+    made = create_app(Config(database=database, rate_limit=None, min_reports=1))
     yield made
     made.extensions["halftruth"].store.close()
 

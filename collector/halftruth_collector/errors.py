@@ -8,6 +8,7 @@ HalftruthError
     ├── SurveyClosed        it takes no more reports
     ├── StaleDigest         reports for another version of the survey
     ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
+    ├── TooFewReports       fewer reports than results are served of
     ├── MalformedRequest    not the JSON asked for
     ├── NotAcceptable       a result in a form that is not made here
     ├── TooLarge            more bytes or reports than one request may hold
@@ -81,6 +82,10 @@ class TooManyReports(CollectorError):
 
 class SignatureRefused(CollectorError):
     """A signature that does not hold, or one by a key that was revoked."""
+
+
+class TooFewReports(CollectorError):
+    """Fewer reports were counted, of everybody or of a group, than results are served of."""
 
 
 class MalformedRequest(CollectorError):

@@ -77,7 +77,7 @@ def test_a_wrong_token_is_refused(live, survey):
 
 def test_a_survey_without_reports_has_no_estimates(live, survey):
     analyst = Analyst(live.url, live.store.tokens.create("analyst"))
-    with pytest.raises(RequestRefused, match="no report has been counted yet"):
+    with pytest.raises(RequestRefused, match="no report has been counted"):
         analyst.itemsets("health", min_support=0.1)
     assert analyst.counts("health").cells == []
 

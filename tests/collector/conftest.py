@@ -62,6 +62,7 @@ def command(capsys) -> Command:
 def halftruth(command, database, monkeypatch) -> Command:
     """Run a command on the database of the test."""
     monkeypatch.setenv("HALFTRUTH_DATABASE", database)
+    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
     return command
 
 

@@ -14,9 +14,11 @@ from halftruth_shared.analyses.base import Group, Items
 from halftruth_shared.analyses.reading import Field, fields
 
 from ..charts import Chart
+from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array
 from ..estimation.measures import ALIASES, MEASURE_NAMES
+from ..wording import items
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
@@ -24,12 +26,16 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted of a survey, and when; and the question that it is to answer."""
+    """What was counted of a survey, and when; and the question that it is to answer.
+
+    Of fewer than `min_reports` reports, everybody's or those of a group, nothing is answered.
+    """
 
     survey: Survey
     counts: Counts
     as_of: datetime
     question: Query[Any] | None = None
+    min_reports: int = field(kw_only=True)
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -43,6 +49,27 @@ class Counted:
             If the question is about a group whose share is not clearly above 0.
         """
         return Estimator(self.survey, self.counts, self._where)
+
+    def check(self) -> None:
+        """Refuse to answer of too few reports.
+
+        Raises
+        ------
+        TooFewReports
+        EstimateError
+            If the question is about a group whose share is not clearly above 0.
+        """
+        served = f"results are served of {self.min_reports} or more"
+        found = self.counts.reports
+        if found < self.min_reports:
+            counted = {0: "no report has", 1: "1 report has"}.get(found, f"{found} reports have")
+            raise TooFewReports(f"survey '{self.survey.id}': {counted} been counted; {served}")
+        if self._where and self.estimator.reports < self.min_reports:
+            raise TooFewReports(
+                f"where: about {self.estimator.reports} of the reports are of those with"
+                f" {items(self._where)}; {served}",
+                field="where",
+            )
 
     def origin(self) -> dict[str, Any]:
         """Fields of every result that say where it comes from."""
@@ -147,11 +174,15 @@ class Analysis(Generic[Q, R]):
     order: int = 100
 
     def __post_init__(self) -> None:
-        # A filter that an analysis forgot would be a wrong number that nobody sees.
         compute = self.compute
-        object.__setattr__(
-            self, "compute", lambda counted, query: compute(replace(counted, question=query), query)
-        )
+
+        def checked(counted: Counted, query: Q) -> R:
+            # A filter that an analysis forgot would be a wrong number that nobody sees.
+            asked = replace(counted, question=query)
+            asked.check()
+            return compute(asked, query)
+
+        object.__setattr__(self, "compute", checked)
 
     @property
     def name(self) -> str:

@@ -102,6 +102,11 @@ class Estimator:
         self._reconstructed = Reconstructed(survey, counts, dict(where or {}))
         self.schema = self._reconstructed.schema
 
+    @property
+    def reports(self) -> int:
+        """About how many of the reports are of those whom the estimates are about."""
+        return self._reconstructed.reports
+
     def where(self, answers: Mapping[str, str]) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
         return Estimator(self.survey, self.counts, answers)

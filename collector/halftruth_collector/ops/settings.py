@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import urlsplit
@@ -54,6 +54,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         File of the private keys of sealed surveys.
     log_format : {"text", "json"}
         Lines for people, or one JSON object in each.
+    min_reports : int
+        Fewest reports of which results are served.
     request_seconds : int
         Seconds in which a request must have arrived, and its answer must have been taken.
     """
@@ -67,11 +69,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     proxies: Several = 0
     sealing_keys: Path | None = None
     log_format: LogFormat = "text"
+    min_reports: Positive = 50
     request_seconds: Positive = 20
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Config":
-        """Read every variable that is set.
+    def from_environment(
+        cls, environment: Mapping[str, str] = os.environ, only: Collection[str] | None = None
+    ) -> "Config":
+        """Read every variable that is set, or those of some settings only.
 
         Raises
         ------
@@ -82,7 +87,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         given = {}
         for name, kind in kinds.items():
             variable = f"HALFTRUTH_{name.upper()}"
-            if variable in environment:
+            if variable in environment and (only is None or name in only):
                 given[name] = _read(variable, environment[variable], name, kind)
         return cls(**given)
 

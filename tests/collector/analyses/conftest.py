@@ -100,7 +100,7 @@ def study(tmp_path_factory):
         http=app.test_client(),
         browser=browser,
         analyst=Analyst(url, token, retries=0),
-        counted=Counted(SURVEYS[0], *store.reports.counts("study")[1:]),
+        counted=Counted(SURVEYS[0], *store.reports.counts("study")[1:], min_reports=1),
         estimators={
             survey.id: Estimator(survey, store.reports.counts(survey.id)[1]) for survey in SURVEYS
         },

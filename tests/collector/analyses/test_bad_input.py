@@ -335,7 +335,7 @@ def test_without_reports_nothing_is_concluded(study, get, halftruth, path):
         for name, field in ANALYSES[path].fields.items()
         if (value := getattr(ANALYSES[path].start(EMPTY), name)) != field.default
     }
-    line = "survey 'empty': no report has been counted yet"
+    line = "survey 'empty': no report has been counted; results are served of 50 or more"
     status, answer = get(path, asked, "empty")
     assert (status, answer["detail"]) == (409, line)
     for elsewhere in (False, True):
@@ -354,7 +354,8 @@ def test_without_reports_there_is_no_estimator(study):
         Estimator(EMPTY, counts)
 
 
-def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys):
+def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys, monkeypatch):
+    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
     # One report says that somebody is young, so that the estimate of the old is below 0.
     survey = SURVEYS[0]
     store.surveys.publish(survey)

@@ -92,7 +92,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
 
 def test_what_cannot_be_compared_says_why_everywhere(study):
     few = Counts.from_reports(SURVEYS[0], study.counted.counts.cells[:30])
-    counted = Counted(SURVEYS[0], few, study.counted.as_of)
+    counted = Counted(SURVEYS[0], few, study.counted.as_of, min_reports=1)
     query = ComparisonQuery(
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999
     )

@@ -23,7 +23,7 @@ OPEN = Survey("open", "Open", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.na
 def counted(survey, asked, seed=5):
     codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
     reports = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(seed))
-    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC))
+    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
 
 
 def result(survey, *attributes, asked=None, **query):
@@ -150,7 +150,7 @@ def test_where_most_groups_are_open_the_verdict_says_so():
     assert found.usability == "not usable"
     assert found.verdict.startswith("not usable: most groups cannot be told from nobody")
     single = CROSSTAB.compute(
-        Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC)),
+        Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC), min_reports=1),
         CrosstabQuery(attributes=["sex", "vote"]),
     )
     assert {cell.standard_error for cell in single.cells} == {None}
@@ -173,7 +173,7 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     many = Survey("many", "Many", schema, RandomizedResponse({"a": "0.7", "b": "0.7"}))
     reports = np.random.default_rng(1).integers(0, 7, (2_000, 2))
     found = CROSSTAB.compute(
-        Counted(many, Counts.from_reports(many, reports), datetime.now(UTC)),
+        Counted(many, Counts.from_reports(many, reports), datetime.now(UTC), min_reports=1),
         CrosstabQuery(attributes=["a", "b"]),
     )
     heat_map = CROSSTAB.chart(found)

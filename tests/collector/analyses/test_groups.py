@@ -39,7 +39,7 @@ def counted():
     records = np.stack([group, *np.unravel_index(others, (2, 2, 2))], axis=1)
     now = datetime(2026, 5, 9, tzinfo=UTC)
     return [
-        Counted(survey, Counts.from_reports(survey, rows), now)
+        Counted(survey, Counts.from_reports(survey, rows), now, min_reports=1)
         for survey, rows in (
             (survey_of("wabc"), records),
             (survey_of("abc"), records[group == 1][:, 1:]),
@@ -93,7 +93,9 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
     with pytest.raises(EstimateError, match="which is not clearly above zero"):
-        ANALYSES["overview"].compute(Counted(everybody.survey, counts, everybody.as_of), query)
+        ANALYSES["overview"].compute(
+            Counted(everybody.survey, counts, everybody.as_of, min_reports=1), query
+        )
 
 
 def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):

@@ -22,7 +22,7 @@ KEEP = {"smoker": 0.75, "drinks": 0.8}
 
 def overview(**query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in CELLS], list(CELLS.values()))
-    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC))
+    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     return ANALYSES["overview"].compute(counted, OverviewQuery(**query))
 
 
@@ -62,6 +62,8 @@ def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
 
 def test_a_question_that_is_not_known_precisely_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
-    result = ANALYSES["overview"].compute(Counted(SURVEY, few, datetime.now(UTC)), OverviewQuery())
+    result = ANALYSES["overview"].compute(
+        Counted(SURVEY, few, datetime.now(UTC), min_reports=1), OverviewQuery()
+    )
     said = ANALYSES["overview"].notices(result)
     assert [line.split(": ")[0] for line in said] == ["“Do you smoke?”", "“drinks”"]

@@ -168,7 +168,7 @@ def of_reports(survey, counts):
     counted = Counts.from_cells(survey, cells, np.ravel(counts))
     query = RiskQuery(quasi=["town"], sensitive="coughs")
     return ANALYSES["risk"].compute(
-        Counted(survey, counted, datetime(2026, 5, 9, tzinfo=UTC)), query
+        Counted(survey, counted, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1), query
     )
 
 

@@ -20,7 +20,7 @@ PAIR = ["smoker", "coughs"]
 def counted(mechanism, records, seed=1):
     survey = Survey("s", "S", SCHEMA, mechanism)
     reports = mechanism.perturb_many(SCHEMA, np.array(records), np.random.default_rng(seed))
-    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC))
+    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ MARGINS = {"sex": {"female": 0.5, "male": 0.5}}
 
 def weighted(cells, **query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in cells], list(cells.values()))
-    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC))
+    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     return WEIGHTED.compute(counted, WeightedQuery(**query))
 
 

@@ -30,7 +30,9 @@ def learned(kind):
     records = np.stack([smoker, coughs, rng.integers(0, 3, 3000)], axis=1).astype(int)
     counts = Counts.from_reports(SURVEY, SURVEY.mechanism.perturb_many(SCHEMA, records, rng))
     query = ClassifierQuery(predict="coughs", kind=kind, features=["smoker", "vote"])
-    return ANALYSES["classifier"].compute(Counted(SURVEY, counts, datetime.now(UTC)), query)
+    return ANALYSES["classifier"].compute(
+        Counted(SURVEY, counts, datetime.now(UTC), min_reports=1), query
+    )
 
 
 @pytest.fixture

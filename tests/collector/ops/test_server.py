@@ -513,6 +513,7 @@ def test_settings_are_read_from_the_environment():
         ("sealing_keys", "/run/keys", Path("/run/keys")),
         ("sealing_keys", "", None),
         ("log_format", "json", "json"),
+        ("min_reports", "1", 1),
         ("request_seconds", "7", 7),
     ):
         found = Config.from_environment({f"HALFTRUTH_{name.upper()}": text})
@@ -525,6 +526,7 @@ def test_settings_are_read_from_the_environment():
         ("HALFTRUTH_MAX_BODY", "0", "a positive integer"),
         ("HALFTRUTH_MAX_BODY", "many", "a positive integer"),
         ("HALFTRUTH_MAX_BATCH", "9" * 5_000, "a positive integer"),
+        ("HALFTRUTH_MIN_REPORTS", "0", "a positive integer"),
         ("HALFTRUTH_REQUEST_SECONDS", "-3", "a positive integer"),
         ("HALFTRUTH_REQUEST_SECONDS", "", "a positive integer"),
         ("HALFTRUTH_PROXIES", "-1", "0 or a positive integer"),

@@ -259,7 +259,7 @@ def test_a_question_that_there_is_not_is_a_page_that_says_so(
 def test_no_reports_is_a_page_that_says_so(signed_in, survey):
     answer = signed_in.get("/results/health")
     assert answer.status_code == 200
-    assert "no report has been counted yet" in answer.text
+    assert "no report has been counted; results are served of" in answer.text
     nowhere = signed_in.get("/results/nobody")
     assert (nowhere.status_code, nowhere.mimetype) == (404, "text/html")
     assert "there is no survey" in nowhere.text

@@ -210,7 +210,7 @@ def _of_operators(published: PublishedSurvey) -> dict[str, Example]:
 
 def _analyses() -> dict[str, Example]:
     """Of each analysis, the question that its page begins with."""
-    counted = Counted(SURVEY, counts(), _AS_OF)
+    counted = Counted(SURVEY, counts(), _AS_OF, min_reports=1)
     found = {}
     for operation in OPERATIONS:
         if operation.analysis is not None:

@@ -11,7 +11,6 @@ from halftruth_shared import (
     ParameterError,
     SchemaError,
 )
-from halftruth_shared.errors import NoReports
 from halftruth_shared.protocol.base import Request
 
 from ...access.tokens import Role
@@ -21,6 +20,7 @@ from ...errors import (
     MalformedRequest,
     NotAcceptable,
     StoreUnavailable,
+    TooFewReports,
     TooLarge,
     Unauthorized,
     UnknownSurvey,
@@ -106,4 +106,4 @@ class Operation:
         if self.audience != "operations" or self.role is not None:
             yield StoreUnavailable
         if self.analysis is not None:
-            yield from (NotAcceptable, NoReports, EstimateError, SchemaError, DomainTooLarge)
+            yield from (NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge)

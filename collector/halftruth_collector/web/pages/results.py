@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
-from halftruth_shared import HalftruthError, NoReports, Protection, Survey
+from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
@@ -17,7 +17,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from ...access.tokens import StoredToken
 from ...analyses import ANALYSES, Analysis, Counted
 from ...analyses.sentences import of_group
-from ...errors import Forbidden, Unauthorized
+from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
 from .. import formats
 from ..content_security import harden
@@ -129,14 +129,16 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     try:
         format = formats.named_of_page(with_chart=analysis.chart is not None)
         query, rows = read(analysis.query, texts), read(TableQuery, table)
-        counted = Counted(survey, *collector().store.reports.counts(survey_id)[1:])
+        _, counts, as_of = collector().store.reports.counts(survey_id)
+        least = collector().config.min_reports
+        counted = Counted(survey, counts, as_of, min_reports=least)
         result = analysis.compute(counted, query)
         if format is not None:
             return formats.respond(_file(analysis, result, format), format, f"{survey_id}-{name}")
         page = _shown(analysis, result, rows)
     except HalftruthError as error:
-        # The page of a survey without reports is a page all the same.
-        nothing_yet = of_survey and isinstance(error, NoReports)
+        # The page of a survey with few reports is a page all the same.
+        nothing_yet = of_survey and isinstance(error, TooFewReports)
         problem, status = str(error), 200 if nothing_yet else status_of(error)
 
     def address(**changed: object) -> str:

@@ -26,7 +26,8 @@ def _call(analysis: Analysis[Any, Any]) -> Callable[[str], Response]:
         format = formats.wanted()
         query = parameters.query(analysis.query, beside=(formats.PARAMETER,))
         stored, counts, as_of = collector().store.reports.counts(survey_id)
-        counted = Counted(stored.survey(), counts, as_of)
+        least = collector().config.min_reports
+        counted = Counted(stored.survey(), counts, as_of, min_reports=least)
         content = formats.encode(analysis.compute(counted, query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 

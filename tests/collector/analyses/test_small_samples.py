@@ -1,0 +1,141 @@
+"""Of too few reports nothing is served, and every view says how many are needed."""
+
+import html
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.cli import main
+from halftruth_collector.errors import TooFewReports
+from halftruth_collector.estimation import Counts
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.protocol.reports import Report
+
+SURVEY = Survey(
+    "few",
+    "Few",
+    Schema(
+        [
+            Attribute("smoker", ["no", "yes"]),
+            Attribute("coughs", ["no", "yes"]),
+            Attribute("region", ["north", "south"], sensitive=False),
+        ]
+    ),
+    RandomizedResponse({"smoker": "0.9", "coughs": "0.9", "region": "1"}),
+)
+LINE = "survey 'few': 49 reports have been counted; results are served of 50 or more"
+
+
+def reports(people):
+    """Some reports, of which 5 are from the south."""
+    rng = np.random.default_rng(7)
+    region = np.arange(people) < 5
+    return np.column_stack([rng.integers(0, 2, (people, 2)), region]).tolist()
+
+
+def send(store, rows):
+    store.reports.add(SURVEY.id, SURVEY.digest, [Report(id=uuid4(), values=row) for row in rows])
+
+
+@pytest.fixture
+def collector(database, store):
+    """A collector with the settings that it has by itself, and 49 reports."""
+    store.surveys.publish(SURVEY)
+    send(store, reports(50)[:49])
+    app = create_app(Config(database=database))
+    yield app
+    app.extensions["halftruth"].store.close()
+
+
+def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, database, capsys):
+    client, token = collector.test_client(), store.tokens.create("analyst")
+    bearer = {"Authorization": f"Bearer {token}"}
+    client.post("/results/sign-in", data={"token": token})
+    for name, analysis in ANALYSES.items():
+        asked = {
+            field: value
+            for field, known in analysis.fields.items()
+            if (value := getattr(analysis.start(SURVEY), field)) != known.default
+        }
+        for form in ("json", "csv", "parquet"):
+            answer = client.get(
+                f"/v1/surveys/few/{name}",
+                query_string={**flat(asked), "format": form},
+                headers=bearer,
+            )
+            problem = answer.get_json()
+            assert (answer.status_code, problem["detail"]) == (409, LINE), name
+            assert problem["type"] == "urn:halftruth:problem:too-few-reports"
+            file = client.get(f"/results/few/{name}?format={form}")
+            assert (file.status_code, LINE in html.unescape(file.text)) == (409, True)
+        page = client.get(f"/results/few/{name}")
+        assert (page.status_code, LINE in html.unescape(page.text)) == (409, True)
+        assert ('<form method="get"' in page.text) == bool(analysis.fields)
+        assert "<svg" not in page.text
+    start = client.get("/results/few")
+    assert (start.status_code, LINE in html.unescape(start.text)) == (200, True)
+    with pytest.raises(SystemExit) as end:
+        main(["overview", "few", "--database", database])
+    assert (end.value.code, *capsys.readouterr()) == (2, "", f"halftruth: {LINE}\n")
+
+
+def flat(asked):
+    """Parameters of a question as in an address."""
+    pairs = {}
+    for name, value in asked.items():
+        if isinstance(value, dict):
+            pairs[name] = [
+                f"{key}={category}" if isinstance(category, str) else f"{key}={one}:{number}"
+                for key, category in value.items()
+                for one, number in (category.items() if isinstance(category, dict) else [("", "")])
+            ]
+        elif isinstance(value, list) and isinstance(value[0], list):
+            pairs[name] = [",".join(term) for term in value]
+        else:
+            pairs[name] = ",".join(value) if isinstance(value, list) else value
+    return pairs
+
+
+def test_from_the_minimum_on_results_are_served(collector, store):
+    client = collector.test_client()
+    bearer = {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+    assert client.get("/v1/surveys/few/overview", headers=bearer).status_code == 409
+    send(store, reports(50)[49:])
+    answer = client.get("/v1/surveys/few/overview", headers=bearer)
+    assert (answer.status_code, answer.get_json()["reports"]) == (200, 50)
+
+
+def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, monkeypatch):
+    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "49")
+    # Another setting is nothing to a command that does not need it.
+    monkeypatch.setenv("HALFTRUTH_PROXIES", "many")
+    main(["overview", "few", "--database", database])
+    assert capsys.readouterr().out.startswith("49 reports, ")
+    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "few")
+    with pytest.raises(SystemExit):
+        main(["overview", "few", "--database", database])
+    assert capsys.readouterr().err == (
+        "halftruth: HALFTRUTH_MIN_REPORTS: expected a positive integer of at most 15 digits\n"
+    )
+
+
+def test_a_group_of_too_few_people_is_refused():
+    """Who is from the south is known: 30 of 80, which is clearly above zero, and too few."""
+    rows = np.array(reports(80))
+    rows[:, 2] = np.arange(80) < 30
+    counts = Counts.from_reports(SURVEY, rows)
+    counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=50)
+    analysis = ANALYSES["overview"]
+    with pytest.raises(TooFewReports) as refused:
+        analysis.compute(counted, OverviewQuery(where={"region": "south"}))
+    assert refused.value.field == "where"
+    assert str(refused.value) == (
+        "where: about 30 of the reports are of those with region=south; results are served of 50 or"
+        " more"
+    )
+    assert analysis.compute(counted, OverviewQuery(where={"region": "north"})).group.people == 50
