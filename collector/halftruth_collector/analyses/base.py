@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +29,7 @@ class Counted:
     """What was counted of a survey, and when; and the question that it is to answer.
 
     Of fewer than `min_reports` reports, everybody's or those of a group, nothing is answered.
+    `days` says how many were counted each day, the first one first.
     """
 
     survey: Survey
@@ -36,6 +37,7 @@ class Counted:
     as_of: datetime
     question: Query[Any] | None = None
     min_reports: int = field(kw_only=True)
+    days: Mapping[date, int] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def estimator(self) -> Estimator:

@@ -3,23 +3,27 @@
 from collections.abc import Sequence
 
 import numpy as np
+from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
     OverviewResult,
     QuestionOverview,
 )
-from halftruth_shared.analyses.weighted import WeightedResult
+from halftruth_shared.analyses.weighted import WeightedAnswer, WeightedResult
 
-from ..charts.specification import Axis, BarChart, BarGroup
+from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
-from ..wording import judged, share, share_interval
+from ..wording import judged, number, share, share_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 
 #: Answers beyond which a chart shows only the first questions, and says so.
 MAX_ANSWERS = 100
+
+#: Days that are listed in words, the last ones.
+MAX_DAYS = 7
 
 
 def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
@@ -29,7 +33,8 @@ def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
     # All names are checked before anything is computed.
     schema.positions(names)
     questions = [_question(counted, query, name) for name in names]
-    return OverviewResult(**counted.origin(), query=query, questions=questions)
+    days = [DayCount(day=day, reports=count) for day, count in counted.days.items()]
+    return OverviewResult(**counted.origin(), query=query, days=days, questions=questions)
 
 
 def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
@@ -38,6 +43,7 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
     support = counted.estimator.support([name], query.estimate)
     lower, upper = table.interval(query.confidence, query.target)
     error = np.sqrt(table.variance(query.target))
+    perturbation, sampling = table.error_parts(query.target)
     each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
     return QuestionOverview(
         attribute=name,
@@ -49,6 +55,8 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
                 answer=category,
                 share=float(support[i]),
                 standard_error=optional(float(error[i])),
+                perturbation_error=optional(float(perturbation[i])),
+                sampling_error=optional(float(sampling[i])),
                 interval=None if np.isnan(error[i]) else (float(lower[i]), float(upper[i])),
                 usability=found,
             )
@@ -90,7 +98,7 @@ def chart_of_questions(
         shown += len(question.answers)
         if groups and shown > MAX_ANSWERS:
             break
-        bars = [sentences.estimate(a.answer, a.share, a.interval) for a in question.answers]
+        bars = [_bar(answer, result.query.confidence) for answer in question.answers]
         groups.append(BarGroup(question.label, tuple(bars)))
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
@@ -105,7 +113,16 @@ def chart_of_questions(
         groups=tuple(groups),
         bars_label="answer",
         values_label=f"share ({sentences.level(result.query.confidence)})",
+        inner_label=sentences.INNER,
+        outer_label=sentences.OUTER,
     )
+
+
+def _bar(found: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
+    inner = None
+    if isinstance(found, AnswerShare):
+        inner = sentences.of_sampling(found.interval, found.sampling_error, confidence)
+    return sentences.estimate(found.answer, found.share, found.interval, inner)
 
 
 def notices(result: OverviewResult) -> list[str]:
@@ -117,6 +134,29 @@ def notices(result: OverviewResult) -> list[str]:
     ]
 
 
+def reading(result: OverviewResult) -> list[str]:
+    """How precise each usable question is, when reports came, and what shares are."""
+    return [
+        *(
+            f"“{question.label}”: {question.verdict}."
+            for question in result.questions
+            if question.usability == "usable"
+        ),
+        *_by_day(result),
+        *sentences.estimated(result.query.estimate),
+    ]
+
+
+def _by_day(result: OverviewResult) -> list[str]:
+    if not result.days:
+        return []
+    last = result.days[-MAX_DAYS:]
+    before = len(result.days) - len(last)
+    each = ", ".join(f"{found.day} {number(found.reports, 0)}" for found in last)
+    earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
+    return [f"Reports by day (UTC): {each}{earlier}."]
+
+
 ANALYSIS = Analysis(
     query=OverviewQuery,
     title="Overview",
@@ -125,6 +165,6 @@ ANALYSIS = Analysis(
     grid=grid,
     chart=chart,
     notices=notices,
-    reading=lambda result: sentences.estimated(result.query.estimate),
+    reading=reading,
     order=0,
 )

@@ -9,6 +9,7 @@ from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
 
 from ..charts.specification import Estimate
+from ..estimation.bounds import normal_quantile
 from ..wording import (
     items,
     judged,
@@ -36,9 +37,26 @@ def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid
     )
 
 
-def estimate(label: str, found: float | None, interval: Interval | None) -> Estimate:
+#: What the thick and the thin part of an interval in two tones are.
+INNER, OUTER = "from who happened to take part", "with what protecting the answers adds"
+
+
+def estimate(
+    label: str, found: float | None, interval: Interval | None, inner: Interval | None = None
+) -> Estimate:
     """An estimate as charts show it."""
-    return Estimate(label, found, *(interval or (None, None)))
+    lower, upper = interval or (None, None)
+    return Estimate(label, found, lower, upper, inner=inner)
+
+
+def of_sampling(
+    interval: Interval | None, sampling_error: float | None, confidence: float
+) -> Interval | None:
+    """The part of an interval that comes of who happened to take part, where there is one."""
+    if interval is None or not sampling_error:
+        return None
+    middle, half = sum(interval) / 2, normal_quantile(1 - confidence) * sampling_error
+    return middle - half, middle + half
 
 
 def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> list[str]:

@@ -26,6 +26,7 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
     support = estimator.support(query.attributes, query.estimate)
     lower, upper = table.interval(query.confidence, query.target)
     error = np.sqrt(table.variance(query.target))
+    perturbation, sampling = table.error_parts(query.target)
     each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
     wanted = query.covariance and table.reports > 1
     return TableResult(
@@ -39,6 +40,8 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
                 values=values,
                 support=float(support[cell]),
                 standard_error=optional(float(error[cell])),
+                perturbation_error=optional(float(perturbation[cell])),
+                sampling_error=optional(float(sampling[cell])),
                 interval=None
                 if np.isnan(error[cell])
                 else (float(lower[cell]), float(upper[cell])),
@@ -85,7 +88,7 @@ def chart(result: TableResult) -> BarChart:
     shown = [result.cells[i] for i in sorted(order[:MAX_CELLS])]
     grouped = groupby(shown, key=lambda cell: f"{first}={cell.values[first]}" if others else "")
     groups = tuple(
-        BarGroup(heading, tuple(_bar(cell, others or [first]) for cell in group))
+        BarGroup(heading, tuple(_bar(result, cell, others or [first]) for cell in group))
         for heading, group in grouped
     )
     bars = [bar for group in groups for bar in group.bars]
@@ -102,12 +105,16 @@ def chart(result: TableResult) -> BarChart:
         groups=groups,
         bars_label=", ".join(others or [first]),
         values_label=f"support ({sentences.level(result.query.confidence)})",
+        inner_label=sentences.INNER,
+        outer_label=sentences.OUTER,
     )
 
 
-def _bar(cell: TableCell, names: Sequence[str]) -> Estimate:
+def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate:
     label = ", ".join(cell.values[name] for name in names)
-    return sentences.estimate(label, cell.support, cell.interval)
+    confidence = result.query.confidence
+    inner = sentences.of_sampling(cell.interval, cell.sampling_error, confidence)
+    return sentences.estimate(label, cell.support, cell.interval, inner)
 
 
 def notices(result: TableResult) -> list[str]:

@@ -49,6 +49,8 @@ HIGH, CELL, ROW, NAMES = 250.0, 54.0, 38.0, 110.0
 
 #: Contrast with white is 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
 INK, QUIET, BAR, GRID = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2"
+#: Stands out from the bars, and from the ends of the interval around it.
+INNER = "#f2b134"
 #: Categories differ in colour, and in shape and filling for those who see no colour.
 _MARKS: tuple[dict[str, Any], ...] = (
     {"color": "#0072b2", "marker": "o"},
@@ -185,13 +187,15 @@ def _beside(axes: Axes, reference: Reference, y: float, where: Any) -> None:
 
 
 def _interval(axes: Axes, y: float, row: Estimate, colour: str) -> None:
-    """An interval, and a thicker one within; an arrow where either leaves the axis."""
+    """An interval, and in another tone a thicker one within; arrows where they leave the axis."""
     left, right = axes.get_xlim()
-    for ends, how in ((row.interval, {"capsize": 3}), (row.inner, {"elinewidth": 3.5})):
+    whole: Any = {"ecolor": colour, "capsize": 3}
+    within: Any = {"ecolor": INNER, "elinewidth": 3.5}
+    for ends, how in ((row.interval, whole), (row.inner, within)):
         if ends:
             low, high = np.clip(ends, left, right)
             middle, half = (low + high) / 2, (high - low) / 2
-            axes.errorbar(middle, y, xerr=half, fmt="none", ecolor=colour, zorder=4, **how)
+            axes.errorbar(middle, y, xerr=half, fmt="none", zorder=4, **how)
     reached = [end for end in (row.value, row.lower, row.upper) if end is not None]
     for edge, arrow, leaves in (
         (left, "<", min(reached) < left),
@@ -215,7 +219,9 @@ def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Estimate]
     found = {row.category for row in rows}
     handles = [Line2D([], [], label=name, **_look(chart, name)) for name in names if name in found]
     if chart.inner_label and any(row.inner for row in rows):
-        handles.append(Line2D([], [], color=QUIET, linewidth=3.5, label=chart.inner_label))
+        handles.append(Line2D([], [], color=INNER, linewidth=3.5, label=chart.inner_label))
+        if chart.outer_label:
+            handles.append(Line2D([], [], color=INK, linewidth=1.5, label=chart.outer_label))
     if handles:
         fits = sum(_width(str(handle.get_label())) + 30 for handle in handles) <= ROOM
         axes.legend(

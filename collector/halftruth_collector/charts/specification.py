@@ -91,12 +91,15 @@ class WhiskerChart(_Titled):
         What rows can be told apart by, in the order of a legend.
     inner_label : str
         What the inner intervals are.
+    outer_label : str
+        What the intervals around them are.
     """
 
     panels: tuple[Panel, ...]
     values_label: str
     categories: tuple[str, ...] = ()
     inner_label: str = ""
+    outer_label: str = ""
 
     @property
     def description(self) -> str:
@@ -132,6 +135,8 @@ class BarChart(_Titled):
         What the numbers beside the bars are.
     inner_label : str
         What the inner intervals are.
+    outer_label : str
+        What the intervals around them are.
     """
 
     axis: Axis
@@ -139,6 +144,7 @@ class BarChart(_Titled):
     bars_label: str
     values_label: str
     inner_label: str = ""
+    outer_label: str = ""
 
     @property
     def description(self) -> str:

@@ -29,10 +29,11 @@ class Source:
         """
         if self.url is None:
             with Store(self.database) as store:
-                stored, counts, as_of = store.reports.counts(self.survey)
+                stored, counts, as_of, days = store.reports.snapshot(self.survey)
             # Whoever has the database can read all of it: this keeps them from concluding.
             least = Config.from_environment(only=["min_reports"]).min_reports
-            counted = Counted(stored.survey(), counts, as_of, min_reports=least)
+            survey = stored.survey()
+            counted = Counted(survey, counts, as_of, min_reports=least, days=days)
             return analysis.compute(counted, query)
         if self.token is None:
             raise ParameterError(

@@ -76,6 +76,23 @@ class Table:
         """Standard error of each support, NaN where the reports do not determine one."""
         return np.sqrt(self.variance(target))
 
+    def error_parts(self, target: Target = "population") -> tuple[Array, Array]:
+        """What the perturbation adds to each standard error, and what sampling does.
+
+        The squares of both add up to the variance.
+
+        Returns
+        -------
+        perturbation : ndarray
+            The standard error for exactly these respondents (Guo's Σ2).
+        sampling : ndarray
+            What there would be if everybody had answered openly (Σ1), 0 for the target
+            *respondents*; NaN where the estimate is outside of 0 to 1, so that it is undefined.
+        """
+        alone = self.variance("respondents")
+        rest = self.variance(target) - alone
+        return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
+
     def interval(
         self, confidence: float = 0.95, target: Target = "population"
     ) -> tuple[Array, Array]:

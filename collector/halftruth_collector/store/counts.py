@@ -3,9 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Row, cast, func, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    cast,
+    func,
+    select,
+)
 
 from ..estimation import Counts
 from .database import Database
@@ -39,6 +50,15 @@ class DailyOutcomes:
     refused: dict[str, int]
 
 
+class Snapshot(NamedTuple):
+    """A survey and what was counted of it at one moment, also by day, the first one first."""
+
+    stored: StoredSurvey
+    counts: Counts
+    as_of: datetime
+    days: dict[date, int]
+
+
 class CountStore:
     """Reads the counts of reports."""
 
@@ -52,8 +72,19 @@ class CountStore:
         ------
         UnknownSurvey, StoreUnavailable
         """
+        return self.snapshot(survey_id)[:3]
 
-        def read(connection: Connection) -> tuple[StoredSurvey, bytes, list[int], datetime]:
+    def snapshot(self, survey_id: str) -> Snapshot:
+        """The same, and how many reports were counted each day.
+
+        Raises
+        ------
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def read(
+            connection: Connection,
+        ) -> tuple[StoredSurvey, bytes, list[int], datetime, dict[date, int]]:
             stored = find(connection, survey_id)
             statement = (
                 select(cells.c.cell, total(cells.c.count))
@@ -67,14 +98,15 @@ class CountStore:
                 for page in rows.partitions():
                     packed += b"".join(row[0] for row in page)
                     counts += [row[1] for row in page]
-            return stored, bytes(packed), counts, datetime.now(UTC)
+            days = dict(connection.execute(by_day(stored.number)).all())
+            return stored, bytes(packed), counts, datetime.now(UTC), days
 
-        stored, packed, counts, now = self._database.read_reports(read)
+        stored, packed, counts, now, days = self._database.read_reports(read)
         survey = stored.survey()
         space = survey.report_space
         values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
         found = Counts.from_cells(survey, values.astype(np.int64), np.array(counts, dtype=np.int64))
-        return stored, found, now
+        return Snapshot(stored, found, now, days)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
         """What became of the reports of each day, the last one first.
@@ -104,6 +136,18 @@ class CountStore:
             )
             for day, outcomes in sorted(days.items(), reverse=True)
         ]
+
+
+def by_day(survey: int | None = None) -> Select[date, int]:
+    """How many reports were counted each day, of one survey or of the only one."""
+    table = daily_outcomes.c
+    chosen = [table.survey == survey] if survey is not None else []
+    return (
+        select(table.day, total(table.count).label("count"))
+        .where(table.outcome == COUNTED, *chosen)
+        .group_by(table.day)
+        .order_by(table.day)
+    )
 
 
 def total(shards: Column[int]) -> ColumnElement[int]:

@@ -39,11 +39,20 @@ from sqlalchemy import cast as as_type
 
 from ..errors import StoreUnavailable, SurveyExists
 from . import schema
-from .counts import COUNTED, total
+from .counts import COUNTED, by_day, total
 from .database import Database
 from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find
-from .tables import cells, imports, lineage, metadata, report_ids, revoked_keys, surveys
+from .tables import (
+    cells,
+    daily_outcomes,
+    imports,
+    lineage,
+    metadata,
+    report_ids,
+    revoked_keys,
+    surveys,
+)
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.
@@ -182,6 +191,9 @@ def export_reports(
             .group_by(cells.c.survey, cells.c.cell)
         )
         _copy(source, counts, connection, cells)
+        for day, count in source.execute(by_day(number)).all():
+            row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
+            connection.execute(insert(daily_outcomes), row)
         for store in sorted(_lineage(source) | _imported_from(source, number).keys()):
             connection.execute(insert(lineage).values(store=store))
         reports = select(report_ids).where(report_ids.c.survey == number)
@@ -222,7 +234,7 @@ def import_reports(
             if done.counted:
                 shard = _source_shard(source, connection, number, done)
                 _import_counts(source, connection, number, shard, space)
-                add_outcomes(connection, number, shard, {COUNTED: done.counted})
+                _import_days(source, connection, number, shard, done.counted)
             audit.record(connection, "import", rows[0].id, f"{done.counted} reports counted")
             return done
 
@@ -294,6 +306,30 @@ def _import_counts(
         )
     if counted != ids:
         raise _damaged("it does not have as many ids as reports")
+
+
+def _import_days(
+    source: Connection, connection: Connection, number: int, shard: int, new: int
+) -> None:
+    """Count the reports of the file on the days on which they were counted there."""
+    try:
+        days = dict(source.execute(by_day()).all())
+    except ValueError:
+        raise _damaged("one of its days is none") from None
+    if not days:
+        # An export of a collector that did not tell: they are counted today.
+        add_outcomes(connection, number, shard, {COUNTED: new})
+        return
+    ids = source.execute(select(func.count()).select_from(report_ids)).scalar_one()
+    if min(days.values()) < 1 or sum(days.values()) != ids:
+        raise _damaged("its days do not have as many reports as ids")
+    table = daily_outcomes.c
+    connection.execute(daily_outcomes.delete().where(table.survey == number, table.shard == shard))
+    rows = [
+        {"survey": number, "day": day, "outcome": COUNTED, "shard": shard, "count": count}
+        for day, count in days.items()
+    ]
+    connection.execute(insert(daily_outcomes), rows)
 
 
 def _report_space(exported: Any) -> ReportSpace:

@@ -6,7 +6,7 @@ line, the pages and the methods of ``Analyst`` all go by it.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -322,6 +322,13 @@ MEASURE_COLUMNS: Columns = (
     *numbers("value", "standard_error", "lower", "upper", "chebyshev_lower", "chebyshev_upper"),
     ("undefined", str),
 )
+
+
+class DayCount(Message, frozen=True, kw_only=True):
+    """How many reports were counted on a day (UTC), here or where they were imported from."""
+
+    day: date
+    reports: int
 
 
 def ends(interval: Interval | None) -> tuple[float | None, float | None]:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
     AttributeNames,
     Columns,
+    DayCount,
     Estimate,
     EstimateQuery,
     Interval,
@@ -21,11 +23,19 @@ from .base import (
 
 
 class AnswerShare(Message, frozen=True, kw_only=True):
-    """How many give one answer; standard error and interval are those of the moment estimate."""
+    """How many give one answer; standard error and interval are those of the moment estimate.
+
+    `perturbation_error` is the part of the standard error that protecting the answers adds, and
+    `sampling_error` the part that comes of who happened to take part: their squares add up to its
+    square. The latter is 0 where exactly these respondents are meant, and null where the estimate
+    is outside of 0 to 1.
+    """
 
     answer: str
     share: float
     standard_error: float | None
+    perturbation_error: float | None
+    sampling_error: float | None
     interval: Interval | None
     usability: Usability
 
@@ -45,9 +55,13 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
 
 
 class OverviewResult(Result, frozen=True, kw_only=True):
-    """Every question's distribution, in the order of the survey."""
+    """Every question's distribution, in the order of the survey.
+
+    `days` says how many of all reports were counted on each day, the first one first.
+    """
 
     query: "OverviewQuery"
+    days: list[DayCount] = msgspec.field(default_factory=list)
     questions: list[QuestionOverview]
 
     @property
@@ -56,6 +70,7 @@ class OverviewResult(Result, frozen=True, kw_only=True):
             *texts("attribute", "label", "answer"),
             *numbers("share", "standard_error", "lower", "upper"),
             ("usability", str),
+            *numbers("perturbation_error", "sampling_error"),
         ]
 
     @property
@@ -73,6 +88,8 @@ class OverviewResult(Result, frozen=True, kw_only=True):
                     found.standard_error,
                     *ends(found.interval),
                     found.usability,
+                    found.perturbation_error,
+                    found.sampling_error,
                 )
 
 

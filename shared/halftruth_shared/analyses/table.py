@@ -24,12 +24,15 @@ from .base import (
 class TableCell(Message, frozen=True, kw_only=True):
     """One cell of a reconstructed table.
 
-    Standard error and interval are always those of the moment estimate.
+    Standard error and interval are always those of the moment estimate; of both parts of the error
+    see the overview.
     """
 
     values: Items
     support: float
     standard_error: float | None
+    perturbation_error: float | None
+    sampling_error: float | None
     interval: Interval | None
     usability: Usability
 
@@ -54,6 +57,7 @@ class TableResult(Result, frozen=True, kw_only=True):
             *texts(*self.query.attributes),
             *numbers("support", "standard_error", "lower", "upper"),
             ("usability", str),
+            *numbers("perturbation_error", "sampling_error"),
         ]
 
     @property
@@ -68,6 +72,8 @@ class TableResult(Result, frozen=True, kw_only=True):
                 cell.standard_error,
                 *ends(cell.interval),
                 cell.usability,
+                cell.perturbation_error,
+                cell.sampling_error,
             )
 
 

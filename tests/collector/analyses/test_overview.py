@@ -1,7 +1,7 @@
 """The overview against Warner's estimator, worked by hand from the counts."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
@@ -48,6 +48,45 @@ def test_every_share_and_its_error_are_those_of_warner(target):
             assert found.interval == pytest.approx(
                 (share - 1.96 * error, share + 1.96 * error), rel=1e-2
             )
+
+
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
+    """What Warner's estimator adds to the error of a share that everybody tells openly."""
+    people = sum(CELLS.values()) - 1
+    for question in overview(target=target).questions:
+        for found in question.answers:
+            openly = found.share * (1 - found.share) / people if target == "population" else 0.0
+            assert found.sampling_error == pytest.approx(math.sqrt(openly), abs=1e-9)
+            total = found.perturbation_error**2 + found.sampling_error**2
+            assert found.standard_error == pytest.approx(math.sqrt(total))
+    chart = ANALYSES["overview"].chart(overview(target=target))
+    for bar in (bar for group in chart.groups for bar in group.bars):
+        if target == "respondents":
+            assert bar.inner is None
+        else:
+            assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
+
+
+def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
+    few = Counts.from_cells(SURVEY, [[0, 0]], [100])
+    counted = Counted(SURVEY, few, datetime.now(UTC), min_reports=1)
+    result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
+    for found in result.questions[0].answers:
+        assert not 0 <= found.share <= 1
+        assert found.sampling_error is None
+        assert found.perturbation_error > 0
+
+
+def test_reports_are_told_by_day():
+    counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
+    days = {date(2026, 5, day): 10 for day in range(1, 10)}
+    counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
+    result = ANALYSES["overview"].compute(counted, OverviewQuery())
+    assert {found.day: found.reports for found in result.days} == days
+    [said] = [line for line in ANALYSES["overview"].reading(result) if "by day" in line]
+    assert said.startswith("Reports by day (UTC): 2026-05-03 10, ")
+    assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
 
 
 def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import date, datetime, tzinfo
 from pathlib import Path
 from uuid import uuid4
 
@@ -341,7 +342,9 @@ def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     assert rows_of(file, "SELECT id FROM surveys") == [("second",)]
     assert rows_of(file, "SELECT count(*) FROM report_ids") == [(50,)]
     assert rows_of(file, "SELECT sum(count) FROM cells") == [(50,)]
-    for table in ("tokens", "invitations", "audit", "revoked_keys", "daily_outcomes", "imports"):
+    days = rows_of(file, "SELECT outcome, sum(count) FROM daily_outcomes GROUP BY outcome")
+    assert days == [("counted", 50)]
+    for table in ("tokens", "invitations", "audit", "revoked_keys", "imports"):
         assert rows_of(file, f"SELECT * FROM {table}") == []
     with pytest.raises(UnknownSurvey):
         store.export_reports("nothing", folder / "nothing.db")
@@ -425,6 +428,39 @@ def test_collectors_are_merged_and_each_report_counts_once(
     again = [report(n, 0, 0) for n in (100, 150)]
     assert store.reports.add("health", digest, again).duplicates == 2
     assert store.reports.daily_outcomes("health")[0].counted == 91
+
+
+def test_imported_reports_are_of_the_days_on_which_they_were_counted(
+    store, published, elsewhere, move, monkeypatch
+):
+    elsewhere.surveys.publish(published)
+    for day, numbers in ((1, range(3)), (2, range(3, 8))):
+        with monkeypatch.context() as patch:
+            patch.setattr("halftruth_collector.store.rows.datetime", Clock(day))
+            send(elsewhere, *numbers)
+    with monkeypatch.context() as patch:
+        patch.setattr("halftruth_collector.store.rows.datetime", Clock(2))
+        send(store, *range(100, 102))
+    move(elsewhere, store)
+    assert store.reports.snapshot("health").days == {date(2026, 5, 1): 3, date(2026, 5, 2): 7}
+    # A later file of the same collector has its days once more.
+    with monkeypatch.context() as patch:
+        patch.setattr("halftruth_collector.store.rows.datetime", Clock(3))
+        send(elsewhere, *range(8, 12))
+    move(elsewhere, store)
+    days = store.reports.snapshot("health").days
+    assert days == {date(2026, 5, 1): 3, date(2026, 5, 2): 7, date(2026, 5, 3): 4}
+    assert sum(days.values()) == store.reports.snapshot("health").counts.reports
+
+
+class Clock:
+    """Says that it is a day of May."""
+
+    def __init__(self, day: int) -> None:
+        self.day = day
+
+    def now(self, zone: tzinfo) -> datetime:
+        return datetime(2026, 5, self.day, tzinfo=zone)
 
 
 def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, folder):
@@ -558,6 +594,8 @@ def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, f
         "UPDATE report_ids SET report_id = X'01' WHERE hex(report_id) LIKE '%01'",
         "UPDATE surveys SET document = replace(document, 'work', 'play')",
         "UPDATE surveys SET document = 'x'",
+        "UPDATE daily_outcomes SET count = count + 1",
+        "UPDATE daily_outcomes SET day = 'someday'",
     ],
 )
 def test_a_damaged_export_is_refused(store, published, elsewhere, folder, damage):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -56,6 +56,7 @@ from .operations import OPERATIONS
 #: Of every cell of the survey, how many reports there are.
 _REPORTS = [[[330, 240], [410, 350], [120, 150]], [[60, 40], [190, 160], [280, 170]]]
 _AS_OF = datetime(2026, 1, 31, 12, tzinfo=UTC)
+_DAYS = {date(2026, 1, 29): 1400, date(2026, 1, 31): 1100}
 
 #: Bytes of a sealed report besides the report: the encapsulated key and the authentication tag.
 _ENCAPSULATED, _TAG = 32, 16
@@ -210,7 +211,7 @@ def _of_operators(published: PublishedSurvey) -> dict[str, Example]:
 
 def _analyses() -> dict[str, Example]:
     """Of each analysis, the question that its page begins with."""
-    counted = Counted(SURVEY, counts(), _AS_OF, min_reports=1)
+    counted = Counted(SURVEY, counts(), _AS_OF, min_reports=1, days=_DAYS)
     found = {}
     for operation in OPERATIONS:
         if operation.analysis is not None:

@@ -129,9 +129,9 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     try:
         format = formats.named_of_page(with_chart=analysis.chart is not None)
         query, rows = read(analysis.query, texts), read(TableQuery, table)
-        _, counts, as_of = collector().store.reports.counts(survey_id)
+        _, counts, as_of, days = collector().store.reports.snapshot(survey_id)
         least = collector().config.min_reports
-        counted = Counted(survey, counts, as_of, min_reports=least)
+        counted = Counted(survey, counts, as_of, min_reports=least, days=days)
         result = analysis.compute(counted, query)
         if format is not None:
             return formats.respond(_file(analysis, result, format), format, f"{survey_id}-{name}")

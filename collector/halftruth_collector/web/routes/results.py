@@ -25,9 +25,9 @@ def _call(analysis: Analysis[Any, Any]) -> Callable[[str], Response]:
         # The question first: a wrong one costs no look at the counts.
         format = formats.wanted()
         query = parameters.query(analysis.query, beside=(formats.PARAMETER,))
-        stored, counts, as_of = collector().store.reports.counts(survey_id)
+        stored, counts, as_of, days = collector().store.reports.snapshot(survey_id)
         least = collector().config.min_reports
-        counted = Counted(stored.survey(), counts, as_of, min_reports=least)
+        counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
         content = formats.encode(analysis.compute(counted, query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 
