@@ -146,7 +146,7 @@ class Layout:
         self.others = [
             i
             for name, i in self._after.items()
-            if i not in told and not name.endswith(("standard_error", "lower", "upper"))
+            if i not in told and not name.endswith(("_error", "lower", "upper"))
         ]
 
     @cached_property

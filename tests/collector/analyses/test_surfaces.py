@@ -209,6 +209,7 @@ COEFFICIENT_COLUMNS = [
     *("term", "reference", "usability", "coefficient", "standard_error", "lower", "upper"),
     *("odds_ratio", "odds_ratio_lower", "odds_ratio_upper", "z", "p_value", "undefined"),
 ]
+ERROR_COLUMNS = ["perturbation_error", "sampling_error"]
 ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usability"]
 CROSSTAB_COLUMNS = [
     *("share", "standard_error", "set", "lower", "upper", "usability"),
@@ -285,21 +286,21 @@ ANALYSES = {
     "table-likelihood": (
         "table",
         {"attributes": ["vote", "smoker"], "estimate": "likelihood", "target": "respondents"},
-        ["vote", "smoker", *CELL_COLUMNS],
+        ["vote", "smoker", *CELL_COLUMNS, *ERROR_COLUMNS],
         lambda answer: 6,
         ["none, a=b", "95\u202f% interval"],
     ),
     "table-projected": (
         "table",
         {"attributes": ["age", "vote", "coughs"], "estimate": "projected", "confidence": 0.5},
-        ["age", "vote", "coughs", *CELL_COLUMNS],
+        ["age", "vote", "coughs", *CELL_COLUMNS, *ERROR_COLUMNS],
         lambda answer: 18,
         ["middle", "50\u202f% interval"],
     ),
     "table-of-a-group": (
         "table",
         {"attributes": ["age"], "where": {"vote": "none, a=b", "smoker": "no"}, "confidence": 0.9},
-        ["age", *CELL_COLUMNS],
+        ["age", *CELL_COLUMNS, *ERROR_COLUMNS],
         lambda answer: 3,
         ["Only those with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
     ),
@@ -673,7 +674,8 @@ def rows_of(path, answer):
     elif path == "table":
         for cell in answer["cells"]:
             numbers = [cell["support"], cell["standard_error"], *cell["interval"]]
-            yield [*cell["values"].values(), *numbers, cell["usability"]]
+            parts = [cell["perturbation_error"], cell["sampling_error"]]
+            yield [*cell["values"].values(), *numbers, cell["usability"], *parts]
     elif path == "measures":
         for measure in answer["measures"]:
             yield [*of_measure(measure), measure["undefined"]]
