@@ -24,7 +24,7 @@ from .base import (
 Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 
 #: What several intervals and p-values hold for: each by itself, or all of them together.
-Simultaneous = Literal["none", "bonferroni", "maximum"]
+Simultaneous = Literal["none", "bonferroni", "holm", "maximum"]
 
 #: A lower and an upper end; the upper one is null where nothing is too large.
 OpenInterval = tuple[float, float | None]
@@ -165,7 +165,7 @@ class ComparisonQuery(EstimateQuery[ComparisonResult], frozen=True, kw_only=True
         Meta(
             description="What intervals and p-values of all comparisons hold for: each by itself"
             " (none), or all together, by Bonferroni's inequality or, narrower, by the maximum of"
-            " correlated normal variables."
+            " correlated normal variables; holm has smaller p-values beside Bonferroni's intervals."
         ),
     ] = "none"
     trend: Annotated[

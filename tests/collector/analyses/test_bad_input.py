@@ -152,7 +152,12 @@ BAD = [
         "'middle' is not among the groups",
     ),
     ("comparison", {**COMPARED, "effect": "ratio"}, "effect", "difference, risk_ratio, odds_ratio"),
-    ("comparison", {**COMPARED, "simultaneous": "x"}, "simultaneous", "none, bonferroni, maximum"),
+    (
+        "comparison",
+        {**COMPARED, "simultaneous": "x"},
+        "simultaneous",
+        "none, bonferroni, holm, maximum",
+    ),
     ("comparison", {**COMPARED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("weighted", {"margins": {}}, "margins", "one or more attribute=category:number"),
     ("weighted", {"margins": {"weight": {"x": 1.0}}}, "margins", "attribute 'weight'"),

@@ -184,6 +184,23 @@ def test_equal_shares_are_rejected_in_one_of_twenty_surveys(kind):
         )
 
 
+def test_p_values_by_holm_are_those_of_the_step_down_procedure():
+    """At each level what it rejects one by one, until the first that it does not."""
+    groups = some_groups(5)
+    alone = compare_groups(groups).p_value
+    found = compare_groups(groups, simultaneous="holm")
+    for level in np.linspace(0.001, 0.999, 997):
+        rejected = set()
+        for step, k in enumerate(np.argsort(alone)):
+            if alone[k] > level / (len(alone) - step):
+                break
+            rejected.add(int(k))
+        assert set(np.flatnonzero(found.p_value <= level)) == rejected
+    by_bonferroni = compare_groups(groups, simultaneous="bonferroni")
+    assert (found.p_value <= by_bonferroni.p_value).all()
+    np.testing.assert_array_equal(found.lower, by_bonferroni.lower)
+
+
 @pytest.mark.parametrize(("simultaneous", "most"), [("bonferroni", 0.08), ("maximum", 0.075)])
 def test_all_intervals_hold_together_and_all_tests_too(simultaneous, most):
     """400 surveys: 5 % is known to 1.1 %, so that 7.5 % is a false alarm in one run of 90."""
