@@ -197,37 +197,119 @@ test("two submissions at the same time give one report", async () => {
 
 // Other pages of the same browser.
 
-const NAVIGATOR = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-const STORAGE = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
+const REAL = ["navigator", "localStorage", "setTimeout"].map((name) => [
+  name,
+  Object.getOwnPropertyDescriptor(globalThis, name),
+]);
 
 function pretend(name, value) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
 afterEach(() => {
-  for (const [name, before] of [["navigator", NAVIGATOR], ["localStorage", STORAGE]]) {
+  for (const [name, before] of REAL) {
     if (before === undefined) delete globalThis[name];
     else Object.defineProperty(globalThis, name, before);
   }
 });
 
+/** Locks as browsers have them, seen by all pages at once; notes what was asked for. */
+class Locks {
+  constructor() {
+    // What is held for a while after it is over holds no test up.
+    const { setTimeout } = globalThis;
+    pretend("setTimeout", (action, moment) => {
+      const timer = setTimeout(action, moment);
+      if (moment >= 10_000) timer.unref();
+      return timer;
+    });
+    this.asked = [];
+    this.turns = new Map();
+    this.held = [];
+    this.query = async () => ({ held: [...this.held] });
+    this.request = async (name, ...rest) => {
+      const action = rest.at(-1);
+      this.asked.push(name);
+      const before = rest[0].mode === "shared" ? undefined : this.turns.get(name);
+      const turn = (async () => {
+        await before;
+        const lock = { name };
+        this.held.push(lock);
+        try {
+          return await action(lock);
+        } finally {
+          this.held.splice(this.held.indexOf(lock), 1);
+        }
+      })();
+      this.turns.set(name, turn.catch(() => undefined));
+      return turn;
+    };
+  }
+}
+
+/** What another page sees of a storage: what is written there arrives a moment later. */
+function distant(storage, moment) {
+  const here = new FakeStorage();
+  const tell = (to, key, text) => setTimeout(() => to.items.set(key, text), moment);
+  for (const [one, other] of [[storage, here], [here, storage]]) {
+    one.setItem = (key, text) => {
+      one.items.set(key, text);
+      tell(other, key, text);
+    };
+  }
+  return here;
+}
+
 test("a report is drawn and remembered under a lock, one for each survey", async () => {
   const { storage, client } = await setUp();
-  const locks = [];
-  pretend("navigator", {
-    locks: {
-      async request(name, action) {
-        assert.equal(storage.items.size, 0);
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        await action();
-        locks.push([name, storage.items.size]);
-      },
-    },
-  });
+  const locks = new Locks();
+  pretend("navigator", { locks });
+  const set = storage.setItem.bind(storage);
+  storage.setItem = (key, text) => {
+    assert.deepEqual(locks.held, [{ name: "halftruth:health" }], "written while it is held");
+    set(key, text);
+    storage.setItem = set;
+  };
   await client.submit(new Survey(DOCUMENT), RECORD);
-  assert.equal(locks.length, 1);
-  assert.ok(locks[0][0].endsWith("health"));
-  assert.equal(locks[0][1], 1, "the report was written while the lock was held");
+  assert.equal(locks.asked[0], "halftruth:health");
+});
+
+test("two pages that send at once draw once, though neither sees at once what the other wrote", async () => {
+  const { collector, storage, open } = await setUp();
+  pretend("navigator", { locks: new Locks() });
+  const elsewhere = distant(storage, 100);
+  // Another page has another copy of the module that knows what this page wrote.
+  const other = await import("../../client/halftruth_client/js/once.js?elsewhere");
+  const first = open().submit(new Survey(DOCUMENT), RECORD);
+  while (storage.items.size === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const seen = [];
+  const isDone = () => elsewhere.getItem("halftruth:health") !== null;
+  const second = other.once("halftruth:health", isDone, () => seen.push(isDone()));
+  const { id } = await first;
+  await second;
+  assert.deepEqual(seen, [true]);
+  assert.equal(JSON.parse(elsewhere.getItem("halftruth:health")).id, id);
+  assert.equal(collector.reports.size, 1);
+});
+
+test("what a page says that never arrives holds nobody up for long", async () => {
+  const { once } = await import("../../client/halftruth_client/js/once.js?alone");
+  const locks = new Locks();
+  pretend("navigator", { locks });
+  void locks.request("x is written", () => new Promise(() => {}));
+  let done = 0;
+  await once("x", () => done > 0, () => (done += 1));
+  assert.equal(done, 1);
+});
+
+test("where a browser denies its locks, too, nothing is held up", async () => {
+  const { collector, client } = await setUp();
+  const request = async () => {
+    throw new DOMException("denied", "SecurityError");
+  };
+  pretend("navigator", { locks: { request } });
+  await client.submit(new Survey(DOCUMENT), RECORD);
+  assert.equal(collector.reports.size, 1);
 });
 
 test("where the browser keeps nothing, all clients of the page remember together", async () => {

@@ -1,5 +1,7 @@
 /** The respondent's side: fetch a survey, perturb a record here, send the report. */
 
+import { fromHex, toHex } from "./bytes.js";
+import { isFinal, loaded, whyNot, written } from "./delivery.js";
 import {
   AnsweredBefore,
   CollectorUnavailable,
@@ -10,6 +12,7 @@ import {
 } from "./errors.js";
 import { checkReport } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
+import { once } from "./once.js";
 import { holdAgainst, readMaxGamma } from "./privacy.js";
 import { Survey } from "./survey.js";
 import { checkInvitation, readPins, readTerms } from "./terms.js";
@@ -70,6 +73,8 @@ export class Client {
     this.catalog = new Map();
     this.transport = new Transport(url, settings);
     this.memory = new Memory(storage ?? browserStorage());
+    /** @type {Set<string>} Ids of the reports that were drawn here. */
+    this.drawn = new Set();
   }
 
   /**
@@ -102,6 +107,7 @@ export class Client {
       );
     }
     survey.isClosed = published.status === "closed";
+    survey.closedBecause = readReason(published.closed_because);
     survey.terms = readTerms(published.terms);
     survey.isPublished = true;
     const { terms } = survey;
@@ -125,12 +131,36 @@ export class Client {
    */
   async asked(survey) {
     const digest = await survey.digest();
-    await alone(this.memory.nameOf(survey.id), () => {
-      if (this.memory.view(digest) !== null) return;
-      const view = survey.drawView();
+    const isDrawn = () => this.memory.view(digest) !== null;
+    await once(`${this.memory.nameOf(survey.id)} view`, isDrawn, () => {
+      const view = isDrawn() ? null : survey.drawView();
       if (view !== null) this.memory.setView(digest, view);
     });
     return survey.asked(this.memory.view(digest));
+  }
+
+  /**
+   * Whether an invitation would let a report in now, as far as the collector says so.
+   *
+   * It is asked by the hash of the invitation, with which nobody could send a report, and neither
+   * spends it nor is kept.
+   *
+   * @param {Survey} survey
+   * @param {string} invitation
+   * @returns {Promise<boolean | null>} Null where nobody knows.
+   */
+  async isUnspent(survey, invitation) {
+    const hash = await crypto.subtle.digest("SHA-256", fromHex(invitation));
+    const path = `/v1/surveys/${encodeURIComponent(survey.id)}/invitations/check`;
+    const message = { hash: toHex(new Uint8Array(hash)) };
+    try {
+      const answer = await this.transport.request(path, message);
+      const { unspent } = /** @type {{unspent: unknown}} */ (answer);
+      return typeof unspent === "boolean" ? unspent : null;
+    } catch (error) {
+      if (error instanceof HalftruthError) return null;
+      throw error;
+    }
   }
 
   /**
@@ -196,7 +226,8 @@ export class Client {
     if (before === null || !isCounted(before)) {
       checkInvitation(await this.published(survey), invitation ?? before?.invitation);
     }
-    await alone(this.memory.nameOf(survey.id), () =>
+    const isDrawn = () => this.memory.get(survey.id) !== null;
+    await once(this.memory.nameOf(survey.id), isDrawn, () =>
       this.remember(survey, digest, draw, invitation),
     );
     try {
@@ -260,6 +291,39 @@ export class Client {
   }
 
   /**
+   * Whether this survey's report was drawn by this very client, so that it is about the answers
+   * that were given to it.
+   *
+   * @param {string} survey Its id.
+   */
+  drew(survey) {
+    return this.drawn.has(this.memory.get(survey)?.id ?? "");
+  }
+
+  /**
+   * Forget the report of this survey, which was counted, and what was drawn to be asked, so that
+   * another person can answer here.
+   *
+   * @param {Survey} survey
+   * @throws {ParameterError} If its operator takes one report from each device, or it still waits.
+   */
+  async forget(survey) {
+    const { id } = survey;
+    if (!(await this.published(survey)).terms.sharedDevices) {
+      throw new ParameterError(`survey '${id}': it takes one report from each device`, "survey");
+    }
+    const digest = await survey.digest();
+    const isKept = () => this.memory.get(id) !== null;
+    await once(this.memory.nameOf(id), isKept, () => {
+      const report = this.memory.get(id);
+      if (report !== null && !isCounted(report)) {
+        throw new ParameterError(`survey '${id}': its report was not counted yet`, "survey");
+      }
+      this.memory.remove(id, digest);
+    });
+  }
+
+  /**
    * The report of this survey in words, once the collector has it; null before.
    *
    * What someone could still keep from being sent is not shown, lest people choose their draws.
@@ -306,7 +370,7 @@ export class Client {
       this.memory.set(survey.id, {
         ...found,
         collector,
-        ...(again ? { sent: false, refused: undefined } : {}),
+        ...(again ? { sent: false, refused: undefined, about: undefined } : {}),
         invitation: invitation ?? found.invitation,
       });
       return;
@@ -317,6 +381,7 @@ export class Client {
     const values = draw(digest);
     checkReport(survey.mechanism.reportSpace, values);
     const id = crypto.randomUUID();
+    this.drawn.add(id);
     this.memory.set(survey.id, { digest, id, values, collector, sent: false, invitation });
   }
 
@@ -329,15 +394,17 @@ export class Client {
     const report = this.memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
     const { digest, id } = report;
-    /** @param {string} [refused] */
-    const settle = (refused) =>
-      this.memory.set(survey, { ...report, sent: true, refused, invitation: undefined });
+    /** @param {HalftruthError} [error] */
+    const settle = (error) => {
+      const [refused, about] = [error?.message, error?.field];
+      this.memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
+    };
     const published = await this.publishedFor(report, survey);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
     const outdated = await whyNot(published, report);
     if (outdated !== null) {
-      settle(outdated.message);
+      settle(outdated);
       throw outdated;
     }
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
@@ -354,7 +421,7 @@ export class Client {
       if (again && error.status !== 409 && (await this.hasOtherTerms(published))) {
         return this.send(survey, false);
       }
-      settle(error.message);
+      settle(error);
       throw error;
     }
   }
@@ -393,69 +460,11 @@ export class Client {
 }
 
 /**
- * Why a remembered report can no longer be sent, or null.
+ * Why a collector says that a survey is closed.
  *
- * @param {Survey} survey As its collector asks it now.
- * @param {import("./memory.js").Remembered} report
+ * @param {unknown} written
+ * @returns {"operator" | "deadline" | "quota"}
  */
-async function whyNot(survey, { digest, invitation }) {
-  if ((await survey.digest()) !== digest) {
-    return new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
-  }
-  if (survey.terms.invitations && invitation === undefined) {
-    return new SurveyRefused(`survey '${survey.id}': it needs an invitation now`, "invitation");
-  }
-  return null;
-}
-
-/**
- * A report as the terms of its survey want it.
- *
- * @param {Survey} survey
- * @param {import("./memory.js").Remembered} report
- */
-async function written({ mechanism, terms }, { digest, id, values, invitation }) {
-  const ticket = terms.invitations ? invitation : undefined;
-  if (terms.sealingKey === null) return { id, values, invitation: ticket };
-  const { pack, seal } = await loaded(import("./sealing.js"));
-  const packed = pack(values, mechanism.reportSpace.shape);
-  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
-}
-
-/**
- * Whether sending the same report again is pointless: the survey was closed or replaced, this is
- * no report, or it was not let in.
- *
- * @param {unknown} error
- * @returns {error is RequestRefused}
- */
-function isFinal(error) {
-  if (!(error instanceof RequestRefused)) return false;
-  const { status, field } = error;
-  return status === 409 || status === 422 || (status === 403 && field === "invitation");
-}
-
-/**
- * A module that most surveys do without.
- *
- * @template T
- * @param {Promise<T>} module
- */
-async function loaded(module) {
-  try {
-    return await module;
-  } catch {
-    throw new CollectorUnavailable("a part of this page that the survey needs cannot be loaded");
-  }
-}
-
-/**
- * Run while no other page of this browser does, where the browser can tell.
- *
- * @param {string} name
- * @param {() => void} action
- */
-async function alone(name, action) {
-  if (globalThis.navigator?.locks) await navigator.locks.request(name, async () => action());
-  else action();
+function readReason(written) {
+  return written === "deadline" || written === "quota" ? written : "operator";
 }

@@ -17,13 +17,17 @@ import { AnsweredBefore } from "./errors.js";
  * @property {string} collector Address that it waits for, or was sent to.
  * @property {boolean} sent Whether the collector answered for good.
  * @property {string} [refused] What it answered, if it will not count the report.
+ * @property {string} [about] The field that it refused it for, where it said one.
  * @property {string} [invitation] What lets the report in, until the collector answered for good.
  */
 
-/** @typedef {Pick<Storage, "getItem" | "setItem" | "key" | "length">} Store */
+/** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} Store */
 
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
+
+/** Member of the state of the page's entry of the history. */
+const ENTRY = "halftruth";
 
 /**
  * Whether the collector said that it counted a report.
@@ -96,6 +100,17 @@ export class Memory {
   }
 
   /**
+   * Forget a survey's report, and what was drawn to be asked.
+   *
+   * @param {string} survey
+   * @param {string} digest
+   */
+  remove(survey, digest) {
+    this.storage.removeItem(this.nameOf(survey));
+    this.storage.removeItem(VIEW_PREFIX + digest);
+  }
+
+  /**
    * Ids of the surveys whose reports wait for a collector.
    *
    * @param {string} collector Its address.
@@ -122,11 +137,14 @@ export class Memory {
   }
 }
 
-/** Memory of this page alone, for where a browser keeps nothing. */
+/**
+ * Memory of this page, for where a browser keeps nothing. It stays with the page's entry of the
+ * history, so that reloading or coming back is no way to a second draw.
+ */
 class PageStorage {
   constructor() {
     /** @type {Map<string, string>} */
-    this.items = new Map();
+    this.items = new Map(Object.entries(stateOfHistory()[ENTRY] ?? {}));
   }
 
   get length() {
@@ -149,7 +167,25 @@ class PageStorage {
    */
   setItem(key, text) {
     this.items.set(key, text);
+    this.keep();
   }
+
+  /** @param {string} key */
+  removeItem(key) {
+    this.items.delete(key);
+    this.keep();
+  }
+
+  keep() {
+    const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.items) };
+    globalThis.history?.replaceState(state, "");
+  }
+}
+
+/** What the page's entry of the history holds, where that is an object. */
+function stateOfHistory() {
+  const state = globalThis.history?.state;
+  return typeof state === "object" && state !== null ? state : {};
 }
 
 const ofThisPage = new PageStorage();

@@ -46,13 +46,25 @@ export async function verify({ terms, signature }, digest, pins) {
 }
 
 /**
- * What an operator signs: the purpose, then digest and terms in canonical JSON.
+ * What an operator signs: the purpose, then digest and terms in canonical JSON. Terms that came
+ * later are left out where they are not used, so that older signatures hold.
  *
  * @param {string} digest
  * @param {import("./terms.js").Terms} terms
  */
-export function statement(digest, { invitations, sealingKey }) {
-  return utf8(PURPOSE + canonicalJson({ digest, invitations, sealing_key: sealingKey }));
+export function statement(digest, terms) {
+  const { invitations, sealingKey, closesAt, maxReports, sharedDevices } = terms;
+  return utf8(
+    PURPOSE +
+      canonicalJson({
+        digest,
+        invitations,
+        sealing_key: sealingKey,
+        ...(closesAt !== null ? { closes_at: closesAt } : {}),
+        ...(maxReports !== null ? { max_reports: maxReports } : {}),
+        ...(sharedDevices ? { shared_devices: true } : {}),
+      }),
+  );
 }
 
 /** @param {string} pin */

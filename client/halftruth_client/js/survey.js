@@ -44,6 +44,8 @@ export class Survey {
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */
     this.isClosed = false;
+    /** @type {"operator" | "deadline" | "quota"} Why, if so. */
+    this.closedBecause = "operator";
     /** How the collector takes reports, once it said so: until then nothing is sent. */
     this.terms = readTerms();
     this.isPublished = false;

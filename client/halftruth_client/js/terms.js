@@ -4,12 +4,24 @@ import { ParameterError, SurveyError } from "./errors.js";
 
 const KEY = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;
-const MEMBERS = new Set(["invitations", "sealing_key"]);
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const MEMBERS = new Set([
+  "invitations",
+  "sealing_key",
+  "closes_at",
+  "max_reports",
+  "shared_devices",
+]);
 
 /**
- * Whether each report needs an invitation, and the key that it is encrypted to, if to any.
+ * How a collector takes the reports of a survey.
  *
- * @typedef {{readonly invitations: boolean, readonly sealingKey: string | null}} Terms
+ * @typedef {object} Terms
+ * @property {boolean} invitations Whether each report needs an invitation.
+ * @property {string | null} sealingKey The key that reports are encrypted to, if to any.
+ * @property {string | null} closesAt Moment of the last report, in UTC.
+ * @property {number | null} maxReports How many reports are taken at most.
+ * @property {boolean} sharedDevices Whether several people may answer on one device.
  */
 
 /**
@@ -27,6 +39,8 @@ export function readTerms(written = {}) {
     if (!MEMBERS.has(member)) throw new SurveyError(`terms: unknown member '${member}'`, member);
   }
   const { invitations = false, sealing_key: sealingKey = null } = members;
+  const { closes_at: closesAt = null, max_reports: maxReports = null } = members;
+  const { shared_devices: sharedDevices = false } = members;
   if (typeof invitations !== "boolean") {
     throw new SurveyError("invitations: expected true or false", "invitations");
   }
@@ -36,7 +50,22 @@ export function readTerms(written = {}) {
       "sealing_key",
     );
   }
-  return Object.freeze({ invitations, sealingKey });
+  if (closesAt !== null && !(typeof closesAt === "string" && isMoment(closesAt))) {
+    throw new SurveyError("closes_at: expected a moment in UTC, or null", "closes_at");
+  }
+  if (maxReports !== null && !(Number.isSafeInteger(maxReports) && Number(maxReports) > 0)) {
+    throw new SurveyError("max_reports: expected an integer above 0, or null", "max_reports");
+  }
+  if (typeof sharedDevices !== "boolean") {
+    throw new SurveyError("shared_devices: expected true or false", "shared_devices");
+  }
+  return Object.freeze({
+    invitations,
+    sealingKey,
+    closesAt,
+    maxReports: /** @type {number | null} */ (maxReports),
+    sharedDevices,
+  });
 }
 
 /**
@@ -81,4 +110,9 @@ export function checkInvitation(survey, invitation) {
  */
 function isKey(value) {
   return typeof value === "string" && KEY.test(value);
+}
+
+/** @param {string} text */
+function isMoment(text) {
+  return MOMENT.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -1,0 +1,60 @@
+/** A report on its way: whether it can be sent, and what is sent. */
+
+import { CollectorUnavailable, RequestRefused, SurveyRefused } from "./errors.js";
+
+/**
+ * Why a remembered report can no longer be sent, or null.
+ *
+ * @param {import("./survey.js").Survey} survey As its collector asks it now.
+ * @param {import("./memory.js").Remembered} report
+ */
+export async function whyNot(survey, { digest, invitation }) {
+  if ((await survey.digest()) !== digest) {
+    return new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
+  }
+  if (survey.terms.invitations && invitation === undefined) {
+    return new SurveyRefused(`survey '${survey.id}': it needs an invitation now`, "invitation");
+  }
+  return null;
+}
+
+/**
+ * A report as the terms of its survey want it.
+ *
+ * @param {import("./survey.js").Survey} survey
+ * @param {import("./memory.js").Remembered} report
+ */
+export async function written({ mechanism, terms }, { digest, id, values, invitation }) {
+  const ticket = terms.invitations ? invitation : undefined;
+  if (terms.sealingKey === null) return { id, values, invitation: ticket };
+  const { pack, seal } = await loaded(import("./sealing.js"));
+  const packed = pack(values, mechanism.reportSpace.shape);
+  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
+}
+
+/**
+ * Whether sending the same report again is pointless: the survey was closed or replaced, this is
+ * no report, or it was not let in.
+ *
+ * @param {unknown} error
+ * @returns {error is RequestRefused}
+ */
+export function isFinal(error) {
+  if (!(error instanceof RequestRefused)) return false;
+  const { status, field } = error;
+  return status === 409 || status === 422 || (status === 403 && field === "invitation");
+}
+
+/**
+ * A module that most surveys do without.
+ *
+ * @template T
+ * @param {Promise<T>} module
+ */
+export async function loaded(module) {
+  try {
+    return await module;
+  } catch {
+    throw new CollectorUnavailable("a part of this page that the survey needs cannot be loaded");
+  }
+}
