@@ -6,6 +6,8 @@ HalftruthError
     ├── Forbidden           a token whose role is not enough
     ├── UnknownSurvey       no survey of that id
     ├── SurveyClosed        it takes no more reports
+    │   ├── DeadlinePassed  ... since its deadline
+    │   └── QuotaReached    ... since it has as many as it asked for
     ├── StaleDigest         reports for another version of the survey
     ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
     ├── TooFewReports       fewer reports than results are served of
@@ -42,6 +44,14 @@ class UnknownSurvey(CollectorError):
 
 class SurveyClosed(CollectorError):
     """The survey takes no more reports."""
+
+
+class DeadlinePassed(SurveyClosed):
+    """The survey takes no reports from a moment on, and that is over."""
+
+
+class QuotaReached(SurveyClosed):
+    """The survey takes so many reports at most, and would have more of them."""
 
 
 class StaleDigest(CollectorError):

@@ -1,17 +1,23 @@
 """``halftruth survey``: check, publish, sign, list, open, close and delete surveys."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 import msgspec
 from halftruth_shared import ParameterError, Protection, read_survey
+from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 
 from ..dry_run import check_survey
 from ..ops.settings import Config
 from ..store import Store
+from ..store.closing import limits_said
 from . import options
 from .output import print_table
+
+C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
 _terms = click.option(
     "--terms",
@@ -20,14 +26,42 @@ _terms = click.option(
     metavar="FILE",
     help="How reports are taken, as 'survey sign' wrote it.",
 )
-_invitations = click.option(
-    "--invitations", is_flag=True, help="Each report needs an invitation; see 'halftruth invite'."
-)
-_sealed_to = click.option(
-    "--sealed-to",
-    metavar="KEY",
-    help="Public sealing key that reports are encrypted to; see 'halftruth sealing-key'.",
-)
+
+
+def _chosen(command: C) -> C:
+    """Add what says how reports are taken, named as the members of terms."""
+    for option in (
+        click.option(
+            "--shared-devices",
+            is_flag=True,
+            help="Several people may answer on one device, one after the other; nothing there then"
+            " keeps one of them from answering twice.",
+        ),
+        click.option(
+            "--max-reports",
+            type=int,
+            metavar="NUMBER",
+            help="No report is counted once so many are.",
+        ),
+        click.option(
+            "--closes-at",
+            metavar="MOMENT",
+            help="No report is counted from then on; such as 2027-03-31T22:00:00Z.",
+        ),
+        click.option(
+            "--sealed-to",
+            "sealing_key",
+            metavar="KEY",
+            help="Public sealing key that reports are encrypted to; see 'halftruth sealing-key'.",
+        ),
+        click.option(
+            "--invitations",
+            is_flag=True,
+            help="Each report needs an invitation; see 'halftruth invite'.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -62,23 +96,17 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
 @survey.command()
 @click.argument("file", type=click.Path())
 @_terms
-@_invitations
-@_sealed_to
+@_chosen
 @click.option(
     "--unlisted", is_flag=True, help="Tell only those of it who know its address; see 'unlist'."
 )
 @options.database
 def publish(
-    file: str,
-    terms_file: str | None,
-    invitations: bool,
-    sealed_to: str | None,
-    unlisted: bool,
-    database: str,
+    file: str, terms_file: str | None, unlisted: bool, database: str, **chosen: Any
 ) -> None:
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
-    signed = _read_terms(terms_file, invitations, sealed_to)
+    signed = _read_terms(terms_file, chosen)
     terms, signature = (None, None) if signed is None else (signed.terms, signed.signature)
     with Store(database) as store:
         store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
@@ -92,9 +120,8 @@ def publish(
 @survey.command()
 @click.argument("file", type=click.Path())
 @click.option("--key", "key_file", type=click.Path(), required=True, help="Private key to sign by.")
-@_invitations
-@_sealed_to
-def sign(file: str, key_file: str, invitations: bool, sealed_to: str | None) -> None:
+@_chosen
+def sign(file: str, key_file: str, **chosen: Any) -> None:
     """Sign the survey of a TOML FILE, and print how its reports are to be taken.
 
     What is printed goes to 'survey publish --terms' or 'survey terms'. It is no secret. The private
@@ -104,25 +131,22 @@ def sign(file: str, key_file: str, invitations: bool, sealed_to: str | None) -> 
     from halftruth_shared.protocol.signing import OperatorKey
     from halftruth_shared.protocol.signing import sign as make_signature
 
-    chosen = _terms_of(invitations, sealed_to)
-    signature = make_signature(OperatorKey.read(key_file), read_survey(file).digest, chosen)
-    click.echo(msgspec.json.encode(SignedTerms(terms=chosen, signature=signature)).decode())
+    terms = _terms_of(chosen)
+    signature = make_signature(OperatorKey.read(key_file), read_survey(file).digest, terms)
+    click.echo(msgspec.json.encode(SignedTerms(terms=terms, signature=signature)).decode())
 
 
 @survey.command()
 @click.argument("id")
 @click.argument("file", required=False, type=click.Path())
-@_invitations
-@_sealed_to
+@_chosen
 @options.database
-def terms(
-    id: str, file: str | None, invitations: bool, sealed_to: str | None, database: str
-) -> None:
+def terms(id: str, file: str | None, database: str, **chosen: Any) -> None:
     """Change how reports of the survey ID are taken, to what 'survey sign' wrote into FILE.
 
     Without FILE the options say it, and the survey is not signed any more.
     """
-    signed = _read_terms(file, invitations, sealed_to) or SignedTerms(terms=Terms())
+    signed = _read_terms(file, chosen) or SignedTerms(terms=Terms())
     with Store(database) as store:
         store.surveys.set_terms(id, signed.terms, signed.signature)
     click.echo(f"{id}: {_said(signed)}")
@@ -221,15 +245,13 @@ def delete(id: str, confirm: str | None, database: str) -> None:
     )
 
 
-def _read_terms(file: str | None, invitations: bool, sealed_to: str | None) -> SignedTerms | None:
+def _read_terms(file: str | None, chosen: dict[str, Any]) -> SignedTerms | None:
     """The terms of a file, or else of the options; None where neither says anything."""
     if file is None:
-        if not invitations and sealed_to is None:
-            return None
-        return SignedTerms(terms=_terms_of(invitations, sealed_to))
-    if invitations or sealed_to is not None:
+        return SignedTerms(terms=_terms_of(chosen)) if _says_something(chosen) else None
+    if _says_something(chosen):
         raise ParameterError(
-            "terms: expected either a file or --invitations and --sealed-to", field="terms"
+            "terms: expected either a file or options that say the same", field="terms"
         )
     try:
         signed = msgspec.json.decode(Path(file).read_bytes(), type=SignedTerms)
@@ -243,15 +265,27 @@ def _read_terms(file: str | None, invitations: bool, sealed_to: str | None) -> S
     return signed
 
 
-def _terms_of(invitations: bool, sealed_to: str | None) -> Terms:
-    _check_key("sealed-to", sealed_to)
-    return Terms(invitations=invitations, sealing_key=sealed_to)
+def _says_something(chosen: dict[str, Any]) -> bool:
+    return any(value is not None and value is not False for value in chosen.values())
+
+
+def _terms_of(chosen: dict[str, Any]) -> Terms:
+    """Terms of the options of a command line, which are named as their members."""
+    _check_key("sealed-to", chosen["sealing_key"])
+    try:
+        return msgspec.convert(chosen, Terms)
+    except msgspec.ValidationError:
+        # Of the others, the command line knows the types.
+        wrong, expected = (
+            ("max-reports", "an integer above 0")
+            if chosen["max_reports"] is not None and chosen["max_reports"] < 1
+            else ("closes-at", "a moment with its time zone, such as 2027-03-31T22:00:00Z")
+        )
+        raise ParameterError(f"{wrong}: expected {expected}", field=wrong) from None
 
 
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
-        from halftruth_shared.protocol.signing import check_hexadecimal
-
         check_hexadecimal(field, key)
 
 
@@ -265,6 +299,7 @@ def _taken(terms: Terms, *, signed: bool) -> str:
         [
             "with invitations" if terms.invitations else "from anyone",
             "sealed" if terms.sealing_key else "not sealed",
+            *limits_said(terms),
             "signed" if signed else "not signed",
         ]
     )

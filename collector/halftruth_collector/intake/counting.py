@@ -4,16 +4,25 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.reports import Receipt
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
 
-from ..errors import InvitationRefused, SurveyClosed, UnknownSurvey, slug
+from ..errors import (
+    DeadlinePassed,
+    InvitationRefused,
+    QuotaReached,
+    SurveyClosed,
+    UnknownSurvey,
+    slug,
+)
 from ..store import rows
-from ..store.counts import COUNTED, REPEATED
+from ..store.closing import COUNTED, counted, reason
+from ..store.counts import REPEATED
 from ..store.database import Database
 from ..store.tables import surveys
 from .batching import GroupCommit
@@ -30,6 +39,9 @@ _PATIENCE = 30
 
 #: Any number that no other program uses for advisory locks of this database.
 _SHARD_LOCK = 0x68617274
+
+#: Likewise, for surveys whose reports are counted by one transaction at a time.
+_QUOTA_LOCK = 0x68617175
 
 #: The lowest shard that no other transaction counts in, for as long as this one runs.
 _FREE_SHARD = f"""
@@ -115,12 +127,13 @@ class ReportCounter:
     def _write(self, connection: Connection, items: Sequence[Item]) -> list[Receipt | Exception]:
         """Everything that the items of a group come to, in one transaction."""
         plans: dict[str, _Plan] = {}
+        now = datetime.now(UTC)
         # In order, so that two transactions cannot wait for each other; the same goes for all rows
         # that are written below.
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
-                plans[name] = _Plan(row)
+                plans[name] = _Plan(row, reason(row.status, row.closes_at, now))
         for plan in plans.values():
             plan.look(connection, [item for item in items if item.survey_id == plan.row.id])
         decided = [_decide(item, plans.get(item.survey_id)) for item in items]
@@ -164,6 +177,10 @@ class _Plan:
     ----------
     row : Row
         The survey, which nobody may close or replace before the transaction ends.
+    closed : str or None
+        Why it takes no more reports, whatever it has.
+    room : int or None
+        How many more it takes; None where it has no quota.
     known : set of bytes
         Ids that were counted before, as far as that matters.
     unspent : set of bytes
@@ -176,6 +193,8 @@ class _Plan:
     """
 
     row: Row[*tuple[Any, ...]]
+    closed: str | None
+    room: int | None = None
     known: set[bytes] = field(default_factory=set)
     unspent: set[bytes] = field(default_factory=set)
     cells: dict[bytes, bytes] = field(default_factory=dict)
@@ -186,6 +205,8 @@ class _Plan:
     def look(self, connection: Connection, items: Sequence[Item]) -> None:
         """Look for what a decision about these items depends on."""
         batches = [item for item in items if isinstance(item, Batch)]
+        if self.row.max_reports is not None:
+            self._measure_room(connection)
         if self.row.invitations:
             brought = {hash_ for batch in batches for hash_ in batch.invitations.values()}
             self.unspent = rows.unspent(connection, self.row.number, brought)
@@ -193,10 +214,19 @@ class _Plan:
         doubtful = {id_ for batch in batches for id_ in self._doubtful(batch)}
         self.known = rows.find_ids(connection, self.row.number, doubtful)
 
+    def _measure_room(self, connection: Connection) -> None:
+        """How many more reports are taken, which nobody else changes until the transaction ends."""
+        number = self.row.number
+        if connection.dialect.name != "sqlite":
+            # SQLite has one writer. Elsewhere others hold the survey's row at the same time.
+            connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
+        self.room = max(0, self.row.max_reports - counted(connection, number))
+
     def _doubtful(self, batch: Batch) -> list[bytes]:
         """Ids of the reports that would be refused as new ones, but not as duplicates."""
         row = self.row
-        if row.invitations or row.status == "closed" or (row.sealing_key is None) == batch.sealed:
+        may_be_full = self.closed is not None or self.room is not None
+        if row.invitations or may_be_full or (row.sealing_key is None) == batch.sealed:
             return list(batch.cells)
         return list(batch.invitations)
 
@@ -223,6 +253,8 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
             surveys.c.status,
             surveys.c.invitations,
             surveys.c.sealing_key,
+            surveys.c.closes_at,
+            surveys.c.max_reports,
             shard,
         )
         .where(surveys.c.id == bindparam("id"))
@@ -242,13 +274,15 @@ def _decide(item: Item, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         for id_, cell in item.cells.items()
         if id_ not in plan.known and id_ not in plan.cells
     }
-    error = _check_survey(item, plan.row, new) or (
+    error = _check_survey(item, plan, new) or (
         _check_invitations(item, new, plan.unspent) if plan.row.invitations else None
     )
     if error is not None:
         plan.outcomes[slug(error)] += 1
         return error
     plan.cells.update(new)
+    if plan.room is not None:
+        plan.room -= len(new)
     if plan.row.invitations:
         spent = {id_: item.invitations[id_] for id_ in new}
         plan.invitations.update(spent)
@@ -265,13 +299,13 @@ def _receipt(item: Item, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
     return Receipt(accepted=accepted, duplicates=len(item.ids) - accepted)
 
 
-def _check_survey(
-    item: Batch, row: Row[*tuple[Any, ...]], new: dict[bytes, bytes]
-) -> HalftruthError | None:
+def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
+    row = plan.row
     if item.digest != row.digest:
         return stale(item.survey_id)
-    if row.status == "closed" and (new or not item.ids):
-        return SurveyClosed(f"survey '{item.survey_id}' is closed", field="survey")
+    closed = _check_open(item, plan, new)
+    if closed is not None:
+        return closed
     if row.sealing_key is not None and not item.sealed and new:
         return ReportError(
             "report 0: expected 'sealed': this survey takes sealed reports only",
@@ -293,6 +327,28 @@ def _check_survey(
             index=index,
         )
     return None
+
+
+def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
+    """Make sure that the survey takes so many new reports; those that it has are no news."""
+    if item.ids and not new:
+        return None
+    survey = f"survey '{item.survey_id}'"
+    if plan.closed == "operator":
+        return SurveyClosed(f"{survey} is closed", field="survey")
+    if plan.closed == "deadline":
+        moment = plan.row.closes_at
+        return DeadlinePassed(
+            f"{survey} is closed since {moment:%Y-%m-%d %H:%M:%S} UTC", field="closes_at"
+        )
+    if plan.room is None or len(new) <= plan.room:
+        return None
+    said = (
+        f"takes {plan.room} more reports; expected no more in one request"
+        if plan.room
+        else "is closed, since it has all the reports that it asked for"
+    )
+    return QuotaReached(f"{survey} {said}", field="max_reports")
 
 
 def _check_invitations(

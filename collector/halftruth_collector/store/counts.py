@@ -19,12 +19,13 @@ from sqlalchemy import (
 )
 
 from ..estimation import Counts
+from .closing import COUNTED
 from .database import Database
 from .surveys import StoredSurvey, find
 from .tables import cells, daily_outcomes
 
-#: Outcomes of reports that were not refused.
-COUNTED, REPEATED = "counted", "repeated"
+#: Outcome of reports that had been counted before.
+REPEATED = "repeated"
 
 #: Cells that are read at a time.
 _PAGE = 10_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, exists, func, select, update
 
 from .database import Database
 from .rows import add_invitations, delete_invitations
@@ -98,6 +98,28 @@ class InvitationStore:
             )
 
         return self._database.read_reports(count)
+
+    def is_unspent(self, survey_id: str, hash_: bytes) -> bool:
+        """Whether an invitation would let a report in now; nothing is kept of the question.
+
+        Raises
+        ------
+        ParameterError
+            If the survey asks for no invitation.
+        UnknownSurvey, StoreUnavailable
+        """
+
+        def look(connection: Connection) -> bool:
+            stored = find(connection, survey_id)
+            if not stored.terms.invitations:
+                raise ParameterError(
+                    f"hash: expected none, since survey '{survey_id}' asks for no invitation",
+                    field="hash",
+                )
+            where = (invitations.c.survey == stored.number, invitations.c.hash == hash_)
+            return connection.execute(select(exists().where(*where))).scalar_one()
+
+        return self._database.read_reports(look)
 
     def revoke(
         self, survey_id: str, chosen: list[bytes] | None = None, *, actor: str | None = None

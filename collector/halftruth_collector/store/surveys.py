@@ -20,6 +20,7 @@ from ..errors import (
     SurveyExists,
     UnknownSurvey,
 )
+from .closing import Reason, counted, limits_said, reason
 from .compaction import compact
 from .database import Database
 from .tables import cells, revoked_keys, surveys
@@ -277,6 +278,16 @@ class SurveyStore:
         """The surveys that everyone is told of, by id."""
         return [stored for stored in self.all() if stored.listed]
 
+    def closed_because(self, stored: StoredSurvey) -> Reason | None:
+        """Why a survey takes no report now; None where it does."""
+        now = datetime.now(UTC)
+        why = reason(stored.status, stored.terms.closes_at, now)
+        most = stored.terms.max_reports
+        if why is not None or most is None:
+            return why
+        have = self._database.read_reports(lambda connection: counted(connection, stored.number))
+        return "quota" if have >= most else None
+
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
         statement = select(surveys).order_by(surveys.c.id)
@@ -329,7 +340,13 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
         row.digest,
         row.document,
         cast(Status, row.status),
-        Terms(invitations=row.invitations, sealing_key=row.sealing_key),
+        Terms(
+            invitations=row.invitations,
+            sealing_key=row.sealing_key,
+            closes_at=row.closes_at,
+            max_reports=row.max_reports,
+            shared_devices=row.shared_devices,
+        ),
         None
         if row.signature_key is None
         else Signature(key=row.signature_key, value=row.signature),
@@ -344,6 +361,9 @@ def _terms_row(terms: Terms, signature: Signature | None) -> dict[str, object]:
     return {
         "invitations": terms.invitations,
         "sealing_key": terms.sealing_key,
+        "closes_at": terms.closes_at,
+        "max_reports": terms.max_reports,
+        "shared_devices": terms.shared_devices,
         "signature_key": None if signature is None else signature.key,
         "signature": None if signature is None else signature.value,
     }
@@ -355,6 +375,7 @@ def _said(terms: Terms, signature: Signature | None) -> str:
         [
             "with invitations" if terms.invitations else "without invitations",
             f"sealed to {terms.sealing_key}" if terms.sealing_key else "not sealed",
+            *limits_said(terms),
             f"signed by {signature.key}" if signature else "not signed",
         ]
     )
@@ -376,7 +397,8 @@ def _check_signature(
         return
     # Imported here: most collectors have no signed survey.
     from halftruth_shared import SignatureError
-    from halftruth_shared.protocol.signing import check_hexadecimal, verify
+    from halftruth_shared.protocol.base import check_hexadecimal
+    from halftruth_shared.protocol.signing import verify
 
     check_hexadecimal("signature.key", signature.key)
 

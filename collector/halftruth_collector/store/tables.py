@@ -5,7 +5,8 @@ transaction; a known id changes neither. Where its survey asks for invitations, 
 also deletes one row of `invitations`. No row says which id came with which cell or invitation, and
 nothing else of a report is kept: no address, no time. The order in which rows lie in the database's
 files is destroyed by :mod:`~.compaction`. Of all reports of a day together, `daily_outcomes` keeps
-how many were counted, repeated or refused.
+how many were counted, repeated or refused; those counted, of all days, are the reports that a quota
+is held against.
 
 Every count is the sum of its shards: transactions that run at the same time take different ones,
 so that none waits for another's commit to count the same cell. What was imported has shards of its
@@ -65,6 +66,9 @@ surveys = Table(
     Column("closed_at", UtcDateTime),
     Column("invitations", Boolean, nullable=False),
     Column("sealing_key", String(64)),
+    Column("closes_at", UtcDateTime),
+    Column("max_reports", BigInteger),
+    Column("shared_devices", Boolean, nullable=False),
     Column("signature_key", String(64)),
     Column("signature", String(128)),
     # How many invitations were issued, and how many of them withdrawn.

@@ -39,7 +39,8 @@ from sqlalchemy import cast as as_type
 
 from ..errors import StoreUnavailable, SurveyExists
 from . import schema
-from .counts import COUNTED, by_day, total
+from .closing import COUNTED
+from .counts import by_day, total
 from .database import Database
 from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find

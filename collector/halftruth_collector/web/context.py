@@ -110,10 +110,12 @@ def answer(message: Message, status: int = 200) -> Response:
 
 def published(stored: StoredSurvey) -> PublishedSurvey:
     """A survey as everybody may see it."""
+    why = collector().store.surveys.closed_because(stored)
     return PublishedSurvey(
         survey=msgspec.Raw(stored.document.encode()),
         digest=stored.digest,
-        status=stored.status,
+        status="open" if why is None else "closed",
+        closed_because=why,
         terms=stored.terms,
         signature=stored.signature,
     )

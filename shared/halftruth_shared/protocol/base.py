@@ -1,9 +1,14 @@
 """Base of every message."""
 
+import re
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+
+from ..errors import ParameterError
+
+_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def _hexadecimal(digits: int) -> Meta:
@@ -17,6 +22,9 @@ Digest = Annotated[
 PublicKey = Annotated[str, _hexadecimal(64)]
 SignatureValue = Annotated[str, _hexadecimal(128)]
 Invitation = Annotated[str, _hexadecimal(32)]
+InvitationHash = Annotated[
+    str, _hexadecimal(64), Meta(description="SHA-256 of an invitation's 16 bytes, hexadecimal.")
+]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,3 +44,14 @@ def prepare(kind: type[msgspec.Struct]) -> None:
     msgspec.json.Decoder(kind)
     for derived in kind.__subclasses__():
         prepare(derived)
+
+
+def check_hexadecimal(field: str, text: str) -> None:
+    """Refuse what is not 32 bytes in lower-case hexadecimal.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not _HEX_32.fullmatch(text):
+        raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from ..errors import KeyFileError, ParameterError, SignatureError
+from .base import check_hexadecimal
 from .key_files import create_key_file, read_key_file
 from .terms import Signature, Terms
 
@@ -91,12 +92,18 @@ class OperatorKey:
 
 
 def statement(digest: str, terms: Terms) -> bytes:
-    """What an operator signs: the purpose, then digest and terms in canonical JSON."""
-    signed = {
+    """What an operator signs: the purpose, then digest and terms in canonical JSON.
+
+    Terms that came later are left out where they are not used, so that older signatures hold.
+    """
+    signed: dict[str, object] = {
         "digest": digest,
         "invitations": terms.invitations,
         "sealing_key": terms.sealing_key,
     }
+    for name in ("closes_at", "max_reports", "shared_devices"):
+        if value := getattr(terms, name):
+            signed[name] = value
     return _PURPOSE + msgspec.json.encode(signed, order="sorted")
 
 
@@ -173,14 +180,3 @@ def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
             field="operator_keys",
         )
     return pins
-
-
-def check_hexadecimal(field: str, text: str) -> None:
-    """Refuse what is not 32 bytes in lower-case hexadecimal.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if not _HEX_32.fullmatch(text):
-        raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)

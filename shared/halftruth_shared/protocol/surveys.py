@@ -18,6 +18,10 @@ class PublishedSurvey(Message, frozen=True, kw_only=True):
     ]
     digest: Digest
     status: Literal["open", "closed"] = "open"
+    closed_because: Annotated[
+        Literal["operator", "deadline", "quota"] | None,
+        Meta(description="Why it is closed: by its operator, at its deadline, or by its quota."),
+    ] = None
     terms: Terms = Terms()
     signature: Signature | None = None
 

@@ -1,7 +1,9 @@
 """How a collector takes reports, and who signed that."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from .base import PublicKey, Request, SignatureValue
@@ -11,7 +13,9 @@ class Terms(Request, frozen=True, kw_only=True):
     """How a collector takes the reports of a survey.
 
     `invitations` says whether each report needs a single-use token; `sealing_key` is the X25519
-    public key (hexadecimal) that every report is encrypted to, None where none is.
+    public key (hexadecimal) that every report is encrypted to, None where none is. No report is
+    counted from the moment `closes_at` on, nor once `max_reports` are. With `shared_devices`
+    several people may answer on one device, one after the other.
     """
 
     invitations: Annotated[
@@ -23,6 +27,34 @@ class Terms(Request, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    closes_at: (
+        Annotated[
+            datetime,
+            Meta(tz=True, description="No report is counted from this moment on."),
+        ]
+        | None
+    ) = None
+    max_reports: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=2**53 - 1,
+                description="No report is counted once so many are.",
+            ),
+        ]
+        | None
+    ) = None
+    shared_devices: Annotated[
+        bool,
+        Meta(description="Whether several people may answer on one device, one after the other."),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.closes_at is not None:
+            # One way to write a moment, since it is signed.
+            moment = self.closes_at.astimezone(UTC).replace(microsecond=0)
+            msgspec.structs.force_setattr(self, "closes_at", moment)
 
 
 class Signature(Request, frozen=True, kw_only=True):

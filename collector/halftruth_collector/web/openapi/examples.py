@@ -1,5 +1,6 @@
 """Examples of every call: what is sent, and what the program itself computes from it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -12,6 +13,7 @@ import numpy as np
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
 from halftruth_shared.protocol.reports import (
     Receipt,
     Report,
@@ -61,6 +63,9 @@ _DAYS = {date(2026, 1, 29): 1400, date(2026, 1, 31): 1100}
 #: Bytes of a sealed report besides the report: the encapsulated key and the authentication tag.
 _ENCAPSULATED, _TAG = 32, 16
 
+#: Of the invitation of 32 zeros.
+_INVITATION_HASH = hashlib.sha256(bytes(16)).hexdigest()
+
 _REPORT_ID = UUID("6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11")
 
 SURVEY = Survey(
@@ -99,7 +104,9 @@ def examples() -> dict[str, Example]:
     summary = SurveySummary(
         id=SURVEY.id, title=SURVEY.title_in(), digest=SURVEY.digest, status=published.status
     )
-    invited = Terms(invitations=True)
+    invited = Terms(
+        invitations=True, closes_at=datetime(2027, 3, 31, 22, tzinfo=UTC), max_reports=5000
+    )
     planned = PlanQuery(respondents=5000, lengths=[1, 2], half_width=0.02)
     request = PlanRequest(
         survey=msgspec.Raw(SURVEY.canonical_json), **msgspec.structs.asdict(planned)
@@ -114,11 +121,17 @@ def examples() -> dict[str, Example]:
             Receipt(accepted=1, duplicates=0),
             bodies={"ReportBatch": batch, "SealedBatch": _sealed()},
         ),
+        "checkInvitation": Example(
+            InvitationState(unspent=True),
+            bodies={"InvitationCheck": InvitationCheck(hash=_INVITATION_HASH)},
+        ),
         "planSurvey": Example(plan(SURVEY, planned), bodies={"PlanRequest": request}),
         "publishSurvey": Example(
             published, PublishQuery(), bodies={"SurveyDocument": SURVEY.document()}
         ),
-        "closeSurvey": Example(msgspec.structs.replace(published, status="closed")),
+        "closeSurvey": Example(
+            msgspec.structs.replace(published, status="closed", closed_because="operator")
+        ),
         "setTerms": Example(
             msgspec.structs.replace(published, terms=invited),
             bodies={"SignedTerms": SignedTerms(terms=invited)},

@@ -12,6 +12,7 @@ from halftruth_shared import (
     SurveyError,
 )
 from halftruth_shared.analyses.plan import PlanRequest, PlanResult
+from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
 from halftruth_shared.protocol.reports import Receipt, ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList
 from halftruth_shared.survey import document_type
@@ -19,7 +20,9 @@ from halftruth_shared.survey import document_type
 from ...analyses import ANALYSES, Analysis
 from ...dry_run import SurveyCheck
 from ...errors import (
+    DeadlinePassed,
     InvitationRefused,
+    QuotaReached,
     SchemaOutdated,
     StaleDigest,
     StoreUnavailable,
@@ -80,11 +83,26 @@ OPERATIONS: tuple[Operation, ...] = (
         status=202,
         problems=(
             SurveyClosed,
+            DeadlinePassed,
+            QuotaReached,
             StaleDigest,
             ReportError,
             InvitationRefused,
             TooManyReports,
         ),
+    ),
+    Operation(
+        "checkInvitation",
+        "POST",
+        "/v1/surveys/{survey_id}/invitations/check",
+        "respondents",
+        "Ask whether an invitation is good",
+        InvitationState,
+        "So that nobody answers a survey in vain. The invitation is not spent, and nothing of the"
+        " question is kept; it is asked by the SHA-256 of the invitation, with which nobody could"
+        " send a report. Those from one address that are not known are limited.",
+        body=(InvitationCheck,),
+        problems=(TooManyReports,),
     ),
     *map(_of_analysis, ANALYSES.values()),
     Operation(

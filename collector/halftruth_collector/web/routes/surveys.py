@@ -2,6 +2,8 @@
 
 from flask import Blueprint, Response
 from halftruth_shared import HalftruthError
+from halftruth_shared.protocol.base import check_hexadecimal
+from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
 from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
@@ -20,7 +22,11 @@ blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
 _FEW = 16_384
 
 #: What forms on pages of other origins need.
-_FROM_OTHER_PAGES = ("respondents.get_survey", "respondents.add_reports")
+_FROM_OTHER_PAGES = (
+    "respondents.get_survey",
+    "respondents.check_invitation",
+    "respondents.add_reports",
+)
 
 #: What lets a page of another origin read an answer, and send the request at all.
 _SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
@@ -35,6 +41,7 @@ _PREFLIGHT = {
 def list_surveys() -> Response:
     """The listed surveys with their digests."""
     parameters.none()
+    surveys = collector().store.surveys
     return answer(
         SurveyList(
             surveys=[
@@ -42,9 +49,9 @@ def list_surveys() -> Response:
                     id=stored.id,
                     title=stored.survey().title_in(),
                     digest=stored.digest,
-                    status=stored.status,
+                    status="open" if surveys.closed_because(stored) is None else "closed",
                 )
-                for stored in collector().store.surveys.listed()
+                for stored in surveys.listed()
             ]
         )
     )
@@ -59,7 +66,7 @@ def get_survey(survey_id: str) -> Response:
 
 @blueprint.after_request
 def from_other_pages(response: Response) -> Response:
-    """Let forms on pages of other origins fetch a survey and send a report, and nothing else."""
+    """Let forms on pages of other origins do what answering a survey takes, and nothing else."""
     request = asked()
     if request.endpoint in _FROM_OTHER_PAGES:
         for name, value in (
@@ -67,6 +74,25 @@ def from_other_pages(response: Response) -> Response:
         ).items():
             response.headers.add(name, value)
     return response
+
+
+@blueprint.post("/<survey_id>/invitations/check")
+def check_invitation(survey_id: str) -> Response:
+    """Whether an invitation would let a report in; it is not spent, and nothing is written down.
+
+    It is asked about by its hash: whoever sees the question cannot send a report by it, nor open
+    what a sealed report holds beside it.
+    """
+    parameters.none()
+    this = collector()
+    hash_ = parameters.body(InvitationCheck).hash
+    check_hexadecimal("hash", hash_)
+    if this.limit is not None:
+        this.limit.admit()
+    unspent = this.store.invitations.is_unspent(survey_id, bytes.fromhex(hash_))
+    if not unspent and this.limit is not None:
+        this.limit.refuse(1)
+    return answer(InvitationState(unspent=unspent))
 
 
 @blueprint.post("/<survey_id>/reports")

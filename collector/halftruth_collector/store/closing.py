@@ -1,0 +1,45 @@
+"""When a survey takes no more reports: closed by its operator, at its deadline, or by its quota."""
+
+from datetime import datetime
+from typing import Literal
+
+from halftruth_shared.protocol.terms import Terms
+from sqlalchemy import BigInteger, Connection, cast, func, select
+
+from .tables import daily_outcomes
+
+Reason = Literal["operator", "deadline", "quota"]
+
+#: The outcome of reports that were counted.
+COUNTED = "counted"
+
+
+def reason(status: str, closes_at: datetime | None, now: datetime) -> Reason | None:
+    """Why a survey takes no reports, whatever it has; None where it does.
+
+    Parameters
+    ----------
+    status : {"open", "closed"}
+    closes_at, now : datetime
+        With a time zone.
+    """
+    if status == "closed":
+        return "operator"
+    return "deadline" if closes_at is not None and now >= closes_at else None
+
+
+def counted(connection: Connection, number: int) -> int:
+    """How many reports of a survey were counted."""
+    statement = select(cast(func.sum(daily_outcomes.c.count), BigInteger)).where(
+        daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED
+    )
+    return connection.execute(statement).scalar() or 0
+
+
+def limits_said(terms: Terms) -> list[str]:
+    """Deadline, quota and shared devices in words; nothing where there are none."""
+    return [
+        *([] if terms.closes_at is None else [f"until {terms.closes_at:%Y-%m-%d %H:%M:%S} UTC"]),
+        *([] if terms.max_reports is None else [f"at most {terms.max_reports} reports"]),
+        *(["several people on a device"] if terms.shared_devices else []),
+    ]

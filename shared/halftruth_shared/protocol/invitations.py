@@ -1,0 +1,21 @@
+"""Whether an invitation would let a report in."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from .base import InvitationHash, Message, Request
+
+
+class InvitationCheck(Request, frozen=True, kw_only=True):
+    """An invitation that is asked about by its hash, with which nobody could send a report."""
+
+    hash: InvitationHash
+
+
+class InvitationState(Message, frozen=True, kw_only=True):
+    """What an invitation is good for now."""
+
+    unspent: Annotated[
+        bool, Meta(description="Whether it was issued here, and neither used nor withdrawn.")
+    ]

@@ -1,0 +1,155 @@
+"""Surveys with a deadline or a quota: no report more is counted, and known ones are duplicates."""
+
+import hashlib
+import threading
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from halftruth_collector.store import Store
+from halftruth_shared.protocol.reports import Report
+from halftruth_shared.protocol.terms import Terms
+
+#: The same tests on both kinds of store.
+pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+URL = "/v1/surveys/health"
+PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
+FUTURE = datetime.now(UTC) + timedelta(days=9)
+
+
+def refused(response, field, said):
+    assert response.status_code == 409, response.text
+    document = response.get_json()
+    assert document["field"] == field
+    assert said in document["detail"]
+
+
+def state(http):
+    published = http.get(URL).get_json()
+    (listed,) = http.get("/v1/surveys").get_json()["surveys"]
+    assert listed["status"] == published["status"]
+    return published["status"], published["closed_because"]
+
+
+def test_after_its_deadline_a_survey_takes_no_new_report_and_knows_the_old_ones(
+    http, store, batch, counted
+):
+    store.surveys.set_terms("health", Terms(closes_at=FUTURE))
+    assert state(http) == ("open", None)
+    first = batch([0, 0], [1, 2])
+    assert http.post(f"{URL}/reports", json=first).status_code == 202
+    store.surveys.set_terms("health", Terms(closes_at=PAST))
+    assert state(http) == ("closed", "deadline")
+    refused(http.post(f"{URL}/reports", json=batch([0, 0])), "closes_at", "2020-03-31 22:00:00 UTC")
+    repeated = http.post(f"{URL}/reports", json=first)
+    assert repeated.get_json() == {"accepted": 0, "duplicates": 2}
+    assert counted() == 2
+    (today,) = store.reports.daily_outcomes("health")
+    assert today.refused == {"deadline-passed": 1}
+
+
+def test_a_quota_is_reached_exactly_and_a_request_is_counted_whole_or_not_at_all(
+    http, store, batch, counted
+):
+    store.surveys.set_terms("health", Terms(max_reports=3))
+    first = batch([0, 0], [1, 2])
+    assert http.post(f"{URL}/reports", json=first).status_code == 202
+    refused(http.post(f"{URL}/reports", json=batch([0, 1], [0, 1])), "max_reports", "takes 1 more")
+    assert state(http) == ("open", None)
+    # What is known takes no room, also beside what is new.
+    mixed = batch([0, 2])
+    mixed["reports"] += first["reports"]
+    assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 1, "duplicates": 2}
+    assert state(http) == ("closed", "quota")
+    refused(http.post(f"{URL}/reports", json=batch([0, 0])), "max_reports", "all the reports")
+    assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 0, "duplicates": 3}
+    assert counted() == 3
+    # Who closed it says so, whatever else holds.
+    store.surveys.close("health")
+    assert state(http) == ("closed", "operator")
+
+
+def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
+    http, store, batch, counted
+):
+    assert http.post(f"{URL}/reports", json=batch([0, 0], [1, 2])).status_code == 202
+    store.surveys.set_terms("health", Terms(max_reports=1))
+    refused(http.post(f"{URL}/reports", json=batch([0, 0])), "max_reports", "all the reports")
+    store.surveys.set_terms("health", Terms(max_reports=4))
+    assert http.post(f"{URL}/reports", json=batch([0, 0], [1, 2])).status_code == 202
+    assert counted() == 4
+
+
+def test_many_at_once_through_several_stores_fill_a_quota_to_the_last_place(
+    database, store, survey, counted
+):
+    store.surveys.publish(survey, Terms(max_reports=25))
+    others = [Store(database) for _ in range(3)]
+    outcomes, start = [], threading.Barrier(12)
+
+    def send(through):
+        start.wait()
+        for _ in range(5):
+            try:
+                report = Report(id=uuid4(), values=[1, 2])
+                through.reports.add("health", survey.digest, [report])
+                outcomes.append("counted")
+            except Exception as error:
+                outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=send, args=(others[n % 3],)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for other in others:
+        other.close()
+    assert sorted(set(outcomes)) == ["QuotaReached", "counted"]
+    assert outcomes.count("counted") == counted() == 25
+
+
+def hash_of(invitation):
+    return hashlib.sha256(bytes.fromhex(invitation)).hexdigest()
+
+
+def test_an_invitation_is_asked_about_without_spending_or_writing_anything(
+    http, store, batch, counted
+):
+    store.surveys.set_terms("health", Terms(invitations=True))
+    spent, unspent, withdrawn = store.invitations.create("health", 3)
+    store.invitations.revoke("health", [bytes.fromhex(withdrawn)])
+    body = batch([0, 0])
+    body["reports"][0]["invitation"] = spent
+    assert http.post(f"{URL}/reports", json=body).status_code == 202
+    before = store.reports.daily_outcomes("health"), store.invitations.count("health")
+
+    def good(invitation):
+        answer = http.post(f"{URL}/invitations/check", json={"hash": hash_of(invitation)})
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+        return answer.get_json()["unspent"]
+
+    for _ in range(2):
+        found = [good(each) for each in (spent, unspent, withdrawn, "0" * 32)]
+        assert found == [False, True, False, False]
+    assert before == (store.reports.daily_outcomes("health"), store.invitations.count("health"))
+    # Its hash lets no report in.
+    body = batch([0, 0])
+    body["reports"][0]["invitation"] = hash_of(unspent)[:32]
+    assert http.post(f"{URL}/reports", json=body).status_code == 403
+
+
+def test_what_is_no_hash_or_needs_none_is_refused_in_one_line(http, store):
+    check = f"{URL}/invitations/check"
+    refusal = http.post(check, json={"hash": "0" * 64})
+    assert refusal.status_code == 422
+    assert "asks for no invitation" in refusal.get_json()["detail"]
+    store.surveys.set_terms("health", Terms(invitations=True))
+    for wrong in ("0" * 32, "G" * 64):
+        refusal = http.post(check, json={"hash": wrong})
+        assert refusal.status_code == 422
+        assert refusal.get_json()["field"] == "hash"
+    assert http.post(f"{check}?hash=0", json={"hash": "0" * 64}).status_code == 422
+    assert (
+        http.post("/v1/surveys/none/invitations/check", json={"hash": "0" * 64}).status_code == 404
+    )
