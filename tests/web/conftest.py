@@ -177,12 +177,21 @@ RECORD = {"smoker": "yes-hush", "drinks": "weekly-hush", "region": REGIONS[2]}
 def answer(page, **changed):
     """Answer all questions of a page or form with a mouse, up to the panel."""
     record = RECORD | changed
+    begin(page)
     page.get_by_label(record["smoker"]).check()
     page.get_by_label(record["drinks"]).check()
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Where do you live?").select_option(record["region"])
     page.get_by_role("button", name="Continue").click()
     expect(heading(page, "Nothing has been sent yet")).to_be_visible()
+
+
+def begin(page):
+    """Leave what comes before the first question, if it is there."""
+    opened = heading(page, "Before you begin")
+    expect(opened.or_(page.locator("fieldset")).first).to_be_visible()
+    if opened.count():
+        press(page, "Begin")
 
 
 def heading(page, name):
@@ -204,7 +213,7 @@ def answer_and_send(page):
 
 
 def shown_report(page):
-    """What the page says was sent."""
+    """What the page says was sent, to the person who sent it."""
     expect(heading(page, "This is what was sent")).to_be_visible()
     return page.locator(".card.sent dd").all_text_contents()
 

@@ -3,14 +3,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { asTheyAre, protection } from "../../client/halftruth_client/js/protection.js";
+import { inLanguage } from "../../client/halftruth_client/js/texts.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
+
+/** The promise in English. */
+function promises(survey, names) {
+  const labels = new Map(
+    survey.schema.attributes.map(({ name, label }) => [name, inLanguage(label, "en") || name]),
+  );
+  return new Wording("en").promises(protection(survey, new Set(names)), labels);
+}
 
 for (const { survey, public: names, sentences } of readVectors("protection").vectors) {
   const { kind, gamma = "" } = survey.mechanism;
   test(`a survey promises the same as everywhere: ${survey.id}, ${kind} ${gamma}`, () => {
-    assert.deepEqual(protection(new Survey(survey), new Set(names)), sentences);
+    assert.deepEqual(promises(new Survey(survey), names), sentences);
   });
 }
 
@@ -19,8 +29,7 @@ test("what is sent as it is is named by its label, and all of it is no promise",
   document.attributes[0].label = "Your town";
   const survey = new Survey(document);
   assert.deepEqual(asTheyAre(survey, new Set(["a0"])), ["a0"]);
-  const said = ["Sent as answered, without protection: Your town."];
-  assert.deepEqual(protection(survey, new Set(["a0"])), said);
+  assert.deepEqual(promises(survey, ["a0"]), ["Sent as answered, without protection: Your town."]);
   assert.deepEqual(asTheyAre(survey, new Set()), []);
-  assert.match(protection(survey, new Set())[0], /no bound: a report can prove an answer/);
+  assert.match(promises(survey, [])[0], /no bound: a report can prove an answer/);
 });

@@ -1,11 +1,9 @@
 /**
  * What a survey promises its respondents, for all answers together and for a single one; the same
- * statement as `halftruth_shared.protection` makes everywhere else.
+ * figures as `halftruth_shared.protection` has everywhere else.
  */
 
-import { designsInWords } from "./form/designs.js";
 import { ONE, Rational } from "./rational.js";
-import { inLanguage } from "./texts.js";
 
 /** How likely someone thought what the promise is told of. */
 const PRIOR = new Rational(1n, 20n);
@@ -29,61 +27,62 @@ export function asTheyAre({ schema, mechanism }, unprotected) {
 }
 
 /**
- * The promise in plain words, a sentence each.
+ * A bound in figures: the amplification as text, its logarithm, and how likely a report can at most
+ * make what someone thought 5 % likely, in tenths of a percent.
+ *
+ * @typedef {{gamma: string, epsilon: number, posterior: number}} Bound
+ *
+ * What a survey promises; null stands for no bound.
+ *
+ * @typedef {object} Protection
+ * @property {number} prior In tenths of a percent.
+ * @property {readonly import("./attribute.js").Attribute[]} bare What is sent as it is.
+ * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
+ * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
+ *   Attributes of which a report can prove one answer, and what holds of the other one.
+ * @property {number} hidden How many attributes are neither.
+ * @property {Bound | null} whole Of all these together.
+ * @property {{known: Bound | null, unknown: Bound | null}} single
+ *   Of the least protected one of them, for someone who knows all others, and none.
+ */
+
+/**
+ * What a survey promises.
  *
  * @param {import("./survey.js").Survey} survey
  * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
+ * @returns {Protection}
  */
 export function protection(survey, unprotected) {
   const { schema, mechanism } = survey;
   const bare = new Set(asTheyAre(survey, unprotected));
-  const labels = new Map(
-    schema.attributes.map(({ name, label }) => [name, inLanguage(label, "en") || name]),
-  );
-  const said = designsInWords(mechanism.designs ?? new Map(), labels);
-  if (bare.size > 0) {
-    const shown = [...bare].map((name) => labels.get(name)).join(", ");
-    // A label may be a question.
-    said.push(`Sent as answered, without protection: ${shown}.`.replace("?.", "?"));
-  }
   const provable = [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
-  for (const [name, { answer, other, amplification }] of provable) {
-    said.push(
-      `Of “${labels.get(name)}”, a report can prove the answer “${answer}”, which this survey takes` +
-        ` not to be sensitive. It never proves “${other}”: ${bound(amplification)}.`,
-    );
-  }
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
-  const hidden = schema.names.length - apart.size;
-  if (hidden === 0) return said;
-  const whole = mechanism.amplification(apart);
-  if (whole === null) {
-    return [...said, "There is no bound: a report can prove an answer (γ is infinite)."];
-  }
-  const what = apart.size > 0 ? "All other answers together" : "The whole record";
-  said.push(
-    `${what}: whatever someone thought ${percent(PRIOR)} likely, a report can at most make` +
-      ` ${percent(posterior(whole))} likely, whoever they are and whatever else they know` +
-      ` (γ = ${written(whole)}, ε = ${Number(logarithm(whole).toPrecision(3))}).`,
-  );
-  if (hidden > 1) {
-    const { known, unknown } = mechanism.answerAmplification(apart);
-    const [most, least] = [bound(known), bound(unknown)];
-    said.push(
-      most === least
-        ? `A single answer: ${most}, whether or not the other answers are known.`
-        : `A single answer: ${most} for someone who knows all other answers, and ${least} for` +
-            " someone who knows none of them.",
-    );
-  }
-  return said;
+  const { known, unknown } = mechanism.answerAmplification(apart);
+  return {
+    prior: tenths(PRIOR),
+    designs: mechanism.designs ?? new Map(),
+    bare: schema.attributes.filter(({ name }) => bare.has(name)),
+    provable: provable.map(([name, { answer, other, amplification }]) => ({
+      name,
+      answer,
+      other,
+      bound: bound(amplification),
+    })),
+    hidden: schema.names.length - apart.size,
+    whole: bound(mechanism.amplification(apart)),
+    single: { known: bound(known), unknown: bound(unknown) },
+  };
 }
 
-/** @param {Rational | null} gamma */
+/**
+ * @param {Rational | null} gamma
+ * @returns {Bound | null}
+ */
 function bound(gamma) {
-  if (gamma === null) return "no bound, since a report can prove an answer (γ infinite)";
-  const most = percent(posterior(gamma));
-  return `from ${percent(PRIOR)} to at most ${most} (γ = ${written(gamma)})`;
+  if (gamma === null) return null;
+  const epsilon = Number(logarithm(gamma).toPrecision(3));
+  return { gamma: written(gamma), epsilon, posterior: tenths(posterior(gamma)) };
 }
 
 /**
@@ -97,14 +96,12 @@ function posterior(gamma) {
 }
 
 /**
- * A share as a percentage, rounded up so that nothing is promised that does not hold.
+ * A share in tenths of a percent, rounded up so that nothing is promised that does not hold.
  *
  * @param {Rational} share
  */
-function percent({ numerator, denominator }) {
-  const tenths = (numerator * 1000n + denominator - 1n) / denominator;
-  const tenth = tenths % 10n;
-  return `${tenths / 10n}${tenth > 0n ? `.${tenth}` : ""}${GAP}%`;
+function tenths({ numerator, denominator }) {
+  return Number((numerator * 1000n + denominator - 1n) / denominator);
 }
 
 /**

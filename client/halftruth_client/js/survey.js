@@ -2,6 +2,7 @@
 
 import { toHex, utf8 } from "./bytes.js";
 import { SurveyError } from "./errors.js";
+import { readFraming } from "./framing.js";
 import { readMechanism } from "./mechanisms/index.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
@@ -10,7 +11,7 @@ import { arranged, isLanguage, isText } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const MEMBERS = new Set(
-  ["id", "title", "description", "languages", "attributes", "mechanism"],
+  ["id", "title", "description", "languages", "attributes", "mechanism", "form"],
 );
 
 /** A questionnaire with its mechanism. */
@@ -39,6 +40,7 @@ export class Survey {
     this.languages = languages;
     this.title = arranged(title, languages);
     this.description = arranged(description, languages);
+    this.framing = readFraming(members.form, languages);
     this.schema = new Schema(members.attributes, languages);
     this.mechanism = readMechanism(members.mechanism, this.schema);
     this.canonical = canonicalJson(written);

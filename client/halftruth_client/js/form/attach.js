@@ -60,7 +60,13 @@ export async function attach(form, options) {
 async function openSurvey(client, id, invitation) {
   const survey = await client.survey(id);
   if (survey.isClosed) throw new SurveyRefused(`survey '${id}' is closed`, "status");
-  if (client.before(id, await survey.digest()) === null) checkInvitation(survey, invitation);
+  if (client.before(id, await survey.digest()) !== null) return survey;
+  checkInvitation(survey, invitation);
+  if (survey.terms.invitations && invitation !== undefined) {
+    if ((await client.isUnspent(survey, invitation)) === false) {
+      throw new SurveyRefused("invitation: it was used before, or withdrawn", "invitation");
+    }
+  }
   return survey;
 }
 

@@ -1,34 +1,31 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
-import { Client } from "../client.js";
-import {
-  AnsweredBefore,
-  CollectorUnavailable,
-  HalftruthError,
-  ParameterError,
-  SurveyRefused,
-} from "../errors.js";
+import { CollectorUnavailable } from "../errors.js";
+import { practiceOf } from "../practice.js";
 import { asTheyAre, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
+import { anotherPerson, loading, outcome } from "./closing.js";
+import { failure, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
+import { opening, practiceRound } from "./opening.js";
+import { asksAll, clientOf, invitationOf } from "./settings.js";
 import { styleSheet } from "./style.js";
-import { loading, outcome, problem, questions, review } from "./views.js";
-import { drawn, INVITATIONS } from "./words.js";
+import { labelOf, questions, review } from "./views.js";
+import { Wording } from "./wording.js";
 
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
 
-/** Milliseconds that a person may wait for a busy collector before they are told. */
-const PATIENCE = 2_000;
-
 const sheet = styleSheet();
 
 /**
- * Asks the questions of a survey, perturbs the answers here, sends the report, and shows it.
+ * Says who asks and how answers are protected, asks the questions of a survey, perturbs the answers
+ * here, sends the report, and shows it beside the answers that stayed.
  *
  * The one draw of the answers is made on sending and remembered before anything is sent. What people
  * see before does not depend on it, so that nobody can choose a draw that suits them. Where a survey
- * draws what it asks about, that is drawn and remembered before anything is answered.
+ * draws what it asks about, that is drawn and remembered before anything is answered. Nothing that
+ * was entered or shown outlives the page's leaving, not even in the browser's own copy of the page.
  *
  * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
@@ -43,60 +40,113 @@ export class HalftruthForm extends HTMLElement {
     super();
     this.root = this.attachShadow({ mode: "open" });
     this.root.adoptedStyleSheets = [sheet];
+    this.words = new Wording();
     /** @type {import("./views.js").Answers} */
     this.answers = new Map();
+    /** @type {import("./views.js").Line[]} Answers that were sent for, for their owner to see. */
+    this.stayed = [];
     /** @type {import("../attribute.js").Attribute[]} What this person is asked. */
     this.asked = [];
-    /** @type {string[] | null} What is promised, once it was worked out. */
-    this.promises = null;
-    /** Whether the report is that of whoever is in front of this page. */
-    this.ofThisPerson = false;
+    /** Whether this person agreed to what the asker wants agreed to. */
+    this.agreed = false;
     this.timer = 0;
+    this.leave = () => this.forgetPerson();
+    this.comeBack = (/** @type {PageTransitionEvent} */ event) => {
+      if (event.persisted) void this.start();
+    };
   }
 
   connectedCallback() {
+    addEventListener("pagehide", this.leave);
+    addEventListener("pageshow", this.comeBack);
     void this.start();
   }
 
   disconnectedCallback() {
+    removeEventListener("pagehide", this.leave);
+    removeEventListener("pageshow", this.comeBack);
     clearInterval(this.timer);
   }
 
-  /** Fetch the survey, and show its first questions or what became of an earlier report. */
+  /** Leave nothing to be seen of whoever was in front of this page. */
+  forgetPerson() {
+    clearInterval(this.timer);
+    this.answers.clear();
+    this.stayed = [];
+    this.agreed = false;
+    // Whoever comes back to the browser's copy of the page is a stranger.
+    this.client?.drawn.clear();
+    this.show(loading(this.words));
+  }
+
+  /** Fetch the survey, and show its opening or what became of an earlier report. */
   async start() {
-    this.show(loading());
+    this.show(loading(this.words));
     const id = this.getAttribute("survey") ?? "";
     try {
-      this.client = this.makeClient();
+      this.client = clientOf(this);
       await this.client.flush();
       this.survey = await this.client.survey(id);
       const before = this.client.before(id, await this.survey.digest());
-      if (before === null) {
-        await this.begin(this.client, this.survey);
-      } else if (before.refused !== undefined) {
-        this.refused(before.refused, this.invitedAgain(this.survey));
-      } else {
-        this.done(before.sent ? "duplicate" : "waiting");
-      }
+      if (before === null) await this.begin(this.client, this.survey);
+      else if (before.refused !== undefined) this.refused(this.invitedAgain(this.survey));
+      else this.done(before.sent ? "duplicate" : "waiting");
     } catch (error) {
       this.fail(error, () => void this.start());
     }
   }
 
   /**
-   * Ask the first questions, if a report would be taken.
+   * Show the opening, if a report would be taken.
    *
-   * @param {Client} client
+   * @param {import("../client.js").Client} client
    * @param {import("../survey.js").Survey} survey
    */
   async begin(client, survey) {
-    if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
-    checkInvitation(survey, this.invitation);
+    if (survey.isClosed) throw new SurveyOver(survey);
+    const invitation = invitationOf(this);
+    checkInvitation(survey, invitation);
+    if (survey.terms.invitations && invitation !== undefined) {
+      const isUnspent = await client.isUnspent(survey, invitation);
+      if (isUnspent === false) throw new InvitationSpent("invitation: it cannot be used any more");
+    }
     const { attributes, names } = survey.schema;
-    const asked = this.asksAll() ? names : await client.asked(survey);
+    const asked = asksAll(this) ? names : await client.asked(survey);
     this.asked = attributes.filter(({ name }) => asked.includes(name));
-    this.promises = null;
-    this.ask(0);
+    this.open();
+  }
+
+  /**
+   * Say who asks, and how answers are protected.
+   *
+   * @param {boolean} [missing] Whether consent was passed over.
+   */
+  open(missing = false) {
+    const { survey, client, words } = this;
+    if (!survey || !client) return;
+    const practice = practiceOf(survey);
+    const back = () => this.open();
+    const [some, all] = [this.asked.length, survey.schema.names.length];
+    const made = opening(
+      {
+        framing: survey.framing,
+        protection: protection(survey, client.unprotected),
+        labels: new Map(survey.schema.attributes.map((each) => [each.name, labelOf(each)])),
+        terms: survey.terms,
+        drawn: some < all ? words.say("drawn", { some, all }) : null,
+        lasts: client.memory.lasts,
+        agreed: this.agreed,
+        missing,
+        agree: (agreed) => {
+          this.agreed = agreed;
+        },
+        practise: practice && (() => this.show(practiceRound({ practice, back }, words))),
+        begin: () => (survey.framing.consent && !this.agreed ? this.open(true) : this.ask(0)),
+      },
+      words,
+    );
+    this.show(made);
+    if (missing) /** @type {HTMLElement | null} */ (made.querySelector("[name=consent]"))?.focus();
   }
 
   /**
@@ -105,48 +155,8 @@ export class HalftruthForm extends HTMLElement {
    * @param {import("../survey.js").Survey} survey
    */
   invitedAgain({ terms, isClosed }) {
-    if (isClosed || !terms.invitations || this.invitation === undefined) return null;
+    if (isClosed || !terms.invitations || invitationOf(this) === undefined) return null;
     return () => void this.resend();
-  }
-
-  /** Whether everything is asked, whatever a report is about. */
-  asksAll() {
-    const ask = this.getAttribute("ask") ?? "drawn";
-    if (ask !== "all" && ask !== "drawn") {
-      throw new ParameterError("ask: expected drawn or all", "ask");
-    }
-    return ask === "all";
-  }
-
-  /** What lets the report in, if the page has it. */
-  get invitation() {
-    return this.getAttribute("invitation") || undefined;
-  }
-
-  makeClient() {
-    const maxGamma = this.getAttribute("max-gamma");
-    if (maxGamma === null) {
-      throw new ParameterError(
-        "max-gamma: expected the largest amplification to accept",
-        "max-gamma",
-      );
-    }
-    return new Client(this.getAttribute("collector") || location.origin, {
-      maxGamma,
-      unprotected: this.list("unprotected") ?? [],
-      operatorKeys: this.list("operator-keys"),
-      retries: 2,
-      patience: PATIENCE,
-    });
-  }
-
-  /**
-   * What an attribute lists with blanks between, if the element has it.
-   *
-   * @param {string} name
-   */
-  list(name) {
-    return this.getAttribute(name)?.split(/\s+/).filter(Boolean);
   }
 
   /** What is asked, in the groups that are asked together. */
@@ -174,22 +184,26 @@ export class HalftruthForm extends HTMLElement {
   ask(number, missing = new Set()) {
     const pages = this.pages();
     const asked = pages[number];
-    const title = inLanguage(asked[0].page) || "Your answers";
-    const place = pages.length > 1 ? ` (${number + 1} of ${pages.length})` : "";
-    const view = questions({
-      heading: title + place,
-      note: number === 0 ? drawn(this.asked.length, this.survey?.schema.names.length ?? 0) : null,
-      questions: asked,
-      answers: this.answers,
-      missing,
-      back: number > 0 ? () => this.ask(number - 1) : null,
-      next: () => {
-        const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
-        if (open.length > 0) this.ask(number, new Set(open));
-        else if (number + 1 < pages.length) this.ask(number + 1);
-        else this.review();
+    const title = inLanguage(asked[0].page) || this.words.say("answers");
+    const [place, count] = [number + 1, pages.length];
+    const heading = count > 1 ? this.words.say("place", { title, number: place, count }) : title;
+    const view = questions(
+      {
+        heading,
+        note: null,
+        questions: asked,
+        answers: this.answers,
+        missing,
+        back: () => (number > 0 ? this.ask(number - 1) : this.open()),
+        next: () => {
+          const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
+          if (open.length > 0) this.ask(number, new Set(open));
+          else if (number + 1 < pages.length) this.ask(number + 1);
+          else this.review();
+        },
       },
-    });
+      this.words,
+    );
     this.show(view);
     if (missing.size > 0) {
       const [first] = missing;
@@ -198,41 +212,49 @@ export class HalftruthForm extends HTMLElement {
     }
   }
 
-  /** Show the answers before they are sent, and what is promised. */
+  /** What this person answered, to be read. */
+  lines() {
+    return this.asked.map((attribute) => ({
+      label: labelOf(attribute),
+      value: this.answers.get(attribute.name) ?? "",
+    }));
+  }
+
+  /** Show the answers before they are sent. */
   review() {
-    const { survey, client } = this;
-    if (!survey || !client) return;
-    this.promises ??= protection(survey, client.unprotected);
+    const { client } = this;
+    if (!client) return;
     this.show(
-      review({
-        attributes: this.asked,
-        answers: this.answers,
-        promises: this.promises,
-        ofAll: this.protectsAll(),
-        proves: (survey.mechanism.provable?.().size ?? 0) > 0,
-        lasts: client.memory.lasts,
-        back: () => this.ask(this.pages().length - 1),
-        send: () => void this.submit(),
-      }),
+      review(
+        {
+          answers: this.lines(),
+          ofAll: this.protectsAll(),
+          proves: this.proves(),
+          lasts: client.memory.lasts,
+          back: () => this.ask(this.pages().length - 1),
+          send: () => void this.submit(),
+        },
+        this.words,
+      ),
     );
   }
 
   /** Draw the one report of the answers and send it. */
   async submit() {
-    const { invitation } = this;
+    const invitation = invitationOf(this);
     const record = Object.fromEntries(this.answers);
-    this.ofThisPerson = true;
+    this.stayed = this.lines();
     await this.sent((client, survey) => client.submit(survey, record, { invitation }));
   }
 
   /** Send the report that was drawn before. */
   async resend() {
-    const { invitation } = this;
+    const invitation = invitationOf(this);
     await this.sent((client, survey) => client.resend(survey, { invitation }));
   }
 
   /**
-   * @param {(client: Client, survey: import("../survey.js").Survey) =>
+   * @param {(client: import("../client.js").Client, survey: import("../survey.js").Survey) =>
    *   Promise<import("../client.js").Submission>} send
    */
   async sent(send) {
@@ -246,54 +268,113 @@ export class HalftruthForm extends HTMLElement {
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
-      const refusal = client.refusal(survey.id);
-      if (refusal === null) {
+      if (client.refusal(survey.id) === null) {
         this.fail(error, null);
       } else {
         this.answers.clear();
-        this.refused(refusal);
+        this.refused();
       }
     }
   }
 
   /** @param {import("../client.js").Submission["status"]} status */
   done(status) {
-    const { survey, client } = this;
+    const { survey, client, words } = this;
     if (!survey || !client) return;
-    this.show(
-      outcome({
-        status,
-        // Whoever opens the page later may be somebody else.
-        report: this.ofThisPerson ? client.receipt(survey) : null,
-        ofAll: this.protectsAll(),
-        proves: (survey.mechanism.provable?.().size ?? 0) > 0,
-        lasts: client.memory.lasts,
-        again: status === "accepted" ? null : () => void this.resend(),
-      }),
-    );
     clearInterval(this.timer);
-    if (status !== "waiting") return;
-    this.timer = setInterval(async () => {
-      await client.flush();
-      if (client.isWaiting(survey.id)) return;
-      clearInterval(this.timer);
-      if (client.refusal(survey.id) !== null) this.refused(client.refusal(survey.id));
-      else {
-        this.done("accepted");
-        this.tell("submitted", { id: client.memory.get(survey.id)?.id, status: "accepted" });
-      }
-    }, RETRY);
+    const isCounted = status !== "waiting";
+    // Whoever opens the page later, or answers in a second tab, may be somebody else.
+    const isOwn = client.drew(survey.id);
+    const { sharedDevices } = survey.terms;
+    const waiting = client.memory.lasts ? "waiting" : "open";
+    const before = sharedDevices ? "shared" : "before";
+    this.show(
+      outcome(
+        {
+          outcome: isCounted ? (isOwn ? "counted" : before) : waiting,
+          thanks: isCounted && isOwn ? inLanguage(survey.framing.thanks) : "",
+          answers: isOwn ? this.stayed : [],
+          report: isOwn ? client.receipt(survey) : null,
+          ofAll: this.protectsAll(),
+          proves: this.proves(),
+          onward: isCounted && isOwn ? this.onward() : null,
+          again: isCounted ? null : () => void this.resend(),
+          another: isCounted && sharedDevices ? () => this.askAnother(status) : null,
+        },
+        words,
+      ),
+    );
+    if (!isCounted) this.timer = setInterval(() => void this.retry(), RETRY);
+  }
+
+  /** Send what waits, and tell what became of it. */
+  async retry() {
+    const { survey, client, timer } = this;
+    if (!survey || !client) return;
+    await client.flush();
+    // Meanwhile this page may have been left, or a person may have pressed something.
+    if (timer !== this.timer || client.isWaiting(survey.id)) return;
+    clearInterval(timer);
+    if (client.refusal(survey.id) !== null) this.refused();
+    else {
+      this.done("accepted");
+      this.tell("submitted", { id: client.memory.get(survey.id)?.id, status: "accepted" });
+    }
+  }
+
+  /** Where to go on to, once the report was counted, and by itself after a moment. */
+  onward() {
+    const { redirect, redirectAfter } = this.survey?.framing ?? {};
+    if (!redirect) return null;
+    const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
+    if (redirectAfter) this.timer = setTimeout(go, 1_000 * redirectAfter);
+    return {
+      address: new URL(redirect, location.origin),
+      seconds: redirectAfter ?? null,
+      stay: () => clearTimeout(this.timer),
+    };
   }
 
   /**
-   * @param {string | null} message What the collector said.
+   * Let another person answer on this device, once they say that they are one.
+   *
+   * @param {import("../client.js").Submission["status"]} status Of the report before.
+   */
+  askAnother(status) {
+    const { survey, client, words } = this;
+    if (!survey || !client) return;
+    clearInterval(this.timer);
+    const go = async () => {
+      try {
+        await client.forget(survey);
+        this.forgetPerson();
+        await this.start();
+      } catch (error) {
+        this.fail(error, null);
+      }
+    };
+    const back = () => this.done(status);
+    this.show(anotherPerson({ back, go: () => void go() }, words));
+  }
+
+  /**
+   * Tell why the report does not count.
+   *
    * @param {(() => void) | null} [retry]
    */
-  refused(message, retry = null) {
+  refused(retry = null) {
+    const { survey, client, words } = this;
+    if (!survey || !client) return;
     clearInterval(this.timer);
-    const text = `The collector refused it: ${message}.`;
-    this.show(problem("Your report does not count", text, retry));
+    const message = client.refusal(survey.id) ?? "";
+    const about = client.memory.get(survey.id)?.about;
+    this.show(refusal({ refused: message, about }, survey, retry, words));
     this.tell("refused", { message });
+  }
+
+  /** Whether a report can prove an answer. */
+  proves() {
+    return (this.survey?.mechanism.provable?.().size ?? 0) > 0;
   }
 
   /** Whether no answer is sent as it is. */
@@ -307,30 +388,10 @@ export class HalftruthForm extends HTMLElement {
    * @param {(() => void) | null} retry
    */
   fail(error, retry) {
-    if (error instanceof CollectorUnavailable) {
-      this.show(problem("The survey cannot be reached", "Please try again in a while.", retry));
-      return;
+    this.show(failure(error, invitationOf(this) !== undefined, retry, this.words));
+    if (!(error instanceof CollectorUnavailable)) {
+      this.tell("refused", { message: said(error, this.words) });
     }
-    const message =
-      error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
-    this.show(this.explain(error, message));
-    this.tell("refused", { message });
-  }
-
-  /**
-   * What is told of an error after which nothing was sent.
-   *
-   * @param {unknown} error
-   * @param {string} message
-   */
-  explain(error, message) {
-    if (error instanceof ParameterError && error.field === "invitation") {
-      const { heading, text } = INVITATIONS[this.invitation ? "unreadable" : "missing"];
-      return problem(heading, text, null);
-    }
-    const heading =
-      error instanceof AnsweredBefore ? "Answered before" : "This survey is not asked";
-    return problem(heading, `Nothing was sent: ${message}.`, null);
   }
 
   /**

@@ -36,11 +36,11 @@ legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 
   cursor: pointer; overflow-wrap: anywhere;
 }
 .option:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
-.option:has(:focus-visible), select:focus-visible, button:focus-visible {
+.option:has(:focus-visible), select:focus-visible, button:focus-visible, summary:focus-visible, a:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px;
 }
-input[type="radio"] { accent-color: var(--accent); inline-size: 1.2em; block-size: 1.2em; flex: none; margin: 0; }
-input[type="radio"]:focus-visible { outline: none; }
+input[type="radio"], input[type="checkbox"] { accent-color: var(--accent); inline-size: 1.2em; block-size: 1.2em; flex: none; margin: 0; }
+input:focus-visible { outline: none; }
 select {
   font: inherit; color: inherit; background: var(--surface); inline-size: 100%;
   min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);
@@ -54,7 +54,26 @@ button.main { background: var(--accent); color: var(--on-accent); }
 button[disabled] { opacity: 0.6; cursor: progress; }
 .card { margin: 0 0 1.25em; border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
 .card.sent { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--quiet); }
-fieldset[aria-invalid] .option, fieldset [aria-invalid] { border-color: var(--alarm); }
+fieldset[aria-invalid] .option, fieldset [aria-invalid], .option:has([aria-invalid]) { border-color: var(--alarm); }
+.asker { margin: 0 0 1.5em; }
+.asker dd { font-weight: inherit; max-inline-size: 62ch; }
+h3 { margin-block-start: 1.5em; }
+.card h3 { margin-block-start: 0; }
+.steps, .tries { margin: 0 0 1em; padding-inline-start: 1.6em; max-inline-size: 60ch; }
+.steps li { margin: 0 0 0.5em; }
+.figures { list-style: none; margin: 0 0 1em; padding: 0; max-inline-size: 40rem; }
+.figures li { display: grid; grid-template-columns: 5rem 1fr; column-gap: 0.5em; align-items: baseline; margin: 0 0 0.7em; }
+.figures strong { font-size: 1.2em; font-variant-numeric: tabular-nums; }
+.bar { grid-column: 1 / -1; block-size: 0.5rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
+.bar span { display: block; block-size: 100%; background: var(--accent); }
+details { margin: 0 0 1.25em; }
+summary { cursor: pointer; padding: 0.6em 0; color: var(--accent); }
+.inline { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); column-gap: 0.5rem; }
+.inline legend { grid-column: 1 / -1; }
+.result { font-weight: 600; }
+[role="status"] { min-block-size: 1.5em; margin-block: 1em; }
+.pair { display: grid; gap: 0 1.25rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); align-items: start; }
+a { color: var(--accent); overflow-wrap: anywhere; }
 dl { margin: 0; }
 dt { color: var(--muted); font-size: 0.9em; }
 dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; white-space: pre-line; }

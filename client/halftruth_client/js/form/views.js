@@ -1,8 +1,7 @@
-/** What the form shows, one function for each of its states. */
+/** The questions, and the answers before they are sent. */
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-import { draw, FORGETFUL, OUTCOMES, promise, RECEIPT } from "./words.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -10,6 +9,8 @@ const FEW = 7;
 /**
  * @typedef {import("../attribute.js").Attribute} Attribute
  * @typedef {Map<string, string>} Answers Category by attribute.
+ * @typedef {import("./wording.js").Wording} Wording
+ * @typedef {{label: string, value: string}} Line
  */
 
 /**
@@ -32,8 +33,9 @@ export function labelOf(attribute) {
  * @param {ReadonlySet<string>} step.missing Attributes that still need an answer.
  * @param {(() => void) | null} step.back
  * @param {() => void} step.next
+ * @param {Wording} words
  */
-export function questions({ heading, note, questions, answers, missing, back, next }) {
+export function questions({ heading, note, questions, answers, missing, back, next }, words) {
   return element(
     "form",
     {
@@ -49,11 +51,11 @@ export function questions({ heading, note, questions, answers, missing, back, ne
     element("h2", { tabindex: "-1" }, heading),
     note && element("p", { class: "muted" }, note),
     ...questions.map((attribute, place) =>
-      question(attribute, `question-${place}`, answers, missing.has(attribute.name)),
+      question(attribute, `question-${place}`, answers, missing.has(attribute.name), words),
     ),
     buttons(
-      back && element("button", { type: "button", click: back }, "Back"),
-      element("button", { class: "main" }, "Continue"),
+      back && element("button", { type: "button", click: back }, words.say("back")),
+      element("button", { class: "main" }, words.say("continue")),
     ),
   );
 }
@@ -64,7 +66,7 @@ export function questions({ heading, note, questions, answers, missing, back, ne
  * @param {string} heading
  * @param {...import("./dom.js").Child} children
  */
-function view(heading, ...children) {
+export function view(heading, ...children) {
   return element(
     "section",
     { "aria-labelledby": "heading" },
@@ -74,7 +76,7 @@ function view(heading, ...children) {
 }
 
 /** @param {...import("./dom.js").Child} made */
-function buttons(...made) {
+export function buttons(...made) {
   return element("div", { class: "buttons" }, ...made);
 }
 
@@ -83,15 +85,16 @@ function buttons(...made) {
  * @param {string} id Of the control; names could hold the ends of other ids.
  * @param {Answers} answers
  * @param {boolean} missing
+ * @param {Wording} words
  */
-function question(attribute, id, answers, missing) {
+function question(attribute, id, answers, missing, words) {
   const { name, categories } = attribute;
   const help = inLanguage(attribute.help);
   const described = [help ? `${id}-help` : "", missing ? `${id}-problem` : ""].join(" ").trim();
   const notes = [
     help ? element("p", { class: "help", id: `${id}-help` }, help) : null,
     missing
-      ? element("p", { class: "problem", id: `${id}-problem` }, "Please choose an answer.")
+      ? element("p", { class: "problem", id: `${id}-problem` }, words.say("missing"))
       : null,
   ];
   const state = {
@@ -109,7 +112,7 @@ function question(attribute, id, answers, missing) {
       element(
         "select",
         { id, name, required: true, ...state, change },
-        element("option", { value: "", disabled: true, selected: !answers.has(name) }, "Choose …"),
+        element("option", { value: "", disabled: true, selected: !answers.has(name) }, words.say("choose")),
         ...categories.map((value) =>
           element("option", { value, selected: answers.get(name) === value }, value),
         ),
@@ -131,89 +134,39 @@ function question(attribute, id, answers, missing) {
 }
 
 /**
- * The answers before anything is sent, and what is promised.
+ * The answers before anything is sent.
  *
  * @param {object} step
- * @param {readonly Attribute[]} step.attributes
- * @param {Answers} step.answers
- * @param {readonly string[]} step.promises
+ * @param {readonly Line[]} step.answers
  * @param {boolean} step.ofAll Whether no answer is sent as it is.
  * @param {boolean} step.proves Whether a report can prove an answer.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {() => void} step.back
  * @param {() => void} step.send
+ * @param {Wording} words
  */
-export function review({ attributes, answers, promises, ofAll, proves, lasts, back, send }) {
-  const rows = attributes.map((attribute) => ({
-    label: labelOf(attribute),
-    value: answers.get(attribute.name) ?? "",
-  }));
+export function review({ answers, ofAll, proves, lasts, back, send }, words) {
   return view(
-    "Nothing has been sent yet",
-    card(ofAll ? "Your answers stay here" : "Your answers", rows, "card"),
-    element("p", {}, draw(proves)),
-    ...promises.map((promise) => element("p", {}, promise)),
-    lasts ? null : element("p", {}, FORGETFUL),
+    words.say("review"),
+    card(words.say(ofAll ? "stayHere" : "answers"), answers, "card"),
+    element("p", {}, words.say(proves ? "drawProving" : "draw")),
+    lasts ? null : element("p", {}, words.say("forgetful")),
     buttons(
-      element("button", { type: "button", click: back }, "Back"),
-      element("button", { type: "button", class: "main", click: send }, "Send a report"),
+      element("button", { type: "button", click: back }, words.say("back")),
+      element("button", { type: "button", class: "main", click: send }, words.say("send")),
     ),
   );
 }
 
 /**
  * @param {string} heading
- * @param {readonly {label: string, value: string}[]} rows
+ * @param {readonly Line[]} rows
  * @param {string} style
  */
-function card(heading, rows, style) {
+export function card(heading, rows, style) {
   const lines = rows.flatMap(({ label, value }) => [
     element("dt", {}, label),
     element("dd", {}, value),
   ]);
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
-}
-
-/**
- * What became of the report.
- *
- * @param {object} step
- * @param {import("../client.js").Submission["status"]} step.status
- * @param {readonly {label: string, value: string}[] | null} step.report In words, once it is there.
- * @param {boolean} step.ofAll Whether no answer is sent as it is.
- * @param {boolean} step.proves Whether a report can prove an answer.
- * @param {boolean} step.lasts Whether the report is still known after the page was closed.
- * @param {(() => void) | null} step.again Sends the same report once more.
- */
-export function outcome({ status, report, ofAll, proves, lasts, again }) {
-  const { heading, text } = OUTCOMES[status === "waiting" && !lasts ? "open" : status];
-  return view(
-    heading,
-    element("p", {}, `${text} ${promise(ofAll, proves)}`),
-    report && card("This is what was sent", report, "card sent"),
-    report && element("p", {}, RECEIPT),
-    again &&
-      buttons(element("button", { type: "button", click: again }, "Send the same report again")),
-  );
-}
-
-/**
- * Something that went wrong, and perhaps another try.
- *
- * @param {string} heading
- * @param {string} text
- * @param {(() => void) | null} retry
- */
-export function problem(heading, text, retry) {
-  return view(
-    heading,
-    element("p", {}, text),
-    retry &&
-      buttons(element("button", { type: "button", class: "main", click: retry }, "Try again")),
-  );
-}
-
-/** While the survey is on its way. */
-export function loading() {
-  return element("p", { class: "muted", role: "status" }, "Loading the questions …");
 }

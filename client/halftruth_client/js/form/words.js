@@ -1,93 +1,180 @@
-/** What the form says. The promise in numbers is the survey's own, of protection.js. */
-
 /**
- * Why only some questions are asked; null where all are.
+ * All that the form says, by language.
  *
- * @param {number} some
- * @param {number} all
+ * What stands in braces is put in by `wording.js`. A text that depends on a number is a table by the
+ * categories of `Intl.PluralRules`, chosen by the value of `count`.
  */
-export function drawn(some, all) {
-  if (some === all) return null;
-  return (
-    `This survey has ${all} questions, and you are asked ${some} of them. This device drew which,` +
-    " at random, before you answered anything; nothing is sent about the others."
-  );
-}
 
-/**
- * What happens to the answers, before they are sent.
- *
- * @param {boolean} proves Whether a report can prove an answer, which is said beside this.
- */
-export function draw(proves) {
-  return (
+/** @typedef {string | readonly string[] | Readonly<Record<string, string>>} Text */
+
+const ENGLISH = {
+  loading: "Loading the questions …",
+  back: "Back",
+  continue: "Continue",
+  retry: "Try again",
+
+  // Before the first question.
+  opening: "Before you begin",
+  askedBy: "Asked by",
+  purpose: "What for",
+  protection: "How your answers are protected",
+  stays: "What you answer stays on this device. Nobody else gets to see it, not even those who ask.",
+  staysMostly:
+    "What you answer stays on this device, except what is named below. Nobody else gets to see it," +
+    " not even those who ask.",
+  chance:
+    "When you send, this device lets chance change your answers, as if it rolled dice. Only what" +
+    " comes out is sent. It may be what you answered, or something else.",
+  togetherProving:
+    "Mostly nobody can know which; what can be proved is named below. But from what many people" +
+    " send it can be worked out how many answered what.",
+  together:
+    "Whoever sees it cannot know which. But from what many people send it can be worked out how" +
+    " many answered what.",
+  learn: "How much can someone learn about you?",
+  suppose:
+    "Say that someone guesses something about you, and thinks it {prior} likely. Once they have" +
+    " seen what you send, they can think it at most this likely:",
+  before: "what they guessed before",
+  afterWhole: "about all your answers together",
+  afterSingle: "about a single answer",
+  afterKnown: "about a single answer, if they know all the others",
+  afterUnknown: "about a single answer, if they know none of the others",
+  exactly: "The same in exact words",
+  bare: "Sent as answered, without protection: {labels}.",
+  provable:
+    "Of “{label}”, a report can prove the answer “{answer}”, which this survey takes not to be" +
+    " sensitive. It never proves “{other}”: {bound}.",
+  unbounded: "There is no bound: a report can prove an answer (γ is infinite).",
+  whole:
+    "The whole record: whatever someone thought {prior} likely, a report can at most make" +
+    " {posterior} likely, whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
+  others:
+    "All other answers together: whatever someone thought {prior} likely, a report can at most make" +
+    " {posterior} likely, whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
+  single: "A single answer: {bound}, whether or not the other answers are known.",
+  singleOfBoth:
+    "A single answer: {known} for someone who knows all other answers, and {unknown} for someone" +
+    " who knows none of them.",
+  bound: "from {prior} to at most {posterior} (γ = {gamma})",
+  boundless: "no bound, since a report can prove an answer (γ infinite)",
+  closesAt: "You can answer until {moment}.",
+  maxReports: {
+    one: "The survey ends with the first report.",
+    other: "The survey ends once {count} people have answered.",
+  },
+  forgetful:
+    "This browser keeps nothing for this page. Your report is known as long as the page is open;" +
+    " please do not answer again after you closed it, for a second report would tell more of you.",
+  consent: "Your consent",
+  consentMissing: "Please tick this if you agree; nothing is asked before.",
+  practise: "Try it on a harmless question",
+  begin: "Begin",
+
+  // The practice round.
+  practice: "A practice round",
+  practiceLead:
+    "This is just for trying: nothing of it is sent or kept, and it has nothing to do with your" +
+    " answers. Choose an answer and let chance work on it, as often as you like.",
+  practiceQuestion: "Which colour do you like best?",
+  practiceAnswers: ["red", "blue", "green", "yellow", "black", "white", "pink", "brown"],
+  practiceYesNo: "Do you like rain?",
+  practiceYesNoAnswers: ["no", "yes"],
+  practiceDraw: "Let chance work",
+  practiceFits: "This would be sent: {sent}. It is what you chose.",
+  practiceDiffers: "This would be sent: {sent}. It is not what you chose.",
+  practiceTally: "So far, {fits} of {tries} were what you chose.",
+  practiceLesson:
+    "Whoever sees one of these cannot know whether it is what you chose. In the survey, chance" +
+    " works by the same rules and just as strongly. There you will see what it made only after it" +
+    " was sent.",
+
+  // The questions.
+  answers: "Your answers",
+  place: "{title} ({number} of {count})",
+  drawn:
+    "This survey has {all} questions, and you are asked {some} of them. This device drew which, at" +
+    " random, before you answered anything; nothing is sent about the others.",
+  choose: "Choose …",
+  missing: "Please choose an answer.",
+
+  // Before sending.
+  review: "Nothing has been sent yet",
+  stayHere: "Your answers stay here",
+  draw:
     "When you send, a random draw on this device makes a report of your answers. It may fit them" +
-    ` or not${proves ? "" : ", and nobody who sees it can tell"}. Only the report is sent, and you` +
-    " will see it."
-  );
-}
+    " or not, and nobody who sees it can tell. Only the report is sent, and you will see it.",
+  drawProving:
+    "When you send, a random draw on this device makes a report of your answers. It may fit them" +
+    " or not. Only the report is sent, and you will see it.",
+  send: "Send a report",
 
-/** Below the report, once it is there. */
-export const RECEIPT =
-  "Chance made it from your answers, and it may not fit them. It is shown this once, to you alone.";
+  // After sending.
+  thanks: "Thank you",
+  counted: "Your report was counted.",
+  answeredHere: "Answered in this browser already",
+  answeredHereText:
+    "A report from this browser was counted. If it was yours, all is done: thank you. If it was" +
+    " somebody else's: this survey takes one report from each browser, so please use another device.",
+  answeredHereShared:
+    "A report from this browser was counted. If it was yours, all is done: thank you. If it was" +
+    " somebody else's, you can answer here now.",
+  keptForLater: "Kept for later",
+  waiting:
+    "The collector cannot be reached now. Your report is kept in this browser and sent as soon" +
+    " as it can be, at the latest when you open this page again.",
+  open:
+    "The collector cannot be reached now. Your report is sent as soon as it can be while this" +
+    " page is open. This browser keeps nothing for it: please leave the page open.",
+  neverLeft: "What you really answered never left this device.",
+  nothingElse: "Nothing but the report left this device.",
+  othersNeverLeft: "Your other answers never left this device.",
+  stayed: "This stayed here",
+  sent: "This is what was sent",
+  receipt:
+    "Chance made it from your answers, and it may not fit them. It is shown this once, to you alone.",
+  again: "Send the same report again",
+  another: "Answer as another person",
+  anotherHeading: "Are you somebody else?",
+  anotherText:
+    "Please go on only if you have not answered yet. A second report of the same person would tell" +
+    " more of them. Nothing of whoever answered before will be shown.",
+  anotherYes: "I have not answered yet",
+  goOn: "Go on to {host}",
+  goesOn: {
+    one: "This page goes there in {count} second.",
+    other: "This page goes there in {count} seconds.",
+  },
+  stay: "Stay here",
 
-/** Where the browser keeps nothing. */
-export const FORGETFUL =
-  "This browser keeps nothing for this page. Your report is known as long as the page is open;" +
-  " please do not answer again after you closed it, for a second report would tell more of you.";
-
-/**
- * What became of a report; "open" is one that waits where the browser keeps nothing.
- *
- * @type {Record<import("../client.js").Submission["status"] | "open",
- *   {heading: string, text: string}>}
- */
-export const OUTCOMES = {
-  accepted: {
-    heading: "Thank you",
-    text: "Your report was counted.",
-  },
-  duplicate: {
-    heading: "Thank you",
-    text:
-      "A report from this browser had been counted already, and counts once. If it was another" +
-      " person's: this survey takes one report from each browser.",
-  },
-  waiting: {
-    heading: "Kept for later",
-    text:
-      "The collector cannot be reached now. Your report is kept in this browser and sent as soon" +
-      " as it can be, at the latest when you open this page again.",
-  },
-  open: {
-    heading: "Kept for later",
-    text:
-      "The collector cannot be reached now. Your report is sent as soon as it can be while this" +
-      " page is open. This browser keeps nothing for it: please leave the page open.",
-  },
+  // What went wrong.
+  unreachable: "The survey cannot be reached",
+  unreachableText: "Please try again in a while.",
+  notAsked: "This survey is not asked",
+  nothingSent: "Nothing was sent: {message}.",
+  answeredBefore: "Answered before",
+  unforeseen: "something unforeseen went wrong",
+  refused: "Your report does not count",
+  refusedText: "The collector refused it: {message}.",
+  refusedLate: "It came too late, and was not counted. Thank you all the same.",
+  invitationMissing: "An invitation is needed",
+  invitationMissingText:
+    "This survey is by invitation only. Please open the link that you were sent.",
+  invitationUnreadable: "This invitation cannot be read",
+  invitationUnreadableText:
+    "Part of it may be missing. Please open the whole link that you were sent.",
+  invitationSpent: "This invitation cannot be used any more",
+  invitationSpentText:
+    "It was used already, or withdrawn, and nothing was asked or sent. If you have not answered" +
+    " yet, please ask whoever invited you for another one.",
+  invitationRefusedText:
+    "Your report was not let in: the invitation was used already, or withdrawn. Please ask whoever" +
+    " invited you for another one; the same report is sent with it.",
+  closed: "This survey is over",
+  closedOperator: "It takes no more answers. Thank you for your interest.",
+  closedDeadline: "It could be answered until {moment}. Thank you for your interest.",
+  closedQuota: "Enough people have answered already. Thank you for your interest.",
 };
 
-/** Why a survey that needs an invitation is not asked. */
-export const INVITATIONS = {
-  missing: {
-    heading: "An invitation is needed",
-    text: "This survey is by invitation only. Please open the link that you were sent.",
-  },
-  unreadable: {
-    heading: "This invitation cannot be read",
-    text: "Part of it may be missing. Please open the whole link that you were sent.",
-  },
-};
-
-/**
- * What holds whatever became of the report.
- *
- * @param {boolean} ofAll Whether no answer was sent as it is.
- * @param {boolean} proves Whether a report can prove an answer.
- */
-export function promise(ofAll, proves) {
-  if (proves) return "Nothing but the report left this device.";
-  return ofAll
-    ? "What you really answered never left this device."
-    : "Your other answers never left this device.";
-}
+/** @type {Readonly<Record<string, Readonly<Record<keyof typeof ENGLISH, Text>>>>} */
+export const WORDS = { en: ENGLISH };

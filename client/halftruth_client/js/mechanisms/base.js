@@ -38,6 +38,9 @@ import { ONE } from "../rational.js";
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
  * @property {(view: number) => readonly string[]} [asked]
  *   Names of the attributes that a report about a view tells of.
+ * @property {(schema: import("../schema.js").Schema) => Mechanism | null} [practice]
+ *   The same mechanism, as strong, for a single question, whose answer it reports; null where it is
+ *   for no question with as many answers. Without it there is no practice round.
  */
 
 /** A mechanism whose report is itself a record of the schema. */

@@ -62,6 +62,21 @@ export class DistortionMatrices extends AttributeMechanism {
   }
 
   /**
+   * With the matrix of the first question that has as many answers and is not sent as it is.
+   *
+   * @param {import("../schema.js").Schema} schema
+   */
+  practice(schema) {
+    const [[name], [size]] = [schema.names, schema.shape];
+    const matrix = this.matrices.find(
+      (rows, j) => this.schema.shape[j] === size && !rows.every((row, v) => row[v].compare(ONE) === 0),
+    );
+    if (matrix === undefined) return null;
+    const written = matrix.map((row) => row.map(String));
+    return new DistortionMatrices({ matrices: { [name]: written } }, schema);
+  }
+
+  /**
    * @param {readonly number[]} codes
    * @param {import("../sampling.js").RandomBelow} below
    * @returns {number[]}

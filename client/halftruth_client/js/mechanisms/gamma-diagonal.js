@@ -37,6 +37,14 @@ export class GammaDiagonal extends RecordMechanism {
   }
 
   /**
+   * @param {import("../schema.js").Schema} schema
+   * @returns {import("./base.js").Mechanism}
+   */
+  practice(schema) {
+    return new GammaDiagonal({ gamma: String(this.gamma) }, schema);
+  }
+
+  /**
    * Perturb one record, exactly.
    *
    * @param {readonly number[]} codes

@@ -3,6 +3,7 @@
 import { SurveyError } from "../errors.js";
 import { gcd, ONE, Rational } from "../rational.js";
 import { another } from "./columns.js";
+import { largest } from "./base.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 /**
@@ -40,6 +41,20 @@ export class RandomizedResponse extends AttributeMechanism {
     const p = this.keep[j];
     const others = new Rational(this.schema.shape[j] - 1n);
     return p.compare(ONE) === 0 ? null : p.times(others).over(ONE.minus(p));
+  }
+
+  /**
+   * With the amplification of the answer that is protected least, of those that are.
+   *
+   * @param {import("../schema.js").Schema} schema
+   */
+  practice(schema) {
+    const finite = this.hidden(new Set()).filter((gamma) => gamma !== null);
+    const gamma = largest(finite);
+    if (gamma === null || gamma.compare(ONE) <= 0) return null;
+    const [name] = schema.names;
+    const keep = gamma.over(gamma.plus(new Rational(schema.shape[0] - 1n)));
+    return new RandomizedResponse({ keep: { [name]: String(keep) } }, schema);
   }
 
   /**

@@ -256,6 +256,14 @@ export class SplitQuestionnaire {
     return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
   }
 
+  /** @param {import("../schema.js").Schema} schema */
+  practice(schema) {
+    const direct = Math.max(this.direct, Number(schema.size));
+    const views = [{ attributes: [schema.names], weight: 1 }];
+    const parameters = { gamma: String(this.gamma), prime: this.prime, direct, views };
+    return new SplitQuestionnaire(parameters, schema);
+  }
+
   /**
    * @param {readonly number[]} values
    * @param {readonly string[]} [languages]

@@ -10,12 +10,17 @@ const brought = new URLSearchParams(location.hash.slice(1)).get(name);
 const invitation = brought ?? history.state?.[name];
 
 if (brought !== null) {
-  history.replaceState({ [name]: brought }, "", location.pathname + location.search);
+  const state = { ...history.state, [name]: brought };
+  history.replaceState(state, "", location.pathname + location.search);
 }
 if (invitation) document.querySelector("halftruth-form")?.setAttribute(name, invitation);
 
 // Kept with the report from here on, as long as it is needed.
-addEventListener("submitted", () => history.replaceState(null, ""));
+addEventListener("submitted", () => {
+  if (!history.state?.[name]) return;
+  const { [name]: spent, ...others } = history.state;
+  history.replaceState(Object.keys(others).length > 0 ? others : null, "");
+});
 
 // Another invitation was opened in this place.
 addEventListener("hashchange", () => location.reload());

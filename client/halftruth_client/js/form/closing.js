@@ -1,0 +1,166 @@
+/** What comes after sending, or in place of the questions. */
+
+import { element } from "./dom.js";
+import { buttons, card, view } from "./views.js";
+
+/**
+ * @typedef {import("./views.js").Line} Line
+ * @typedef {import("./wording.js").Wording} Wording
+ *
+ * What became of a report: counted, counted for somebody who may not be the one in front of the
+ * page, or waiting; "open" where it waits and the browser keeps nothing.
+ *
+ * @typedef {"counted" | "before" | "shared" | "waiting" | "open"} Outcome
+ *
+ * Where to go on to: an address, and after how many seconds by itself.
+ *
+ * @typedef {{address: URL, seconds: number | null, stay: () => void}} Onward
+ */
+
+/**
+ * Heading and text of each outcome.
+ *
+ * @type {Record<Outcome, [import("./wording.js").Key, import("./wording.js").Key]>}
+ */
+const OUTCOMES = {
+  counted: ["thanks", "counted"],
+  before: ["answeredHere", "answeredHereText"],
+  shared: ["answeredHere", "answeredHereShared"],
+  waiting: ["keptForLater", "waiting"],
+  open: ["keptForLater", "open"],
+};
+
+/**
+ * What became of the report, and where to go from here.
+ *
+ * @param {object} step
+ * @param {Outcome} step.outcome
+ * @param {string} step.thanks The asker's own words, if there are any.
+ * @param {readonly Line[]} step.answers Those that stayed, as far as they are this person's.
+ * @param {readonly Line[] | null} step.report In words, once it is there.
+ * @param {boolean} step.ofAll Whether no answer is sent as it is.
+ * @param {boolean} step.proves Whether a report can prove an answer.
+ * @param {Onward | null} step.onward
+ * @param {(() => void) | null} step.again Sends the same report once more.
+ * @param {(() => void) | null} step.another Lets another person answer.
+ * @param {Wording} words
+ */
+export function outcome(step, words) {
+  const { outcome, thanks, answers, report, ofAll, proves, onward, again, another } = step;
+  const [heading, text] = OUTCOMES[outcome];
+  const promise = words.say(proves ? "nothingElse" : ofAll ? "neverLeft" : "othersNeverLeft");
+  return view(
+    words.say(heading),
+    thanks ? element("p", {}, thanks) : null,
+    element("p", {}, `${words.say(text)} ${promise}`),
+    report &&
+      element(
+        "div",
+        { class: "pair" },
+        card(words.say("sent"), report, "card sent"),
+        ofAll && answers.length > 0 ? card(words.say("stayed"), answers, "card") : null,
+      ),
+    report && element("p", {}, words.say("receipt")),
+    onward && further(onward, words),
+    again || another
+      ? buttons(
+          again && element("button", { type: "button", click: again }, words.say("again")),
+          another && element("button", { type: "button", click: another }, words.say("another")),
+        )
+      : null,
+  );
+}
+
+/**
+ * @param {Onward} onward
+ * @param {Wording} words
+ */
+function further({ address, seconds, stay }, words) {
+  const link = element(
+    "a",
+    { href: address.href, rel: "noreferrer", class: "onward" },
+    words.say("goOn", { host: address.host }),
+  );
+  if (seconds === null) return element("p", {}, link);
+  const soon = element("div", {}, element("p", {}, link));
+  const rest = element(
+    "div",
+    { class: "soon" },
+    element("p", {}, words.say("goesOn", { count: seconds })),
+    buttons(
+      element(
+        "button",
+        {
+          type: "button",
+          click: () => {
+            stay();
+            rest.remove();
+            link.focus();
+          },
+        },
+        words.say("stay"),
+      ),
+    ),
+  );
+  soon.append(rest);
+  return soon;
+}
+
+/**
+ * Whether it is another person who wants to answer.
+ *
+ * @param {{back: () => void, go: () => void}} step
+ * @param {Wording} words
+ */
+export function anotherPerson({ back, go }, words) {
+  return view(
+    words.say("anotherHeading"),
+    element("p", {}, words.say("anotherText")),
+    buttons(
+      element("button", { type: "button", click: back }, words.say("back")),
+      element("button", { type: "button", class: "main", click: go }, words.say("anotherYes")),
+    ),
+  );
+}
+
+/**
+ * A survey that takes no more answers.
+ *
+ * @param {import("../survey.js").Survey} survey
+ * @param {Wording} words
+ */
+export function closed({ closedBecause, terms }, words) {
+  const text =
+    closedBecause === "quota"
+      ? words.say("closedQuota")
+      : closedBecause === "deadline" && terms.closesAt !== null
+        ? words.say("closedDeadline", { moment: words.moment(terms.closesAt) })
+        : words.say("closedOperator");
+  return view(words.say("closed"), element("p", {}, text));
+}
+
+/**
+ * Something that went wrong, and perhaps another try.
+ *
+ * @param {string} heading
+ * @param {string} text
+ * @param {(() => void) | null} retry
+ * @param {Wording} words
+ */
+export function problem(heading, text, retry, words) {
+  const again = { type: "button", class: "main", click: () => retry?.() };
+  return view(
+    heading,
+    element("p", {}, text),
+    retry && buttons(element("button", again, words.say("retry"))),
+  );
+}
+
+/**
+ * While the survey is on its way.
+ *
+ * @param {Wording} words
+ */
+export function loading(words) {
+  return element("p", { class: "muted", role: "status" }, words.say("loading"));
+}

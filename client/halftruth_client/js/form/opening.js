@@ -1,0 +1,244 @@
+/** What comes before the first question: who asks, how answers are protected, and a practice round. */
+
+import { inLanguage } from "../texts.js";
+import { element } from "./dom.js";
+import { buttons, view } from "./views.js";
+
+/** @typedef {import("./wording.js").Wording} Wording */
+
+/** Tries of the practice round that are listed. */
+const LISTED = 10;
+
+/**
+ * Who asks and why, how answers are protected, and what has to be agreed to.
+ *
+ * @param {object} step
+ * @param {import("../framing.js").Framing} step.framing
+ * @param {import("../protection.js").Protection} step.protection
+ * @param {ReadonlyMap<string, string>} step.labels Of the attributes, by name.
+ * @param {import("../terms.js").Terms} step.terms
+ * @param {string | null} step.drawn Why only some questions are asked.
+ * @param {boolean} step.lasts Whether the report is still known after the page was closed.
+ * @param {boolean} step.agreed
+ * @param {boolean} step.missing Whether consent was passed over.
+ * @param {(agreed: boolean) => void} step.agree
+ * @param {(() => void) | null} step.practise
+ * @param {() => void} step.begin
+ * @param {Wording} words
+ */
+export function opening(step, words) {
+  const { framing, protection, terms, drawn, lasts, practise, begin } = step;
+  const [askedBy, purpose, agreement] = [framing.askedBy, framing.purpose, framing.consent].map(
+    (text) => inLanguage(text),
+  );
+  return element(
+    "form",
+    {
+      method: "dialog",
+      novalidate: true,
+      autocomplete: "off",
+      submit: (event) => {
+        event.preventDefault();
+        begin();
+      },
+    },
+    element("h2", { tabindex: "-1" }, words.say("opening")),
+    askedBy || purpose
+      ? element(
+          "dl",
+          { class: "asker" },
+          ...defined(words.say("askedBy"), askedBy),
+          ...defined(words.say("purpose"), purpose),
+        )
+      : null,
+    ...protected_(protection, step.labels, practise, words),
+    ...[
+      drawn,
+      terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
+      terms.maxReports && words.say("maxReports", { count: terms.maxReports }),
+      lasts ? null : words.say("forgetful"),
+    ].map((note) => (note ? element("p", { class: "muted" }, note) : null)),
+    agreement ? consent(agreement, step, words) : null,
+    buttons(element("button", { class: "main" }, words.say("begin"))),
+  );
+}
+
+/**
+ * @param {string} term
+ * @param {string} text
+ */
+function defined(term, text) {
+  return text ? [element("dt", {}, term), element("dd", {}, text)] : [];
+}
+
+/**
+ * How answers are protected: in plain words, in figures, and exactly.
+ *
+ * @param {import("../protection.js").Protection} protection
+ * @param {ReadonlyMap<string, string>} labels By attribute.
+ * @param {(() => void) | null} practise
+ * @param {Wording} words
+ */
+function protected_(protection, labels, practise, words) {
+  const { bare, provable, hidden, whole } = protection;
+  const exact = words.promises(protection, labels).map((said) => element("p", {}, said));
+  const heading = element("h3", {}, words.say("protection"));
+  if (hidden === 0 || whole === null) return [heading, ...exact];
+  const plainly = [
+    bare.length > 0 ? "staysMostly" : "stays",
+    "chance",
+    provable.length > 0 ? "togetherProving" : "together",
+  ];
+  return [
+    heading,
+    element(
+      "ol",
+      { class: "steps" },
+      ...plainly.map((key) => element("li", {}, words.say(/** @type {"stays"} */ (key)))),
+    ),
+    // What is not protected is said where nobody has to open anything.
+    bare.length > 0 ? element("p", {}, words.bare(bare, labels)) : null,
+    practise &&
+      buttons(element("button", { type: "button", click: practise }, words.say("practise"))),
+    element("h3", {}, words.say("learn")),
+    element("p", {}, words.say("suppose", { prior: words.percent(protection.prior) })),
+    figures(protection, words),
+    element(
+      "details",
+      { open: provable.length > 0 },
+      element("summary", {}, words.say("exactly")),
+      ...exact,
+    ),
+  ];
+}
+
+/**
+ * How likely what someone guessed can become, as numbers and lengths.
+ *
+ * @param {import("../protection.js").Protection} protection
+ * @param {Wording} words
+ */
+function figures({ prior, hidden, whole, single }, words) {
+  /** @type {[import("./wording.js").Key, number | undefined][]} */
+  const lines = [
+    ["before", prior],
+    ["afterWhole", whole?.posterior],
+  ];
+  const { known, unknown } = single;
+  if (hidden > 1 && known?.posterior === unknown?.posterior) {
+    lines.push(["afterSingle", known?.posterior]);
+  } else if (hidden > 1) {
+    lines.push(["afterKnown", known?.posterior], ["afterUnknown", unknown?.posterior]);
+  }
+  return element(
+    "ul",
+    { class: "figures" },
+    ...lines.map(([key, tenths]) =>
+      tenths === undefined
+        ? null
+        : element(
+            "li",
+            {},
+            element("strong", {}, words.percent(tenths)),
+            element("span", {}, words.say(key)),
+            bar(tenths),
+          ),
+    ),
+  );
+}
+
+/** @param {number} tenths Of a percent. */
+function bar(tenths) {
+  const drawn = element("span", { class: "bar", "aria-hidden": "true" }, element("span"));
+  const length = /** @type {HTMLElement} */ (drawn.firstChild);
+  // A strict policy for styles forbids the attribute, and allows this.
+  length.style.inlineSize = `${tenths / 10}%`;
+  return drawn;
+}
+
+/**
+ * @param {string} text What is to be agreed to.
+ * @param {{agreed: boolean, missing: boolean, agree: (agreed: boolean) => void}} step
+ * @param {Wording} words
+ */
+function consent(text, { agreed, missing, agree }, words) {
+  const change = (/** @type {Event} */ event) =>
+    agree(/** @type {HTMLInputElement} */ (event.target).checked);
+  const box = element("input", {
+    type: "checkbox",
+    name: "consent",
+    required: true,
+    checked: agreed,
+    change,
+    "aria-describedby": missing ? "consent-problem" : false,
+    "aria-invalid": missing ? "true" : false,
+  });
+  return element(
+    "fieldset",
+    {},
+    element("legend", {}, words.say("consent")),
+    missing
+      ? element("p", { class: "problem", id: "consent-problem" }, words.say("consentMissing"))
+      : null,
+    element("label", { class: "option" }, box, element("span", {}, text)),
+  );
+}
+
+/**
+ * A harmless question, on which chance works as it will on the answers.
+ *
+ * @param {object} step
+ * @param {import("../practice.js").Practice} step.practice
+ * @param {() => void} step.back
+ * @param {Wording} words
+ */
+export function practiceRound({ practice: { size, draw }, back }, words) {
+  const answers = words.list(size === 2 ? "practiceYesNoAnswers" : "practiceAnswers");
+  /** @type {number | null} */
+  let chosen = null;
+  let tries = 0;
+  let fits = 0;
+  const said = element("div", { role: "status" });
+  const listed = element("ol", { class: "tries", reversed: true });
+  const work = () => {
+    if (chosen === null) {
+      said.replaceChildren(element("p", { class: "problem" }, words.say("missing")));
+      return;
+    }
+    const sent = draw(chosen);
+    const isFit = sent === chosen;
+    tries += 1;
+    fits += Number(isFit);
+    const key = isFit ? "practiceFits" : "practiceDiffers";
+    said.replaceChildren(
+      element("p", { class: "result" }, words.say(key, { sent: answers[sent] })),
+      element("p", {}, words.say("practiceTally", { fits, tries })),
+    );
+    listed.setAttribute("start", String(tries));
+    listed.prepend(element("li", {}, `${answers[chosen]} → ${answers[sent]}`));
+    listed.children[LISTED]?.remove();
+  };
+  return view(
+    words.say("practice"),
+    element("p", {}, words.say("practiceLead")),
+    element(
+      "fieldset",
+      { class: "inline" },
+      element("legend", {}, words.say(size === 2 ? "practiceYesNo" : "practiceQuestion")),
+      ...answers.slice(0, size).map((answer, code) => {
+        const change = () => {
+          chosen = code;
+        };
+        const button = element("input", { type: "radio", name: "practice", change });
+        return element("label", { class: "option" }, button, element("span", {}, answer));
+      }),
+    ),
+    buttons(
+      element("button", { type: "button", class: "main", click: work }, words.say("practiceDraw")),
+      element("button", { type: "button", click: back }, words.say("back")),
+    ),
+    said,
+    listed,
+    element("p", { class: "muted" }, words.say("practiceLesson")),
+  );
+}

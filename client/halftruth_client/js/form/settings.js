@@ -1,0 +1,61 @@
+/** What the attributes of an element ask for. */
+
+import { Client } from "../client.js";
+import { ParameterError } from "../errors.js";
+
+/** Milliseconds that a person may wait for a busy collector before they are told. */
+const PATIENCE = 2_000;
+
+/**
+ * A client as the attributes want it.
+ *
+ * @param {Element} form
+ */
+export function clientOf(form) {
+  const maxGamma = form.getAttribute("max-gamma");
+  if (maxGamma === null) {
+    throw new ParameterError(
+      "max-gamma: expected the largest amplification to accept",
+      "max-gamma",
+    );
+  }
+  return new Client(form.getAttribute("collector") || location.origin, {
+    maxGamma,
+    unprotected: list(form, "unprotected") ?? [],
+    operatorKeys: list(form, "operator-keys"),
+    retries: 2,
+    patience: PATIENCE,
+  });
+}
+
+/**
+ * Whether everything is asked, whatever a report is about.
+ *
+ * @param {Element} form
+ */
+export function asksAll(form) {
+  const ask = form.getAttribute("ask") ?? "drawn";
+  if (ask !== "all" && ask !== "drawn") {
+    throw new ParameterError("ask: expected drawn or all", "ask");
+  }
+  return ask === "all";
+}
+
+/**
+ * What lets the report in, if the page has it.
+ *
+ * @param {Element} form
+ */
+export function invitationOf(form) {
+  return form.getAttribute("invitation") || undefined;
+}
+
+/**
+ * What an attribute lists with blanks between, if the element has it.
+ *
+ * @param {Element} form
+ * @param {string} name
+ */
+function list(form, name) {
+  return form.getAttribute(name)?.split(/\s+/).filter(Boolean);
+}
