@@ -85,9 +85,9 @@ const ENGLISH = {
   practiceDiffers: "This would be sent: {sent}. It is not what you chose.",
   practiceTally: "So far, {fits} of {tries} were what you chose.",
   practiceLesson:
-    "Whoever sees one of these cannot know whether it is what you chose. In the survey, chance" +
-    " works by the same rules and just as strongly. There you will see what it made only after it" +
-    " was sent.",
+    "Whoever sees one of these cannot know whether it is what you chose. Many together would give" +
+    " you away: so in the survey there is only one, by the same rules and just as much left to" +
+    " chance, and you will see it once it was sent.",
 
   // The questions.
   answers: "Your answers",
