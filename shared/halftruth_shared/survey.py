@@ -8,7 +8,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain
 from typing import Any
@@ -18,6 +18,7 @@ import msgspec
 from .attribute import repeated
 from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
+from .framing import Framing, FramingDocument
 from .mechanisms import Mechanism, Parameters, ReportSpace, any_parameters, kinds
 from .protocol.base import prepare
 from .schema import Schema
@@ -39,6 +40,7 @@ class SurveyDocument(
     mechanism: Parameters
     description: TextDocument = ""
     languages: list[str] = []
+    form: FramingDocument | None = None
 
 
 def document_type() -> type[SurveyDocument]:
@@ -84,6 +86,8 @@ class Survey:
         Those that texts are written in. The first is the one of plain texts and of categories, and
         what is not written in another is read in it. By default in the order in which texts name
         them.
+    framing : Framing
+        What those who ask say around the questions.
 
     Raises
     ------
@@ -101,6 +105,7 @@ class Survey:
     mechanism: Mechanism
     description: Text = ""
     languages: tuple[str, ...] = ()
+    framing: Framing = field(default_factory=Framing)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
@@ -117,7 +122,7 @@ class Survey:
         if not all(map(str.strip, _each(self.title))):
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
         documents = list(map(document_of, self.schema.questions))
-        texts = _texts(self.title, self.description, documents)
+        texts = _texts(self.title, self.description, documents, self.framing.document())
         found = _languages(self.languages, texts, documents)
         object.__setattr__(self, "languages", found)
         self.schema.check_conditions()
@@ -162,7 +167,7 @@ class Survey:
     @classmethod
     def from_document(cls, document: SurveyDocument) -> "Survey":
         """The survey that a document stands for; its sums and shares are resolved."""
-        texts = _texts(document.title, document.description, document.attributes)
+        texts = _texts(document.title, document.description, document.attributes, document.form)
         languages = _languages(document.languages, texts, document.attributes)
         schema = Schema(
             tuple(
@@ -179,6 +184,7 @@ class Survey:
             mechanism,
             arranged(document.description, languages),
             languages,
+            Framing() if document.form is None else document.form.framing(languages),
         )
 
     def document(self) -> SurveyDocument:
@@ -190,6 +196,7 @@ class Survey:
             languages=list(self.languages),
             mechanism=self.mechanism.parameters(),
             attributes=[document_of(question) for question in self.schema.questions],
+            form=self.framing.document(),
         )
 
     def title_in(self, *languages: str) -> str:
@@ -221,11 +228,16 @@ def _each(text: Text) -> list[str]:
 
 
 def _texts(
-    title: Text, description: Text, questions: Iterable[AttributeDocument]
+    title: Text,
+    description: Text,
+    questions: Iterable[AttributeDocument],
+    form: FramingDocument | None,
 ) -> Iterator[Text]:
     yield from (title, description)
     for question in questions:
         yield from question.texts()
+    if form is not None:
+        yield from form.texts()
 
 
 def _languages(

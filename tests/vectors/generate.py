@@ -606,7 +606,7 @@ def canonical_vectors():
             "canonical": canonical(made),
             "digest": digest(made),
         }
-        for made in (plain, worded, ordered, ASKED)
+        for made in (plain, worded, ordered, ASKED, FRAMED)
         for how in ({}, {"indent": 2}, {"ensure_ascii": False})
     ]
     about = "A survey as text that may be received, its canonical JSON, and the digest."
@@ -697,6 +697,22 @@ ASKED = {
         {"name": "school", "categories": ["none", "some", "much"], "ordered": True},
     ],
     "mechanism": {"kind": "gamma-diagonal", "gamma": "1000"},
+}
+
+FRAMED = {
+    "id": "framed",
+    "title": "Health",
+    "languages": ["de", "en"],
+    "attributes": [{"name": "smoker", "categories": ["nein", "ja"]}],
+    "mechanism": {"kind": "gamma-diagonal", "gamma": "19"},
+    "form": {
+        "asked_by": {"de": "Der Betriebsrat", "en": "The works council"},
+        "purpose": "Damit sich etwas ändert.",
+        "consent": {"de": "Ich bin 16 oder älter.", "en": "I am 16 or older."},
+        "thanks": WRITTEN,
+        "redirect": "/danke?a=b#c",
+        "redirect_after": 20,
+    },
 }
 
 #: What follows from these questions: name, categories, and those that are no answer.

@@ -1,0 +1,138 @@
+"""What those who ask say around the questions: who they are, what for, and what comes after.
+
+It is part of the survey and of its digest, since people answer because of it: nobody can change it
+afterwards without being seen to.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from .documents import TextDocument, arranged, written
+from .errors import SurveyError
+from .texts import Text, expected_text, frozen_text
+
+#: Most characters of each text.
+_TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
+
+#: An address over https, or a path of the site where the form is, without what browsers reread.
+_REDIRECT = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
+_MAX_REDIRECT = 2_000
+_LEAST_SECONDS, _MOST_SECONDS = 5, 120
+
+
+class FramingDocument(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What those who ask say around the questions, as files and messages write it."""
+
+    asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
+    purpose: Annotated[TextDocument, Meta(description="What for.")] = ""
+    consent: Annotated[
+        TextDocument, Meta(description="What has to be agreed to before the first question.")
+    ] = ""
+    thanks: Annotated[TextDocument, Meta(description="Said once a report was counted.")] = ""
+    redirect: (
+        Annotated[
+            str, Meta(description="Where to go on to then: an address with https://, or a path.")
+        ]
+        | None
+    ) = None
+    redirect_after: (
+        Annotated[int, Meta(description="Seconds after which that happens by itself.")] | None
+    ) = None
+
+    def texts(self) -> Iterator[TextDocument]:
+        """What people read, in order."""
+        for name in _TEXTS:
+            yield getattr(self, name)
+
+    def framing(self, languages: Sequence[str] = ()) -> "Framing":
+        """What this stands for, texts in the order of a survey's languages.
+
+        Raises
+        ------
+        SurveyError
+        """
+        texts = {name: arranged(getattr(self, name), languages) for name in _TEXTS}
+        return Framing(**texts, redirect=self.redirect, redirect_after=self.redirect_after)
+
+
+@dataclass(frozen=True)
+class Framing:
+    """What those who ask say around the questions.
+
+    Parameters
+    ----------
+    asked_by, purpose : str or mapping of str to str
+        Who asks, and what for; text, or text by language.
+    consent : str or mapping of str to str
+        What has to be agreed to before the first question. Whether it was is not sent.
+    thanks : str or mapping of str to str
+        Said once a report was counted.
+    redirect : str, optional
+        Where people can go on to then: an address with https://, or a path of the site where the
+        form is. Nothing of a report is added to it.
+    redirect_after : int, optional
+        Seconds after which they are taken there unless they stay.
+
+    Raises
+    ------
+    SurveyError
+    """
+
+    asked_by: Text = ""
+    purpose: Text = ""
+    consent: Text = ""
+    thanks: Text = ""
+    redirect: str | None = None
+    redirect_after: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, most in _TEXTS.items():
+            text = frozen_text(getattr(self, name), most)
+            if text is None:
+                raise _fault(name, expected_text(most))
+            object.__setattr__(self, name, text)
+        if self.redirect is not None and not _is_redirect(self.redirect):
+            raise _fault("redirect", "an address with https://, or a path of the form's own site")
+        if self.redirect_after is None:
+            return
+        if not _LEAST_SECONDS <= self.redirect_after <= _MOST_SECONDS or self.redirect is None:
+            raise _fault(
+                "redirect_after", f"{_LEAST_SECONDS} to {_MOST_SECONDS} seconds, with a redirect"
+            )
+
+    def document(self) -> FramingDocument | None:
+        """This as a message; None where nothing is said."""
+        if self == Framing():
+            return None
+        texts = {name: written(getattr(self, name)) for name in _TEXTS}
+        return FramingDocument(**texts, redirect=self.redirect, redirect_after=self.redirect_after)
+
+
+def _is_redirect(text: str) -> bool:
+    """Whether an address leads over https, or stays on the site where the form is.
+
+    >>> [_is_redirect(text) for text in ("https://example.org/a?b=c", "/thanks")]
+    [True, True]
+    >>> [_is_redirect(text) for text in ("http://example.org", "//example.org", "javascript:0")]
+    [False, False, False]
+    """
+    if len(text) > _MAX_REDIRECT or not _REDIRECT.fullmatch(text):
+        return False
+    try:
+        parts = urlsplit(text)
+        # Looked at, since a port is read only then.
+        return parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        return False
+
+
+def _fault(name: str, expected: str) -> SurveyError:
+    return SurveyError(f"form.{name}: expected {expected}", field=f"form.{name}")
