@@ -14,7 +14,7 @@ from pathlib import Path
 from socketserver import ThreadingMixIn
 
 #: Seconds after which nothing more is waited for.
-PATIENCE = 120
+PATIENCE = 25
 
 REPORTS = "/v1/surveys/health/reports"
 

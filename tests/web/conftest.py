@@ -230,7 +230,9 @@ def counted(live, survey="work"):
 
 
 def posted(found):
-    return [line for line in found.requests if line.startswith("POST")]
+    """Requests with reports."""
+    posts = [line for line in found.requests if line.startswith("POST")]
+    return [line for line in posts if not line.split()[1].endswith("/invitations/check")]
 
 
 def is_not_asked(found, said):

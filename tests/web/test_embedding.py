@@ -11,6 +11,7 @@ from .conftest import (
     SCHEMA,
     answer,
     answer_and_send,
+    begin,
     counted,
     heading,
     is_not_asked,
@@ -163,6 +164,7 @@ def test_a_page_gives_the_form_its_colours(live, origin, visit):
     style = "".join(f"--halftruth-{name}: {colour};" for name, colour in colours.items())
     head = f"<style>halftruth-form {{{style} --halftruth-radius: 0}}</style>{script(live)}"
     page = visit(origin.add(element(live), head)).page
+    begin(page)
     expect(heading(page, "Habits")).to_be_visible()
 
     def drawn(selector, what):
@@ -181,7 +183,7 @@ ONLY_LIGHT = "<style>body { background: #ffffff; color: #111111; }</style>"
 @pytest.mark.parametrize("head", [BOTH, ONLY_LIGHT], ids=["both", "only-light"])
 def test_the_form_can_be_read_on_dark_devices_whatever_the_page_is_like(live, origin, visit, head):
     found = visit(origin.add(element(live), head + script(live)), color_scheme="dark")
-    expect(heading(found.page, "Habits")).to_be_visible()
+    expect(heading(found.page, "Before you begin")).to_be_visible()
     assert found.violations() == []
 
 
@@ -325,12 +327,12 @@ def test_a_closed_survey_is_not_asked_and_nobody_is_told_what_is_not_so(live, or
     answer_and_send(counted_page)
     answer(refused_page)
     live.store.surveys.close("work")
-    is_not_asked(visit(address), "is closed")
+    is_not_asked(visit(address), "It takes no more answers.")
     send(refused_page)
     expect(refused_page.get_by_text("is closed")).to_be_visible()
     for _ in range(2):
         # Neither is a refused report said to be counted, nor a counted one not to be sent.
-        assert refused_page.get_by_text(re.compile("counted")).count() == 0
+        assert refused_page.get_by_text(re.compile("was counted")).count() == 0
         assert counted_page.get_by_text("Nothing was sent").count() == 0
         for page in (refused_page, counted_page):
             page.reload()

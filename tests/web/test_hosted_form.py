@@ -8,6 +8,7 @@ from .conftest import (
     SCREENSHOTS,
     answer,
     answer_and_send,
+    begin,
     counted,
     heading,
     press,
@@ -19,10 +20,14 @@ from .conftest import (
 def test_a_person_answers_by_keyboard_alone(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
-    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+    expect(heading(page, "Before you begin")).to_be_visible()
     keyboard = page.keyboard
-    for _ in range(2):  # the way home, then the first question
+    # The way home, the practice round, the exact words, and on.
+    for _ in range(4):
         keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(heading(page, "Habits (1 of 2)")).to_be_focused()
+    keyboard.press("Tab")
     keyboard.press("ArrowDown")
     keyboard.press("Tab")
     keyboard.press("Space")
@@ -48,10 +53,9 @@ def test_a_person_answers_by_keyboard_alone(live, visit):
     assert found.said == []
 
 
-def test_the_panel_promises_what_every_other_place_promises(live, visit):
+def test_before_the_first_question_is_promised_what_every_other_place_promises(live, visit):
     page = visit(f"{live.url}/s/work").page
-    answer(page)
-    expect(heading(page, "Your answers stay here")).to_be_visible()
+    page.get_by_text("The same in exact words").click()
     for sentence in Protection.of(live.store.surveys.get("work").survey()).sentences():
         expect(page.get_by_text(sentence, exact=True)).to_be_visible()
 
@@ -86,8 +90,7 @@ def test_reloading_and_answering_again_is_still_one_report(live, visit):
     report = shown_report(page)
     for _ in range(2):
         page.reload()
-        press(page, "Send the same report again")
-        expect(page.get_by_text("had been counted already")).to_be_visible()
+        expect(page.get_by_text("A report from this browser was counted.")).to_be_visible()
         # Somebody else may have opened the page.
         assert page.locator(".card").count() == 0
     assert counted(live) == [report]
@@ -96,6 +99,7 @@ def test_reloading_and_answering_again_is_still_one_report(live, visit):
 
 def test_an_open_question_is_named_and_has_the_focus(live, visit):
     page = visit(f"{live.url}/s/work").page
+    begin(page)
     page.get_by_label("yes-hush").check()
     press(page, "Continue")
     expect(page.get_by_text("Please choose an answer.")).to_have_count(1)
@@ -128,6 +132,16 @@ def test_everyone_can_use_every_step(live, visit, look):
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= LOOKS[look]["viewport"]["width"], step
 
+    expect(heading(page, "Before you begin")).to_be_visible()
+    page.get_by_text("The same in exact words").click()
+    check("opening")
+    press(page, "Try it on a harmless question")
+    page.get_by_label("green").check()
+    for _ in range(3):
+        press(page, "Let chance work")
+    check("practice")
+    press(page, "Back")
+    begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
     check("form")
     press(page, "Continue")

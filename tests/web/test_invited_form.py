@@ -1,6 +1,7 @@
 """Forms of surveys that need an invitation, seal their reports, or must be signed."""
 
 import base64
+import hashlib
 import json
 
 import pytest
@@ -18,6 +19,7 @@ from .conftest import (
     heading,
     is_not_asked,
     keep_for_later,
+    let_time_pass,
     posted,
     press,
     send,
@@ -61,7 +63,7 @@ def link(live, invitation):
 
 
 def is_asked(page):
-    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+    expect(heading(page, "Before you begin")).to_be_visible()
 
 
 def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(invited, visit):
@@ -112,20 +114,56 @@ def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(
     assert len(counted(invited)) == 1
 
 
-def test_a_spent_invitation_lets_nothing_in_and_another_one_the_same_report(invited, visit):
+def test_a_spent_invitation_is_told_before_anything_is_asked(both, visit):
+    spent = invitation_of(both)
+    found = visit(link(both, spent))
+    answer_and_send(found.page)
+    # Not even the hash that it was asked about by goes with the report.
+    digest = hashlib.sha256(bytes.fromhex(spent)).hexdigest()
+    (report,) = posted(found)
+    assert spent not in report
+    assert digest not in report
+    assert found.traffic().count(digest) == 1
+    again = visit(link(both, spent))
+    is_not_asked(again, "It was used already, or withdrawn, and nothing was asked or sent.")
+    assert again.violations() == []
+    assert spent not in again.traffic()
+
+
+@pytest.mark.parametrize("trouble", [404, 429, 503, None])
+def test_where_nobody_says_whether_an_invitation_is_good_it_is_asked_all_the_same(
+    invited, visit, trouble
+):
+    found = visit()
+    page = found.page
+    page.clock.install()
+    page.route(
+        "**/invitations/check",
+        lambda route: route.fulfill(status=trouble, body="{}") if trouble else route.abort(),
+    )
+    page.goto(link(invited, invitation_of(invited)))
+    let_time_pass(page, heading(page, "Before you begin"))
+    answer_and_send(page)
+    assert len(counted(invited)) == 1
+
+
+def test_an_invitation_that_is_spent_meanwhile_lets_nothing_in_and_another_one_the_same_report(
+    invited, visit
+):
     spent = invitation_of(invited)
-    answer_and_send(visit(link(invited, spent)).page)
     found = visit(link(invited, spent))
     page = found.page
     answer(page)
+    invited.store.invitations.revoke("work")
     send(page)
     expect(heading(page, "Your report does not count")).to_be_visible()
-    assert len(counted(invited)) == 1
+    expect(page.get_by_text("Please ask whoever invited you for another one")).to_be_visible()
+    assert len(counted(invited)) == 0
     page.goto("about:blank")
     page.goto(link(invited, invitation_of(invited)))
     press(page, "Try again")
     expect(heading(page, "Thank you")).to_be_visible()
-    assert len(counted(invited)) == 2
+    assert len(counted(invited)) == 1
     assert "hush" not in found.traffic()
 
 
@@ -137,7 +175,7 @@ def test_a_report_that_was_kept_is_let_in_when_the_page_is_opened_without_the_li
     page.unroute("**/reports")
     page.goto("about:blank")
     page.goto(f"{both.url}/s/work")
-    expect(heading(page, "Thank you")).to_be_visible()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
     values = json.loads(page.evaluate("localStorage.getItem('halftruth:work')"))["values"]
     assert counted(both) == [list(SCHEMA.decode(values).values())]
     assert both.store.invitations.count("work").used == 1

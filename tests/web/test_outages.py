@@ -13,8 +13,10 @@ from werkzeug.serving import make_server
 from wire import free_port, running
 
 from .conftest import (
+    REGIONS,
     SCHEMA,
     answer,
+    begin,
     counted,
     heading,
     keep_for_later,
@@ -83,7 +85,7 @@ def test_a_page_says_that_a_survey_cannot_be_reached_and_tries_again(live, visit
     assert found.violations() == []
     page.unroute("**/v1/**")
     press(page, "Try again")
-    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+    expect(heading(page, "Before you begin")).to_be_visible()
 
 
 def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(live, visit):
@@ -111,10 +113,12 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert json.loads(text) == kept_report
     kept.pop("local")
     assert after == kept
-    # And the page has forgotten the answers.
-    form = page.locator("halftruth-form")
-    assert form.evaluate("(form) => [...form.answers]") == []
-    assert form.locator(".card:not(.sent), input, select").count() == 0
+    # The answers that stayed are shown beside it, and gone with the page.
+    stayed = page.locator(".card:not(.sent) dd").all_text_contents()
+    assert stayed == ["yes-hush", "weekly-hush", REGIONS[2]]
+    page.reload()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    assert "hush" not in page.locator("halftruth-form").evaluate("(form) => form.root.innerHTML")
     assert len(posted(found)) == 1
 
 
@@ -142,7 +146,9 @@ def test_two_tabs_of_one_person_make_one_report(live, visit):
     expect(heading(first, "Thank you")).to_be_visible()
     second.bring_to_front()
     send(second)
-    expect(heading(second, "Thank you")).to_be_visible()
+    # It is the report of other answers, and none of this tab's.
+    expect(heading(second, "Answered in this browser already")).to_be_visible()
+    assert second.locator(".card").count() == 0
     assert counted(live) == [shown_report(first)]
 
 
@@ -177,7 +183,7 @@ def test_a_tab_that_waits_notices_that_another_one_sent_the_report(live, visit):
     keep_for_later(page, f"{live.url}/s/work")
     other = page.context.new_page()
     other.goto(f"{live.url}/s/work")
-    expect(heading(other, "Thank you")).to_be_visible()
+    expect(heading(other, "Answered in this browser already")).to_be_visible()
     page.clock.run_for(30_000)
     expect(heading(page, "Thank you")).to_be_visible()
 
@@ -244,14 +250,16 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, 
     mechanism = RandomizedResponse({"smoker": "0.9", "town": kept})
     store.surveys.publish(Survey("mixed", "Mixed", schema, mechanism))
     page = visit(f"{live.url}/s/mixed").page
+    page.get_by_text("The same in exact words").click()
+    # 9 · 0.05 / (0.95 + 9 · 0.05) = 0.3214…, rounded up; it holds for smoking alone. A report makes
+    # 5 % of the town as much as 999 · 0.05 / (0.95 + 999 · 0.05) = 98.1 %.
+    assert page.locator(".figures").get_by_text("32.2\u202f%").count() == (kept == "1")
+    assert page.get_by_text("without protection: Town").count() == (kept == "1")
+    begin(page)
     page.get_by_label("yes").check()
     page.get_by_label("Birch").check()
     press(page, "Continue")
     expect(heading(page, "Nothing has been sent yet")).to_be_visible()
-    # 9 · 0.05 / (0.95 + 9 · 0.05) = 0.3214…, rounded up; it holds for smoking alone. A report makes
-    # 5 % of the town as much as 999 · 0.05 / (0.95 + 999 · 0.05) = 98.1 %.
-    assert page.get_by_text("32.2\u202f%").count() == (kept == "1")
-    assert page.get_by_text("without protection: Town").count() == (kept == "1")
     assert page.get_by_text("Your answers stay here").count() == (kept != "1")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
@@ -269,6 +277,7 @@ def test_questions_keep_their_names_whatever_they_are_called(live, store, visit)
     )
     store.surveys.publish(Survey("alike", "Alike", schema, GammaDiagonal(19)))
     page = visit(f"{live.url}/s/alike").page
+    begin(page)
     expect(page.get_by_label("yes")).to_be_visible()
     assert page.get_by_role("combobox", name="Second?").count() == 1
     assert page.get_by_role("group", name="First?").count() == 1

@@ -9,7 +9,7 @@ from halftruth_shared.protection import Protection
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import SCREENSHOTS, heading, is_not_asked, let_time_pass, posted, press, send
+from .conftest import SCREENSHOTS, begin, heading, is_not_asked, let_time_pass, posted, press, send
 
 WORK = {
     "sleep": "Do you sleep badly because of work?",
@@ -60,6 +60,7 @@ def walk(page, each=lambda fieldset: fieldset.get_by_label(YES)):
     """Answer every page up to the panel; the value is what was asked, in order."""
     asked = []
     panel = heading(page, "Nothing has been sent yet")
+    begin(page)
     first = page.locator("fieldset").first
     expect(first.or_(panel)).to_be_visible()
     while not panel.is_visible():
@@ -101,14 +102,15 @@ def counted(live):
 def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, survey):
     found = visit(f"{live.url}/s/split")
     page = found.page
+    page.get_by_text("The same in exact words").click()
+    for sentence in Protection.of(survey).sentences():
+        expect(page.get_by_text(sentence, exact=True)).to_be_visible()
     asked = walk(page)
     assert asked[0] == LABELS["age"]
     assert len(asked) in (3, 7)
     # The order of the survey is kept, and the panel shows what was asked.
     assert asked == [label for label in LABELS.values() if label in asked]
     assert page.locator(".card dt").all_text_contents() == asked
-    for sentence in Protection.of(survey).sentences()[1:]:
-        expect(page.get_by_text(sentence, exact=True)).to_be_visible()
     assert kept(page).keys() == {"halftruth-view"}
     assert posted(found) == []
     send(page)
@@ -130,7 +132,7 @@ def test_the_first_page_says_why_only_these_are_asked(live, visit):
     page = visit(f"{live.url}/s/split").page
     note = page.get_by_text("This survey has 11 questions, and you are asked")
     expect(note).to_be_visible()
-    press(page, "Continue")
+    begin(page)
     page.get_by_label("under 40").check()
     press(page, "Continue")
     expect(heading(page, "About you")).to_have_count(0)
@@ -161,10 +163,10 @@ def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live,
         assert tab.locator(".card dt").all_text_contents() == asked
         assert tab.evaluate("window.draws") == 0
     assert kept(page) == view
-    for tab in (page, other):
+    for tab, said in ((page, "Thank you"), (other, "Answered in this browser already")):
         tab.bring_to_front()
         send(tab)
-        expect(heading(tab, "Thank you")).to_be_visible()
+        expect(heading(tab, said)).to_be_visible()
     assert len(counted(live)) == 1
 
 
@@ -181,7 +183,7 @@ def test_a_report_that_could_not_be_sent_is_about_what_was_asked(live, visit, su
     waiting = kept(page)
     page.unroute("**/reports")
     page.goto(f"{live.url}/s/split")
-    expect(page.get_by_text("had been counted already")).to_be_visible()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
     ((age, symbol),) = counted(live)
     assert waiting["halftruth"]["values"] == [age, symbol]
     assert waiting["halftruth-view"] == kept(page)["halftruth-view"]
@@ -274,7 +276,9 @@ def test_everyone_can_use_every_step(live, visit, look):
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= LOOKS[look]["viewport"]["width"], step
 
-    expect(heading(page, "About you")).to_be_visible()
+    expect(heading(page, "Before you begin")).to_be_visible()
+    check("opening")
+    begin(page)
     check("form")
     walk(page)
     check("panel")

@@ -46,13 +46,17 @@ def test_a_report_that_is_one_symbol_is_asked_for_sent_and_shown(live, visit):
     receipt = {"accepted": 1, "duplicates": 0}
     page.route("**/reports", lambda route: route.fulfill(status=202, json=receipt))
     page.goto(f"{live.url}/own")
-    page.get_by_label("yes").check()
-    page.get_by_label("daily").check()
-    page.get_by_role("button", name="Continue").click()
+    page.get_by_text("The same in exact words").click()
     # 1 + 18 · 3/6 = 10 for an answer of three, where the other one is equally likely either way.
     promise = "A single answer: from 5 % to at most 50 % (γ = 19) for someone who knows all other"
     expect(page.get_by_text(promise.replace(" %", "\u202f%"))).to_be_visible()
     expect(page.get_by_text("(γ = 10) for someone who knows none of them.")).to_be_visible()
+    # It has nothing to practise on.
+    assert page.get_by_role("button", name="Try it").count() == 0
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("yes").check()
+    page.get_by_label("daily").check()
+    page.get_by_role("button", name="Continue").click()
     with page.expect_request("**/reports") as waited:
         page.get_by_role("button", name="Send a report").click()
     ((symbol,),) = [report["values"] for report in json.loads(waited.value.post_data)["reports"]]

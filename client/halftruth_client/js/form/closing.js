@@ -48,11 +48,14 @@ const OUTCOMES = {
 export function outcome(step, words) {
   const { outcome, thanks, answers, report, ofAll, proves, onward, again, another } = step;
   const [heading, text] = OUTCOMES[outcome];
-  const promise = words.say(proves ? "nothingElse" : ofAll ? "neverLeft" : "othersNeverLeft");
+  // Of somebody else nothing is promised here.
+  const isOwn = outcome !== "before" && outcome !== "shared";
+  const holds = proves ? "nothingElse" : ofAll ? "neverLeft" : "othersNeverLeft";
+  const promise = isOwn ? ` ${words.say(holds)}` : "";
   return view(
     words.say(heading),
     thanks ? element("p", {}, thanks) : null,
-    element("p", {}, `${words.say(text)} ${promise}`),
+    element("p", {}, `${words.say(text)}${promise}`),
     report &&
       element(
         "div",

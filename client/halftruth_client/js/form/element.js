@@ -291,7 +291,7 @@ export class HalftruthForm extends HTMLElement {
     this.show(
       outcome(
         {
-          outcome: isCounted ? (isOwn ? "counted" : before) : waiting,
+          outcome: isCounted ? (isOwn || status === "accepted" ? "counted" : before) : waiting,
           thanks: isCounted && isOwn ? inLanguage(survey.framing.thanks) : "",
           answers: isOwn ? this.stayed : [],
           report: isOwn ? client.receipt(survey) : null,
