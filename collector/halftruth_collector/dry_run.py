@@ -67,6 +67,19 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
     )
 
 
+def allowed_by_form(survey: Survey) -> list[str]:
+    """What the hosted form may send as it is, or prove.
+
+    The operator published the survey and asks with it, so says what is not sensitive.
+    """
+    provable = survey.mechanism.provable(survey.schema)
+    return [
+        attribute.name
+        for attribute in survey.schema.attributes
+        if not attribute.sensitive or attribute.name in provable
+    ]
+
+
 def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
     """Why the hosted form would not ask a survey; None where it would.
 
@@ -80,7 +93,7 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
     """
     limit = parse_rational(max_gamma, "max_gamma")
     schema, mechanism = survey.schema, survey.mechanism
-    harmless = {attribute.name for attribute in schema.attributes if not attribute.sensitive}
+    harmless = set(allowed_by_form(survey))
     amplification = mechanism.amplification(schema, harmless)
     if amplification <= limit:
         return None

@@ -24,6 +24,7 @@ def test_a_newspaper_asks_its_readers(live, survey, example, visit, scheme):
     live.store.surveys.publish(health)
     found = visit(example, color_scheme=scheme)
     page = found.page
+    page.get_by_role("button", name="Begin").click()
     page.get_by_label("yes-hush").check()
     page.get_by_label("never-hush").check()
     assert found.violations() == []

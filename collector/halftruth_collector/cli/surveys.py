@@ -10,7 +10,7 @@ from halftruth_shared import ParameterError, Protection, read_survey
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 
-from ..dry_run import check_survey
+from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
 from ..store import Store
 from ..store.closing import limits_said
@@ -115,6 +115,8 @@ def publish(
     said = _said(SignedTerms(terms=taken.terms, signature=taken.signature))
     click.echo(f"reports are taken {said}")
     click.echo("\n".join(Protection.of(new).sentences()))
+    if (refused := why_form_refuses(new, Config.from_environment().max_gamma)) is not None:
+        click.echo(f"halftruth: the hosted form refuses it: {refused}", err=True)
 
 
 @survey.command()

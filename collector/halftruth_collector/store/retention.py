@@ -20,8 +20,9 @@ from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
 from ..errors import StoreUnavailable
+from .closing import COUNTED
 from .compaction import compact
-from .counts import COUNTED, total
+from .counts import total
 from .database import Database
 from .surveys import find
 from .tables import (

@@ -8,7 +8,8 @@ from halftruth_shared.protocol.terms import Terms
 from msgspec import Meta
 from sqlalchemy import Connection, func, select
 
-from .counts import COUNTED, total
+from .closing import COUNTED
+from .counts import total
 from .database import Database
 from .surveys import StoredSurvey, as_stored, find
 from .tables import daily_outcomes, invitations, surveys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -119,3 +120,12 @@ def published(stored: StoredSurvey) -> PublishedSurvey:
         terms=stored.terms,
         signature=stored.signature,
     )
+
+
+def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
+    """Whether surveys take reports now, for people."""
+    store = collector().store.surveys
+    return {
+        stored.id: "Open" if store.closed_because(stored) is None else "Closed"
+        for stored in surveys
+    }

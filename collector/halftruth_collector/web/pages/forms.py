@@ -11,8 +11,9 @@ from flask import Blueprint, Response, render_template, send_from_directory
 from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException, NotFound
 
+from ...dry_run import allowed_by_form, why_form_refuses
 from ..content_security import harden
-from ..context import collector
+from ..context import collector, states
 from ..errors import status_of
 
 blueprint = Blueprint("pages", __name__, template_folder="templates")
@@ -30,8 +31,14 @@ def closed(response: Response) -> Response:
 @blueprint.get("/")
 def front() -> str:
     """The listed surveys of this collector."""
-    surveys = [(stored, stored.survey()) for stored in collector().store.surveys.listed()]
-    return render_template("front.html", surveys=surveys)
+    this = collector()
+    surveys = [(stored, stored.survey()) for stored in this.store.surveys.listed()]
+    found = states(stored for stored, _ in surveys)
+    for _, survey in surveys:
+        refused = why_form_refuses(survey, this.config.max_gamma)
+        if found[survey.id] == "Open" and refused is not None:
+            found[survey.id] = "Not asked here"
+    return render_template("front.html", surveys=surveys, states=found)
 
 
 @blueprint.get("/s/<survey_id>")
@@ -39,16 +46,13 @@ def form(survey_id: str) -> str:
     """The form of a survey, which the browser fills with its questions."""
     stored = collector().store.surveys.get(survey_id)
     survey = stored.survey()
-    provable = survey.mechanism.provable(survey.schema)
     return render_template(
         "form.html",
         survey=survey,
+        # One that is closed otherwise is left to the form, which says to each what is true of them.
         is_open=stored.status == "open",
         max_gamma=collector().config.max_gamma,
-        # The operator published this survey and asks with it, so says what is not sensitive.
-        unprotected=" ".join(
-            a.name for a in survey.schema.attributes if not a.sensitive or a.name in provable
-        ),
+        unprotected=" ".join(allowed_by_form(survey)),
     )
 
 

@@ -21,7 +21,7 @@ from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
 from .. import formats
 from ..content_security import harden
-from ..context import allow, collector
+from ..context import allow, collector, states
 from ..errors import status_of
 from .controls import controls
 from .forms import of_http, ours
@@ -77,7 +77,9 @@ def surveys() -> str:
     only = _bearer().survey
     found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
     return render_template(
-        "results_list.html", surveys=[(stored, stored.survey()) for stored in found]
+        "results_list.html",
+        surveys=[(stored, stored.survey()) for stored in found],
+        states=states(found),
     )
 
 
