@@ -1,0 +1,233 @@
+// What the form rests on: nobody who reloads, leaves, comes back or answers again changes anything;
+// practice is the survey's own mechanism; one device may serve several people where that is meant.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Client, Survey } from "../../client/halftruth_client/js/index.js";
+import { practiceOf } from "../../client/halftruth_client/js/practice.js";
+import { Schema } from "../../client/halftruth_client/js/schema.js";
+import {
+  ADDRESS, away, byName, FakeStorage, json, problem, setUp, surveyOf,
+} from "./helpers.mjs";
+
+/** Half of them without, half with a strategy; HALFTRUTH_TEST_PEOPLE=20000 takes a minute or two. */
+const PEOPLE = Number(process.env.HALFTRUTH_TEST_PEOPLE ?? 1_000);
+
+/** A sensitive question and another one; one answer in five is the sensitive "yes". */
+const SURVEYS = {
+  "whole records": surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "9" }),
+  "drawn questions": surveyOf([2, 3], {
+    kind: "split-questionnaire",
+    gamma: "9",
+    prime: 5,
+    direct: 6,
+    views: [{ attributes: [["a0", "a1"]], choose: [1], weight: 1 }],
+  }),
+};
+
+/** Seeded bytes in place of the browser's, so that the test is the same each time. */
+function seeded(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let word = Math.imul(state ^ (state >>> 15), 1 | state);
+    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word;
+    return (word ^ (word >>> 14)) >>> 0;
+  };
+}
+
+const real = crypto.getRandomValues;
+before(() => {
+  const next = seeded(20261122);
+  crypto.getRandomValues = (bytes) => {
+    for (let i = 0; i < bytes.length; i += 1) bytes[i] = next() >>> 24;
+    return bytes;
+  };
+});
+after(() => {
+  crypto.getRandomValues = real;
+});
+
+/** A collector for all of them, which counts each id once; now and then it is in trouble. */
+class Counter {
+  constructor(next) {
+    this.next = next;
+    this.reports = new Map();
+    this.fetch = this.fetch.bind(this);
+  }
+
+  async fetch(_url, { body }) {
+    const trouble = this.next() % 4;
+    if (trouble === 0) return problem(503);
+    const [{ id, values }] = JSON.parse(body).reports;
+    const isKnown = this.reports.has(id);
+    this.reports.set(id, values.join());
+    // Counted, and the answer is lost.
+    if (trouble === 1) return away();
+    return json({ accepted: isKnown ? 0 : 1, duplicates: isKnown ? 1 : 0 }, 202);
+  }
+}
+
+/**
+ * One person, who opens the form again and again. All that is shown is what is asked, what became
+ * of the report, and the receipt. Whoever has the strategy wants to be seen to answer "no": reloads
+ * while the sensitive question is asked, leaves before sending now and then, answers otherwise the
+ * next time, and goes on for as long as the receipt does not say "no".
+ */
+async function answer(survey, counter, record, strategy, next) {
+  const storage = new FakeStorage();
+  const options = { maxGamma: "9", storage, fetch: counter.fetch, retries: 0, backoff: 0 };
+  const open = () => {
+    const client = new Client(ADDRESS, options);
+    // As it was fetched; doing so each time takes long and changes nothing.
+    client.catalog.set(survey.id, survey);
+    return client;
+  };
+  for (let visit = 0; visit < 6; visit += 1) {
+    const client = open();
+    await client.flush();
+    const asked = await client.asked(survey);
+    if (strategy && visit < 2 && asked.includes("a0") && next() % 2 === 0) continue;
+    const said = strategy && visit > 3 ? { ...record, a0: "c0" } : record;
+    await client.submit(survey, said);
+    const receipt = client.receipt(survey);
+    // What waits is sent by and by, whatever a person does.
+    if (receipt === null) continue;
+    const isGood = receipt.every(({ label, value }) => label !== "a0" || value === "c0");
+    if (!strategy || isGood) break;
+  }
+  while (open().isWaiting(survey.id)) await open().flush();
+}
+
+for (const [name, document] of Object.entries(SURVEYS)) {
+  test(`no strategy moves the totals, nor counts anybody twice: ${name}`, async () => {
+    const survey = new Survey(document);
+    survey.isPublished = true;
+    const digest = await survey.digest();
+    survey.digest = async () => digest;
+    const next = seeded(7);
+    const totals = [];
+    for (const strategy of [false, true]) {
+      const counter = new Counter(next);
+      for (let person = 0; person < PEOPLE / 2; person += 1) {
+        // The same people each time.
+        const record = byName([person % 5 === 0 ? "c1" : "c0", `c${person % 3}`]);
+        await answer(survey, counter, record, strategy, next);
+      }
+      assert.equal(counter.reports.size, PEOPLE / 2);
+      const counts = new Map();
+      for (const cell of counter.reports.values()) counts.set(cell, (counts.get(cell) ?? 0) + 1);
+      totals.push(counts);
+    }
+    // Pearson's statistic of two samples of one distribution. By chance it exceeds the bound, the
+    // quantile of 1 − 10⁻⁴ for 4 or 5 degrees of freedom, once in 10 000 seeds.
+    const [without, with_] = totals;
+    const cells = [...new Set([...without.keys(), ...with_.keys()])];
+    const statistic = cells.reduce((sum, cell) => {
+      const [a, b] = [without.get(cell) ?? 0, with_.get(cell) ?? 0];
+      return sum + (a - b) ** 2 / (a + b);
+    }, 0);
+    assert.ok(cells.length === 5 || cells.length === 6);
+    const bound = cells.length === 6 ? 25.74 : 23.51;
+    assert.ok(statistic < bound, `${statistic} for ${cells.length} cells`);
+  });
+}
+
+const WARNER = [["3/4", "1/4"], ["1/4", "3/4"]];
+const UNCHANGED = [["1", "0"], ["0", "1"]];
+const SPLIT = { prime: 5, direct: 2, views: [{ attributes: [["a0", "a1"]], weight: 1 }] };
+
+/** Mechanisms with the size of the question that is practised on, and the amplification there. */
+const PRACTICES = [
+  [{ kind: "gamma-diagonal", gamma: "19/2" }, 6, "19/2"],
+  // Of so few answers none is impossible with α up to 5/19 only.
+  [{ kind: "randomized-gamma-diagonal", gamma: "19", alpha: "2/19", steps: 3 }, 6, "19"],
+  // 4/5 · 2 : 1/5 and 2/3 · 1 : 1/3; the larger one.
+  [{ kind: "randomized-response", keep: byName(["2/3", "4/5"]) }, 6, "8"],
+  [{ kind: "split-questionnaire", gamma: "7", ...SPLIT }, 6, "7"],
+];
+
+for (const [mechanism, size, gamma] of PRACTICES) {
+  test(`practice is as strong as the survey and exact: ${mechanism.kind}`, () => {
+    const survey = new Survey(surveyOf([2, 3], mechanism));
+    assert.equal(practiceOf(survey).size, size);
+    const categories = Array.from({ length: size }, (_, code) => String(code));
+    const small = survey.mechanism.practice(new Schema([{ name: "practice", categories }]));
+    assert.equal(String(small.amplification(new Set())), gamma);
+    // All draws of the first integer, of those that draw one only.
+    if (mechanism.steps !== undefined) return;
+    const counts = Array.from({ length: size }, () => 0);
+    let bound = 1n;
+    for (let draw = 0n; draw < bound; draw += 1n) {
+      const below = (k) => {
+        // The only group of questions is drawn, too.
+        if (k === 1n) return 0n;
+        bound = k;
+        return draw;
+      };
+      counts[practiceOf(survey, below).draw(1)] += 1;
+    }
+    const [own, other] = [counts[1], counts[0]];
+    assert.ok(counts.every((count, code) => count === (code === 1 ? own : other)));
+    const [above, under = "1"] = gamma.split("/");
+    assert.equal(BigInt(own) * BigInt(under), BigInt(other) * BigInt(above));
+  });
+}
+
+test("practice on a matrix has as many answers as the question that it is of", () => {
+  const matrices = byName([UNCHANGED, WARNER]);
+  const practice = practiceOf(new Survey(surveyOf([2, 2], { kind: "distortion-matrices", matrices })));
+  assert.equal(practice.size, 2);
+  const kept = { kind: "randomized-response", keep: byName(["1"]) };
+  assert.equal(practiceOf(new Survey(surveyOf([2], kept))), null);
+});
+
+test("another person on a device is a new one, once the report before was counted", async () => {
+  const document = SURVEYS["drawn questions"];
+  const { collector, client, storage } = await setUp(document, {
+    published: { terms: { shared_devices: true } },
+  });
+  const survey = await client.survey("health");
+  await client.asked(survey);
+  collector.trouble = [away];
+  const first = await client.submit(survey, byName(["c0", "c1"]));
+  await assert.rejects(client.forget(survey), /not counted yet/);
+  await client.flush();
+  assert.ok(client.drew("health"));
+  await client.forget(survey);
+  assert.deepEqual([...storage.items.keys()], []);
+  assert.equal(client.receipt(survey), null);
+  await client.asked(survey);
+  const second = await client.submit(survey, byName(["c1", "c1"]));
+  assert.notEqual(second.id, first.id);
+  assert.equal(collector.reports.size, 2);
+});
+
+test("where one report is taken from each device, nobody forgets it", async () => {
+  const { client } = await setUp(SURVEYS["whole records"]);
+  const survey = await client.survey("health");
+  await client.submit(survey, byName(["c0", "c1"]));
+  await assert.rejects(client.forget(survey), { name: "ParameterError", field: "survey" });
+  assert.ok(client.answered("health"));
+});
+
+const FRAMINGS = {
+  redirect: [
+    ["https://example.org/a?b=c#d", "/thanks"],
+    ["http://example.org", "//example.org", "/\\example.org", "javascript:alert(1)", "thanks", 7,
+      "https://user@example.org", "https:///x", "/a b", "", "https://[", "/\u00fc"],
+  ],
+  redirect_after: [[5, 120], [4, 121, "20", 20.5]],
+  thanks: [["", "Danke", { en: "Thanks", de: "Danke" }], [7, {}, ["Thanks"]]],
+  anything: [[], ["else"]],
+};
+
+for (const [member, [good, bad]] of Object.entries(FRAMINGS)) {
+  test(`what those who ask say around the questions is read or refused: ${member}`, () => {
+    const read = (value) =>
+      new Survey(surveyOf([2], { kind: "gamma-diagonal", gamma: "19" }, { form: { [member]: value } }));
+    for (const value of good) assert.ok(read(value).framing, String(value));
+    for (const value of bad) assert.throws(() => read(value), { name: "SurveyError" }, String(value));
+  });
+}
