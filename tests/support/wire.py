@@ -14,7 +14,7 @@ from pathlib import Path
 from socketserver import ThreadingMixIn
 
 #: Seconds after which nothing more is waited for.
-PATIENCE = 25
+PATIENCE = 120
 
 REPORTS = "/v1/surveys/health/reports"
 

@@ -254,7 +254,7 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, 
     # 9 · 0.05 / (0.95 + 9 · 0.05) = 0.3214…, rounded up; it holds for smoking alone. A report makes
     # 5 % of the town as much as 999 · 0.05 / (0.95 + 999 · 0.05) = 98.1 %.
     assert page.locator(".figures").get_by_text("32.2\u202f%").count() == (kept == "1")
-    assert page.get_by_text("without protection: Town").count() == (kept == "1")
+    assert (page.get_by_text("without protection: Town").count() > 0) == (kept == "1")
     begin(page)
     page.get_by_label("yes").check()
     page.get_by_label("Birch").check()

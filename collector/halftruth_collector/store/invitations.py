@@ -104,19 +104,12 @@ class InvitationStore:
 
         Raises
         ------
-        ParameterError
-            If the survey asks for no invitation.
         UnknownSurvey, StoreUnavailable
         """
 
         def look(connection: Connection) -> bool:
-            stored = find(connection, survey_id)
-            if not stored.terms.invitations:
-                raise ParameterError(
-                    f"hash: expected none, since survey '{survey_id}' asks for no invitation",
-                    field="hash",
-                )
-            where = (invitations.c.survey == stored.number, invitations.c.hash == hash_)
+            number = find(connection, survey_id).number
+            where = (invitations.c.survey == number, invitations.c.hash == hash_)
             return connection.execute(select(exists().where(*where))).scalar_one()
 
         return self._database.read_reports(look)
