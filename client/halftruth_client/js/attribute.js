@@ -102,7 +102,8 @@ export class Attribute {
   labelIn(...languages) {
     const { question } = this;
     const label = this.optionIn(...languages);
-    return question ? `${inLanguage(question.label || question.name, ...languages)} – ${label}` : label;
+    if (!question) return label;
+    return `${inLanguage(question.label || question.name, ...languages)} – ${label}`;
   }
 
   /**

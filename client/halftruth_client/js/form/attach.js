@@ -3,13 +3,15 @@
 import { Client } from "../client.js";
 import { ParameterError, SurveyRefused } from "../errors.js";
 import { checkInvitation } from "../terms.js";
+import { Questionnaire } from "./questionnaire.js";
 
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
  *
- * The form has one control for each attribute, of the attribute's name, with the categories as
- * values. It must have `method="dialog"` and no `action`, so that a browser without this script
- * sends nothing.
+ * The form has one control for each attribute, of the attribute's name, with the categories or a
+ * number as values; options of a question with several answers may be boxes of the question's name,
+ * with the options as values. It must have `method="dialog"` and no `action`, so that a browser
+ * without this script sends nothing.
  *
  * @param {HTMLFormElement} form
  * @param {object} options
@@ -39,7 +41,7 @@ export async function attach(form, options) {
     try {
       const survey = await fetched;
       if (survey === undefined) return;
-      const submission = await client.submit(survey, entries(form, survey.schema.names), {
+      const submission = await client.submit(survey, entries(form, survey.schema), {
         invitation,
       });
       tell(form, "submitted", submission);
@@ -90,18 +92,29 @@ function canSend(form) {
 }
 
 /**
+ * The record that a form holds: what is empty is left out, and so is what is not asked of such a
+ * person, whatever still stands in its controls.
+ *
  * @param {HTMLFormElement} form
- * @param {readonly string[]} names
+ * @param {import("../schema.js").Schema} schema
  */
-function entries(form, names) {
+function entries(form, schema) {
   const data = new FormData(form);
-  /** @type {Record<string, string>} */
-  const record = {};
-  for (const name of names) {
-    const value = data.get(name);
-    if (typeof value === "string") record[name] = value;
+  const questionnaire = new Questionnaire(schema);
+  for (const { name, attributes, optional } of schema.questions) {
+    const chosen = data.getAll(name);
+    for (const attribute of attributes) {
+      const value = data.get(attribute.name);
+      if (typeof value === "string" && value !== "") questionnaire.set([[attribute.name, value]]);
+      else if (attribute.question && form.elements.namedItem(name) !== null) {
+        const none = attribute.missing.find((category) => chosen.includes(category));
+        const answer = chosen.includes(attribute.option) ? "yes" : "no";
+        const left = optional && chosen.length === 0;
+        questionnaire.set([[attribute.name, left ? null : (none ?? answer)]]);
+      }
+    }
   }
-  return record;
+  return questionnaire.record();
 }
 
 /**

@@ -8,9 +8,11 @@ import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
 import { failure, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
 import { opening, practiceRound } from "./opening.js";
+import { Questionnaire } from "./questionnaire.js";
+import { questions } from "./questions.js";
 import { asksAll, clientOf, invitationOf } from "./settings.js";
 import { styleSheet } from "./style.js";
-import { labelOf, questions, review } from "./views.js";
+import { review } from "./views.js";
 import { Wording } from "./wording.js";
 
 /** Milliseconds between tries while a report waits. */
@@ -41,12 +43,10 @@ export class HalftruthForm extends HTMLElement {
     this.root = this.attachShadow({ mode: "open" });
     this.root.adoptedStyleSheets = [sheet];
     this.words = new Wording();
-    /** @type {import("./views.js").Answers} */
-    this.answers = new Map();
+    /** @type {Questionnaire | null} What this person is asked, and answered. */
+    this.questionnaire = null;
     /** @type {import("./views.js").Line[]} Answers that were sent for, for their owner to see. */
     this.stayed = [];
-    /** @type {import("../attribute.js").Attribute[]} What this person is asked. */
-    this.asked = [];
     /** Whether this person agreed to what the asker wants agreed to. */
     this.agreed = false;
     this.timer = 0;
@@ -71,7 +71,7 @@ export class HalftruthForm extends HTMLElement {
   /** Leave nothing to be seen of whoever was in front of this page. */
   forgetPerson() {
     clearInterval(this.timer);
-    this.answers.clear();
+    this.questionnaire?.clear();
     this.stayed = [];
     this.agreed = false;
     // Whoever comes back to the browser's copy of the page is a stranger.
@@ -110,9 +110,8 @@ export class HalftruthForm extends HTMLElement {
       const isUnspent = await client.isUnspent(survey, invitation);
       if (isUnspent === false) throw new InvitationSpent("invitation: it cannot be used any more");
     }
-    const { attributes, names } = survey.schema;
-    const asked = asksAll(this) ? names : await client.asked(survey);
-    this.asked = attributes.filter(({ name }) => asked.includes(name));
+    const names = asksAll(this) ? survey.schema.names : await client.asked(survey);
+    this.questionnaire = new Questionnaire(survey.schema, names);
     this.open();
   }
 
@@ -122,16 +121,16 @@ export class HalftruthForm extends HTMLElement {
    * @param {boolean} [missing] Whether consent was passed over.
    */
   open(missing = false) {
-    const { survey, client, words } = this;
-    if (!survey || !client) return;
+    const { survey, client, words, questionnaire } = this;
+    if (!survey || !client || !questionnaire) return;
     const practice = practiceOf(survey);
     const back = () => this.open();
-    const [some, all] = [this.asked.length, survey.schema.names.length];
+    const [some, all] = [questionnaire.all.length, survey.schema.questions.length];
     const made = opening(
       {
         framing: survey.framing,
         protection: protection(survey, client.unprotected),
-        labels: new Map(survey.schema.attributes.map((each) => [each.name, labelOf(each)])),
+        labels: new Map(survey.schema.attributes.map((each) => [each.name, each.labelIn(words.language)])),
         terms: survey.terms,
         drawn: some < all ? words.say("drawn", { some, all }) : null,
         lasts: client.memory.lasts,
@@ -141,7 +140,7 @@ export class HalftruthForm extends HTMLElement {
           this.agreed = agreed;
         },
         practise: practice && (() => this.show(practiceRound({ practice, back }, words))),
-        begin: () => (survey.framing.consent && !this.agreed ? this.open(true) : this.ask(0)),
+        begin: () => (survey.framing.consent && !this.agreed ? this.open(true) : this.ask(questionnaire)),
       },
       words,
     );
@@ -159,91 +158,58 @@ export class HalftruthForm extends HTMLElement {
     return () => void this.resend();
   }
 
-  /** What is asked, in the groups that are asked together. */
-  pages() {
-    /** @type {import("../attribute.js").Attribute[][]} */
-    const pages = [];
-    let before;
-    for (const attribute of this.survey?.schema.attributes ?? []) {
-      const page = inLanguage(attribute.page);
-      if (pages.length === 0 || page !== before) pages.push([]);
-      before = page;
-      pages[pages.length - 1].push(attribute);
-    }
-    return pages
-      .map((page) => page.filter((attribute) => this.asked.includes(attribute)))
-      .filter((page) => page.length > 0);
+  /**
+   * Ask the questions of a group.
+   *
+   * @param {Questionnaire} questionnaire
+   * @param {number} [group] By default the first one that is asked.
+   */
+  ask(questionnaire, group = questionnaire.pages()[0]) {
+    const back = () => {
+      const before = questionnaire.pages().filter((page) => page < group);
+      if (before.length > 0) this.ask(questionnaire, before[before.length - 1]);
+      else this.open();
+    };
+    const next = () => {
+      const after = questionnaire.pages().find((page) => page > group);
+      if (after === undefined) this.review(questionnaire);
+      else this.ask(questionnaire, after);
+    };
+    this.show(questions({ questionnaire, group, back, next }, this.words));
   }
 
   /**
-   * Ask the questions of a page.
+   * Show the answers before they are sent.
    *
-   * @param {number} number
-   * @param {ReadonlySet<string>} [missing] Those that were passed over.
+   * @param {Questionnaire} questionnaire
    */
-  ask(number, missing = new Set()) {
-    const pages = this.pages();
-    const asked = pages[number];
-    const title = inLanguage(asked[0].page) || this.words.say("answers");
-    const [place, count] = [number + 1, pages.length];
-    const heading = count > 1 ? this.words.say("place", { title, number: place, count }) : title;
-    const view = questions(
-      {
-        heading,
-        note: null,
-        questions: asked,
-        answers: this.answers,
-        missing,
-        back: () => (number > 0 ? this.ask(number - 1) : this.open()),
-        next: () => {
-          const open = asked.filter(({ name }) => !this.answers.has(name)).map(({ name }) => name);
-          if (open.length > 0) this.ask(number, new Set(open));
-          else if (number + 1 < pages.length) this.ask(number + 1);
-          else this.review();
-        },
-      },
-      this.words,
-    );
-    this.show(view);
-    if (missing.size > 0) {
-      const [first] = missing;
-      const control = view.querySelector(`[name="${CSS.escape(first)}"]`);
-      if (control instanceof HTMLElement) control.focus();
-    }
-  }
-
-  /** What this person answered, to be read. */
-  lines() {
-    return this.asked.map((attribute) => ({
-      label: labelOf(attribute),
-      value: this.answers.get(attribute.name) ?? "",
-    }));
-  }
-
-  /** Show the answers before they are sent. */
-  review() {
+  review(questionnaire) {
     const { client } = this;
     if (!client) return;
     this.show(
       review(
         {
-          answers: this.lines(),
+          answers: questionnaire.lines(this.words),
           ofAll: this.protectsAll(),
           proves: this.proves(),
           lasts: client.memory.lasts,
-          back: () => this.ask(this.pages().length - 1),
-          send: () => void this.submit(),
+          back: () => this.ask(questionnaire, questionnaire.pages().pop()),
+          send: () => void this.submit(questionnaire),
         },
         this.words,
       ),
     );
   }
 
-  /** Draw the one report of the answers and send it. */
-  async submit() {
+  /**
+   * Draw the one report of the answers and send it.
+   *
+   * @param {Questionnaire} questionnaire
+   */
+  async submit(questionnaire) {
     const invitation = invitationOf(this);
-    const record = Object.fromEntries(this.answers);
-    this.stayed = this.lines();
+    const record = questionnaire.record();
+    this.stayed = questionnaire.lines(this.words);
     await this.sent((client, survey) => client.submit(survey, record, { invitation }));
   }
 
@@ -264,14 +230,14 @@ export class HalftruthForm extends HTMLElement {
     try {
       const submission = await send(client, survey);
       // The report is drawn and remembered for good.
-      this.answers.clear();
+      this.questionnaire?.clear();
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
       if (client.refusal(survey.id) === null) {
         this.fail(error, null);
       } else {
-        this.answers.clear();
+        this.questionnaire?.clear();
         this.refused();
       }
     }

@@ -26,6 +26,26 @@ h2:focus { outline: none; }
 p { margin: 0 0 1em; max-inline-size: 62ch; text-wrap: pretty; }
 .muted { color: var(--muted); }
 fieldset { border: 0; margin: 0 0 2em; padding: 0; min-inline-size: 0; }
+.question { margin: 0 0 2em; }
+progress { display: block; inline-size: 100%; block-size: 0.4rem; margin: -0.4em 0 1.6em; accent-color: var(--accent); }
+[hidden] { display: none !important; }
+.aside { color: var(--muted); font-weight: 400; }
+.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: 0 0.5rem; max-inline-size: 28rem; }
+.apart { margin-block-start: 0.8em; }
+.apart .option { border-style: dashed; }
+.scale { display: grid; gap: 0.4rem; grid-auto-columns: minmax(0, 1fr) }
+.scale.tiny { grid-template-columns: repeat(auto-fit, minmax(2.4rem, 1fr)); gap: 0.25rem; }
+.scale.tiny .option { flex-direction: column; justify-content: center; gap: 0.3em; padding: 0.5em 0.2em; margin: 0; }
+@media (min-width: 40rem) {
+  .scale:not(.tiny) { grid-auto-flow: column; }
+  .scale:not(.tiny) .option { flex-direction: column; text-align: center; gap: 0.4em; padding: 0.6em 0.3em; margin: 0; line-height: 1.25; }
+}
+.ends { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5em; margin: 0.4em 0 0; max-inline-size: none; color: var(--muted); font-size: 0.9em; }
+input[type="number"] {
+  font: inherit; color: inherit; background: var(--surface); inline-size: 100%; max-inline-size: 12rem;
+  min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);
+}
+button.quiet { border-color: transparent; padding-inline: 0; font-weight: 400; text-decoration: underline; }
 legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 0; }
 .help { color: var(--muted); margin: 0 0 0.6em; }
 .problem { color: var(--alarm); font-weight: 600; margin: 0 0 0.6em; }
@@ -41,6 +61,7 @@ legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 
 }
 input[type="radio"], input[type="checkbox"] { accent-color: var(--accent); inline-size: 1.2em; block-size: 1.2em; flex: none; margin: 0; }
 input:focus-visible { outline: none; }
+input[type="number"]:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 select {
   font: inherit; color: inherit; background: var(--surface); inline-size: 100%;
   min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);

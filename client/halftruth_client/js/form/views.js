@@ -1,14 +1,9 @@
-/** The questions, and the answers before they are sent. */
+/** What views have in common, and the answers before they are sent. */
 
-import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-
-/** Categories up to which all are shown at once. */
-const FEW = 7;
 
 /**
  * @typedef {import("../attribute.js").Attribute} Attribute
- * @typedef {Map<string, string>} Answers Category by attribute.
  * @typedef {import("./wording.js").Wording} Wording
  * @typedef {{label: string, value: string}} Line
  */
@@ -20,44 +15,6 @@ const FEW = 7;
  */
 export function labelOf(attribute) {
   return attribute.labelIn();
-}
-
-/**
- * Some questions, and the way on.
- *
- * @param {object} step
- * @param {string} step.heading
- * @param {string | null} step.note Said before the questions.
- * @param {readonly Attribute[]} step.questions
- * @param {Answers} step.answers Filled as answers are given.
- * @param {ReadonlySet<string>} step.missing Attributes that still need an answer.
- * @param {(() => void) | null} step.back
- * @param {() => void} step.next
- * @param {Wording} words
- */
-export function questions({ heading, note, questions, answers, missing, back, next }, words) {
-  return element(
-    "form",
-    {
-      // Without the script below, a browser would close the form and send nothing.
-      method: "dialog",
-      novalidate: true,
-      autocomplete: "off",
-      submit: (event) => {
-        event.preventDefault();
-        next();
-      },
-    },
-    element("h2", { tabindex: "-1" }, heading),
-    note && element("p", { class: "muted" }, note),
-    ...questions.map((attribute, place) =>
-      question(attribute, `question-${place}`, answers, missing.has(attribute.name), words),
-    ),
-    buttons(
-      back && element("button", { type: "button", click: back }, words.say("back")),
-      element("button", { class: "main" }, words.say("continue")),
-    ),
-  );
 }
 
 /**
@@ -78,59 +35,6 @@ export function view(heading, ...children) {
 /** @param {...import("./dom.js").Child} made */
 export function buttons(...made) {
   return element("div", { class: "buttons" }, ...made);
-}
-
-/**
- * @param {Attribute} attribute
- * @param {string} id Of the control; names could hold the ends of other ids.
- * @param {Answers} answers
- * @param {boolean} missing
- * @param {Wording} words
- */
-function question(attribute, id, answers, missing, words) {
-  const { name, categories } = attribute;
-  const help = inLanguage(attribute.help);
-  const described = [help ? `${id}-help` : "", missing ? `${id}-problem` : ""].join(" ").trim();
-  const notes = [
-    help ? element("p", { class: "help", id: `${id}-help` }, help) : null,
-    missing
-      ? element("p", { class: "problem", id: `${id}-problem` }, words.say("missing"))
-      : null,
-  ];
-  const state = {
-    "aria-describedby": described || false,
-    "aria-invalid": missing ? "true" : false,
-  };
-  if (categories.length > FEW) {
-    const change = (/** @type {Event} */ event) =>
-      answers.set(name, /** @type {HTMLSelectElement} */ (event.target).value);
-    return element(
-      "fieldset",
-      {},
-      element("label", { class: "label", for: id }, labelOf(attribute)),
-      ...notes,
-      element(
-        "select",
-        { id, name, required: true, ...state, change },
-        element("option", { value: "", disabled: true, selected: !answers.has(name) }, words.say("choose")),
-        ...categories.map((value) =>
-          element("option", { value, selected: answers.get(name) === value }, value),
-        ),
-      ),
-    );
-  }
-  return element(
-    "fieldset",
-    state,
-    element("legend", {}, labelOf(attribute)),
-    ...notes,
-    ...categories.map((value) => {
-      const checked = answers.get(name) === value;
-      const change = () => answers.set(name, value);
-      const button = element("input", { type: "radio", name, value, required: true, checked, change });
-      return element("label", { class: "option" }, button, element("span", {}, value));
-    }),
-  );
 }
 
 /**

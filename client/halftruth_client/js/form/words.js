@@ -95,8 +95,18 @@ const ENGLISH = {
   drawn:
     "This survey has {all} questions, and you are asked {some} of them. This device drew which, at" +
     " random, before you answered anything; nothing is sent about the others.",
+  optional: "(you may leave this out)",
+  takeBack: "Take my answer back",
+  noAnswer: "No answer",
   choose: "Choose …",
+  severalHint: "Choose all that apply.",
+  none: "None of these",
+  wholeNumber: "A whole number from {minimum} to {maximum}.",
+  number: "A number from {minimum} to {maximum}.",
   missing: "Please choose an answer.",
+  missingSeveral: "Please choose what applies, or that none does.",
+  missingWhole: "Please enter a whole number from {minimum} to {maximum}.",
+  missingNumber: "Please enter a number from {minimum} to {maximum}.",
 
   // Before sending.
   review: "Nothing has been sent yet",

@@ -1,0 +1,202 @@
+/** What one person is asked, and what they answered so far. */
+
+import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
+import { decimals } from "../number.js";
+import { randomBelow } from "../sampling.js";
+import { inLanguage } from "../texts.js";
+
+/**
+ * @typedef {import("../attribute.js").Attribute} Attribute
+ * @typedef {import("../attribute.js").Question} Question
+ * @typedef {import("./wording.js").Wording} Wording
+ * @typedef {{label: string, value: string}} Line
+ *
+ * A question with those of its options that are asked about.
+ *
+ * @typedef {{question: Question, attributes: readonly Attribute[]}} Asked
+ */
+
+/** Written in the place of what is entered as a number and is none. */
+export const NO_NUMBER = "?";
+
+/**
+ * The questions and their answers.
+ *
+ * Whoever is not asked something any more, after an answer was changed, has not answered it either.
+ */
+export class Questionnaire {
+  /**
+   * @param {import("../schema.js").Schema} schema
+   * @param {readonly string[]} [names] Attributes that answers are needed to; by default all.
+   * @param {import("../sampling.js").RandomBelow} [below] For tests.
+   */
+  constructor(schema, names = schema.names, below = randomBelow()) {
+    this.schema = schema;
+    const needed = new Set(names);
+    /** @type {readonly Asked[]} */
+    this.all = schema.questions
+      .map((question) => {
+        const attributes = question.attributes.filter(({ name }) => needed.has(name));
+        return { question, attributes };
+      })
+      .filter(({ attributes }) => attributes.length > 0);
+    /** @type {Map<string, string>} Category, or number as it was entered, by attribute. */
+    this.answers = new Map();
+    /** Orders are drawn once, before anything is answered. */
+    this.orders = new Map(this.all.map((asked) => [asked.question.name, orderOf(asked, below)]));
+    /** @type {readonly (readonly Asked[])[]} Questions that are asked together. */
+    this.groups = groupsOf(this.all);
+  }
+
+  /** Forget all answers. */
+  clear() {
+    this.answers.clear();
+  }
+
+  /**
+   * Answer attributes, or take answers back; what is not asked any more loses its answer.
+   *
+   * @param {Iterable<readonly [string, string | null]>} answers
+   */
+  set(answers) {
+    for (const [name, answer] of answers) {
+      if (answer === null) this.answers.delete(name);
+      else this.answers.set(name, answer);
+    }
+    const asked = this.schema.askedAfter(this.answers);
+    for (const name of [...this.answers.keys()]) if (!asked.has(name)) this.answers.delete(name);
+  }
+
+  /**
+   * Those questions of a group that are asked after the answers so far.
+   *
+   * @param {number} group
+   */
+  asked(group) {
+    const names = this.schema.askedAfter(this.answers);
+    return this.groups[group].filter(({ attributes }) => names.has(attributes[0].name));
+  }
+
+  /** Numbers of the groups of which something is asked after the answers so far, in order. */
+  pages() {
+    return this.groups.map((_, i) => i).filter((i) => this.asked(i).length > 0);
+  }
+
+  /**
+   * What has to be done about a question before it can be left.
+   *
+   * @param {Asked} asked
+   * @returns {"choose" | "several" | "number" | null}
+   */
+  problem({ question, attributes }) {
+    const [{ name, number, categories }] = attributes;
+    const answer = this.answers.get(name);
+    if (answer === undefined) {
+      if (question.optional) return null;
+      return number !== null ? "number" : question.kind === "several" ? "several" : "choose";
+    }
+    if (number === null || categories.includes(answer)) return null;
+    return number.bin(answer) < 0 ? "number" : null;
+  }
+
+  /** The answers, as a record that leaves out what was not asked or passed over. */
+  record() {
+    return Object.fromEntries(this.answers);
+  }
+
+  /**
+   * What was asked and answered, to be read.
+   *
+   * @param {Wording} words
+   * @returns {Line[]}
+   */
+  lines(words) {
+    return this.pages()
+      .flatMap((group) => this.asked(group))
+      .map((asked) => ({
+        label: asked.question.labelIn(words.language),
+        value: this.valueOf(asked, words),
+      }));
+  }
+
+  /**
+   * @param {Asked} asked
+   * @param {Wording} words
+   */
+  valueOf({ question, attributes }, words) {
+    const [first] = attributes;
+    const answer = this.answers.get(first.name);
+    if (answer === undefined) return words.say("noAnswer");
+    const shown = (/** @type {string} */ category) =>
+      first.answersIn(words.language)[first.categories.indexOf(category)];
+    if (question.kind !== "several" || first.missing.includes(answer)) {
+      return first.categories.includes(answer) ? shown(answer) : answer;
+    }
+    const chosen = attributes.filter(({ name }) => this.answers.get(name) === "yes");
+    return chosen.map((option) => option.optionIn(words.language)).join(", ") || words.say("none");
+  }
+
+  /**
+   * Codes of the categories of a question, or positions of its options, in the order shown.
+   *
+   * @param {Asked} asked
+   * @returns {readonly number[]}
+   */
+  order({ question }) {
+    return this.orders.get(question.name) ?? [];
+  }
+}
+
+/**
+ * Categories that are no answer and that a form offers by name.
+ *
+ * @param {Attribute} attribute
+ */
+export function offeredMissing({ missing, optional, askIf }) {
+  return missing.filter(
+    (category) =>
+      !(optional && category === NO_ANSWER) && !(askIf.size > 0 && category === NOT_ASKED),
+  );
+}
+
+/**
+ * From which to which number, for a person.
+ *
+ * @param {import("../number.js").NumberRange} number
+ * @param {Wording} words
+ */
+export function rangeOf({ minimum, maximum }, words) {
+  return { minimum: words.point(decimals(minimum)), maximum: words.point(decimals(maximum)) };
+}
+
+/**
+ * @param {Asked} asked
+ * @param {import("../sampling.js").RandomBelow} below
+ */
+function orderOf({ question, attributes }, below) {
+  const [{ categories, missing, shuffle }] = attributes;
+  const count = question.kind === "several" ? attributes.length : categories.length;
+  const order = Array.from({ length: count }, (_, i) => i).filter(
+    (i) => question.kind === "several" || !missing.includes(categories[i]),
+  );
+  if (!shuffle) return order;
+  for (let i = order.length - 1; i > 0; i -= 1) {
+    const j = Number(below(BigInt(i + 1)));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
+}
+
+/** @param {readonly Asked[]} all */
+function groupsOf(all) {
+  /** @type {Asked[][]} */
+  const groups = [];
+  let before;
+  for (const asked of all) {
+    const page = inLanguage(asked.question.page);
+    if (groups.length === 0 || page !== before) groups.push([]);
+    before = page;
+    groups[groups.length - 1].push(asked);
+  }
+  return groups;
+}

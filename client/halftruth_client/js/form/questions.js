@@ -1,0 +1,196 @@
+/** A page of questions, which come and go as earlier answers call for them. */
+
+import { inLanguage } from "../texts.js";
+import { controls, isOneControl } from "./controls.js";
+import { element } from "./dom.js";
+import { rangeOf } from "./questionnaire.js";
+import { buttons } from "./views.js";
+
+/**
+ * @typedef {import("./questionnaire.js").Asked} Asked
+ * @typedef {import("./questionnaire.js").Questionnaire} Questionnaire
+ * @typedef {import("./wording.js").Wording} Wording
+ * @typedef {ReturnType<typeof question>} Block
+ */
+
+/**
+ * The questions of a group, and the way on.
+ *
+ * @param {object} step
+ * @param {Questionnaire} step.questionnaire Is told of answers as they are given.
+ * @param {number} step.group
+ * @param {(() => void) | null} step.back
+ * @param {() => void} step.next Once nothing is left to be done here.
+ * @param {Wording} words
+ */
+export function questions({ questionnaire, group, back, next }, words) {
+  const heading = element("h2", { tabindex: "-1" });
+  const progress = element("progress", { "aria-hidden": "true" });
+  const list = element("div");
+  /** @type {Map<Asked, Block>} */
+  const blocks = new Map();
+  let made = 0;
+
+  const settle = () => {
+    const now = questionnaire.asked(group);
+    for (const [asked, { root }] of blocks) {
+      if (now.includes(asked)) continue;
+      root.remove();
+      blocks.delete(asked);
+    }
+    /** @type {HTMLElement | null} */
+    let after = null;
+    for (const asked of [...now].reverse()) {
+      let block = blocks.get(asked);
+      if (block === undefined) {
+        block = question({ asked, id: `question-${made}`, questionnaire, words, settle });
+        made += 1;
+        blocks.set(asked, block);
+        list.insertBefore(block.root, after);
+      }
+      after = block.root;
+    }
+    place(heading, progress, questionnaire, group, words);
+  };
+  settle();
+
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const open = questionnaire.asked(group).filter((asked) => questionnaire.problem(asked));
+    for (const asked of open) blocks.get(asked)?.mark();
+    if (open.length === 0) next();
+    else blocks.get(open[0])?.focus();
+  };
+  // Without the script, a browser would close a form of this method and send nothing.
+  const form = { method: "dialog", novalidate: true, autocomplete: "off", submit };
+  return element(
+    "form",
+    form,
+    heading,
+    progress,
+    list,
+    buttons(
+      back && element("button", { type: "button", click: back }, words.say("back")),
+      element("button", { class: "main" }, words.say("continue")),
+    ),
+  );
+}
+
+/**
+ * Say which of how many pages this is; later ones may come and go as answers change.
+ *
+ * @param {HTMLElement} heading
+ * @param {HTMLElement} progress
+ * @param {Questionnaire} questionnaire
+ * @param {number} group
+ * @param {Wording} words
+ */
+function place(heading, progress, questionnaire, group, words) {
+  const pages = questionnaire.pages();
+  const [number, count] = [pages.indexOf(group) + 1, pages.length];
+  const [{ question }] = questionnaire.groups[group];
+  const title = inLanguage(question.page, words.language) || words.say("answers");
+  heading.textContent = count > 1 ? words.say("place", { title, number, count }) : title;
+  progress.hidden = count === 1;
+  // What comes after the last page is to be seen as well.
+  progress.setAttribute("max", String(count + 1));
+  progress.setAttribute("value", String(number));
+}
+
+/**
+ * One question.
+ *
+ * @param {object} making
+ * @param {Asked} making.asked
+ * @param {string} making.id Names could hold the ends of other ids.
+ * @param {Questionnaire} making.questionnaire
+ * @param {Wording} making.words
+ * @param {() => void} making.settle Is called after each answer.
+ */
+function question({ asked, id, questionnaire, words, settle }) {
+  const { question, attributes } = asked;
+  const single = isOneControl(asked);
+  const [{ name }] = attributes;
+  const body = element("div");
+  const label = [
+    question.labelIn(words.language),
+    question.optional ? element("span", { class: "aside" }, ` ${words.say("optional")}`) : null,
+  ];
+  const help = inLanguage(question.help, words.language);
+  const problem = element("p", { class: "problem", id: `${id}-problem` });
+  const fill = () => body.replaceChildren(...controls({ asked, id, questionnaire, words, change }));
+  const takeBack = element(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      click: () => {
+        change(attributes.map((attribute) => [attribute.name, null]));
+        fill();
+        focus();
+      },
+    },
+    words.say("takeBack"),
+  );
+  // Radio buttons cannot be taken back by themselves.
+  const canTakeBack = question.optional && !single && question.kind !== "several";
+  const root = element(
+    single ? "div" : "fieldset",
+    { class: "question" },
+    single
+      ? element("label", { class: "label", for: id }, ...label)
+      : element("legend", {}, ...label),
+    help ? element("p", { class: "help", id: `${id}-help` }, help) : null,
+    problem,
+    body,
+    canTakeBack ? takeBack : null,
+  );
+
+  /** @param {import("./controls.js").Changes} changes */
+  function change(changes) {
+    questionnaire.set(changes);
+    if (!problem.hidden && questionnaire.problem(asked) === null) describe("");
+    takeBack.hidden = !questionnaire.answers.has(name);
+    settle();
+  }
+
+  /** @param {string} said What is wrong with the answer, if anything is. */
+  function describe(said) {
+    problem.textContent = said;
+    problem.hidden = said === "";
+    const target = single ? body.querySelector("select, input") : root;
+    const notes = ["help", "problem", "hint"].map((what) => `${id}-${what}`);
+    const there = notes.filter((note) => {
+      const found = root.querySelector(`#${note}`);
+      return found instanceof HTMLElement && !found.hidden;
+    });
+    if (there.length > 0) target?.setAttribute("aria-describedby", there.join(" "));
+    else target?.removeAttribute("aria-describedby");
+    if (said) target?.setAttribute("aria-invalid", "true");
+    else target?.removeAttribute("aria-invalid");
+  }
+
+  function focus() {
+    /** @type {HTMLElement | null} */ (body.querySelector("input, select"))?.focus();
+  }
+
+  fill();
+  describe("");
+  takeBack.hidden = !questionnaire.answers.has(name);
+  return {
+    root,
+    focus,
+    mark: () => describe(problemOf(asked, questionnaire.problem(asked), words)),
+  };
+}
+
+/**
+ * @param {Asked} asked
+ * @param {ReturnType<Questionnaire["problem"]>} problem
+ * @param {Wording} words
+ */
+function problemOf({ attributes: [{ number }] }, problem, words) {
+  if (problem === "several") return words.say("missingSeveral");
+  if (problem !== "number" || number === null) return words.say("missing");
+  return words.say(number.whole ? "missingWhole" : "missingNumber", rangeOf(number, words));
+}

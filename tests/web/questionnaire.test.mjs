@@ -1,0 +1,124 @@
+// What one person is asked: what comes and goes, what is left to be done, what the record is.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Survey } from "../../client/halftruth_client/js/index.js";
+import { Questionnaire } from "../../client/halftruth_client/js/form/questionnaire.js";
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
+import { readVectors, surveyOf } from "./helpers.mjs";
+
+const { schema } = new Survey(readVectors("questions").survey);
+const words = new Wording();
+const asked = (questionnaire) =>
+  questionnaire.pages().map((page) => questionnaire.asked(page).map(({ question }) => question.name));
+const problems = (questionnaire) =>
+  questionnaire
+    .pages()
+    .flatMap((page) => questionnaire.asked(page))
+    .map((one) => questionnaire.problem(one))
+    .filter((problem) => problem !== null);
+
+test("questions come and go with the answers that they are asked after", () => {
+  const form = new Questionnaire(schema);
+  assert.deepEqual(asked(form), [["smoker"], ["symptoms", "school"]]);
+  form.set([["smoker", "yes"]]);
+  assert.deepEqual(asked(form), [["smoker"], ["cigarettes"], ["symptoms", "school"]]);
+  form.set([["cigarettes", "30"]]);
+  assert.deepEqual(asked(form), [["smoker"], ["cigarettes"], ["wish", "symptoms", "school"]]);
+  form.set([["wish", "2"], ["school", "some"]]);
+  // A number out of range is no answer to ask after.
+  form.set([["cigarettes", "300"]]);
+  assert.deepEqual(form.record(), { smoker: "yes", cigarettes: "300", school: "some" });
+});
+
+test("answers to what is not asked any more are gone, also when it is asked again", () => {
+  const form = new Questionnaire(schema);
+  form.set([["smoker", "yes"]]);
+  form.set([["cigarettes", "30"]]);
+  form.set([["wish", "2"], ["school", "some"]]);
+  form.set([["smoker", "no"]]);
+  assert.deepEqual(form.record(), { smoker: "no", school: "some" });
+  assert.deepEqual(schema.encode(form.record()), [0, 5, 3, 2, 2, 1]);
+  form.set([["smoker", "yes"]]);
+  assert.deepEqual(form.record(), { smoker: "yes", school: "some" });
+});
+
+test("what is left to be done is what is neither answered nor optional", () => {
+  const form = new Questionnaire(schema);
+  assert.deepEqual(problems(form), ["choose", "choose"]);
+  form.set([["smoker", "yes"], ["school", "none"], ["cigarettes", "61"]]);
+  assert.deepEqual(problems(form), ["number"]);
+  for (const [number, left] of [["60", ["choose"]], ["7.5", ["number"]], ["?", ["number"]], ["1 ", ["number"]]]) {
+    form.set([["cigarettes", number]]);
+    assert.deepEqual(problems(form), left, number);
+  }
+  form.set([["cigarettes", "no idea"]]);
+  assert.deepEqual(problems(form), []);
+  form.set([["cigarettes", null]]);
+  assert.deepEqual(problems(form), []);
+});
+
+test("what is read before sending is what was asked, in words", () => {
+  const form = new Questionnaire(schema);
+  form.set([["smoker", "yes"], ["school", "some"], ["cigarettes", "7"]]);
+  form.set([["symptoms.cough", "yes"], ["symptoms.fever", "no"]]);
+  const german = { ...words, language: "de", say: (key) => key };
+  assert.deepEqual(form.lines(german), [
+    { label: "Rauchen Sie?", value: "ja" },
+    { label: "cigarettes", value: "7" },
+    { label: "symptoms", value: "Husten" },
+    { label: "school", value: "some" },
+  ]);
+  form.set([["symptoms.cough", "no"], ["cigarettes", null]]);
+  assert.deepEqual(form.lines(words).slice(1, 3).map(({ value }) => value), [
+    "No answer",
+    "None of these",
+  ]);
+});
+
+test("of a view, only its attributes and what these are asked after are asked", () => {
+  const form = new Questionnaire(schema, schema.withConditions(["wish", "symptoms.fever"]));
+  form.set([["smoker", "yes"]]);
+  form.set([["cigarettes", "30"]]);
+  assert.deepEqual(asked(form), [["smoker"], ["cigarettes"], ["wish", "symptoms"]]);
+  assert.deepEqual(form.all[3].attributes.map(({ name }) => name), ["symptoms.fever"]);
+});
+
+const shuffled = (size, more, below) => {
+  const document = surveyOf([size], { kind: "gamma-diagonal", gamma: "19" });
+  Object.assign(document.attributes[0], { shuffle: true, ...more });
+  const form = new Questionnaire(new Survey(document).schema, undefined, below);
+  return form.order(form.all[0]);
+};
+
+test("every order of answers is as likely as any other", () => {
+  const orders = [];
+  for (let first = 0; first < 3; first += 1) {
+    for (let second = 0; second < 2; second += 1) {
+      const draws = [first, second];
+      const below = (bound) => {
+        const draw = draws.shift();
+        assert.ok(draw < bound);
+        return BigInt(draw);
+      };
+      orders.push(shuffled(3, {}, below).join(""));
+      assert.equal(draws.length, 0);
+    }
+  }
+  assert.deepEqual(orders.sort(), ["012", "021", "102", "120", "201", "210"]);
+});
+
+test("answers that are none stay after those that are shuffled", () => {
+  for (let i = 0; i < 20; i += 1) {
+    const order = shuffled(6, { missing: ["c5", "none"] });
+    assert.deepEqual([...order].sort(), [0, 1, 2, 3, 4]);
+  }
+});
+
+test("nothing is drawn where nothing is shuffled", () => {
+  const below = () => assert.fail("nothing is to be drawn");
+  const plain = surveyOf([3, 2], { kind: "gamma-diagonal", gamma: "19" });
+  const form = new Questionnaire(new Survey(plain).schema, undefined, below);
+  assert.deepEqual(form.all.map((one) => form.order(one)), [[0, 1, 2], [0, 1]]);
+});

@@ -1,0 +1,192 @@
+"""The form with every kind of question: what a person sees and can do, and what is reported."""
+
+import pytest
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.attribute import Several
+from halftruth_shared.number import NumberRange
+from playwright.sync_api import expect
+
+from .conftest import SCREENSHOTS, begin, heading, press, send, shown_report
+
+SYMPTOMS = Several("symptoms", label="Which of these did you have?", help="Small ones count, too.")
+OPTION = {
+    "categories": ("no", "yes", "hush"),
+    "items": ("yes",),
+    "missing": ("hush",),
+    "page": "Health",
+    "shuffle": True,
+    "question": SYMPTOMS,
+}
+SCHEMA = Schema(
+    [
+        Attribute(
+            "smoker",
+            ("no-hush", "yes-hush"),
+            label="Do you smoke?",
+            missing=("rather-hush",),
+            page="Habits",
+        ),
+        Attribute(
+            "cigarettes",
+            number=NumberRange(1, 6000, 1000),
+            label="How many a year?",
+            missing=("unsure-hush",),
+            ask_if={"smoker": ["yes-hush"]},
+            page="Habits",
+        ),
+        Attribute(
+            "content",
+            ("1", "2", "3", "4", "5", "6", "7"),
+            kind="scale",
+            label="How content are you?",
+            answers={"1": "not at all", "7": "very much"},
+            optional=True,
+            page="Habits",
+        ),
+        Attribute(
+            "often",
+            ("never", "monthly or less", "weekly", "daily"),
+            kind="scale",
+            label="How often do you drink?",
+            page="Habits",
+        ),
+        Attribute("reason", ("cost", "health"), label="Why never?", ask_if={"often": ["never"]}),
+        Attribute("symptoms.cough", label="A cough-hush", **OPTION),
+        Attribute("symptoms.fever", label="Fever-hush", **OPTION),
+        Attribute("symptoms.pain", label="Pain-hush", **OPTION),
+        Attribute(
+            "sleep",
+            number=NumberRange("0", "14", "3.5"),
+            label="Hours of sleep?",
+            optional=True,
+            page="Health",
+        ),
+    ]
+)
+
+
+@pytest.fixture
+def survey():
+    return Survey(
+        "kinds", "Health at work", SCHEMA, RandomizedResponse.for_amplification(SCHEMA, 19)
+    )
+
+
+def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
+    found = visit(f"{live.url}/s/kinds", viewport={"width": 360, "height": 700})
+    page, keyboard = found.page, found.page.keyboard
+    begin(page)
+    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+    asked = page.locator("legend, .label")
+    expect(asked).to_have_text(
+        [
+            "Do you smoke?",
+            "How content are you? (you may leave this out)",
+            "How often do you drink?",
+        ]
+    )
+
+    # What is left to be done is said at each question, and the first has the focus.
+    press(page, "Continue")
+    expect(page.get_by_text("Please choose an answer.")).to_have_count(2)
+    expect(page.get_by_label("no-hush")).to_be_focused()
+    check(found, "questions-left")
+
+    # A question comes with the answer that it is asked after, just behind it.
+    keyboard.press("ArrowDown")
+    expect(page.get_by_label("yes-hush")).to_be_focused()
+    expect(page.get_by_text("Please choose an answer.")).to_have_count(1)
+    expect(asked.nth(1)).to_have_text("How many a year?")
+    keyboard.press("Tab")
+    number = page.get_by_label("How many a year?")
+    expect(number).to_be_focused()
+    keyboard.type("9911")
+    keyboard.press("Enter")
+    expect(page.get_by_text("Please enter a whole number from 1 to 6000.")).to_be_visible()
+    expect(number).to_be_focused()
+    expect(number).to_have_value("9911")
+    assert number.get_attribute("aria-invalid") == "true"
+    check(found, "questions-number")
+
+    # An answer that is none takes the place of the number, and the reverse.
+    page.get_by_label("unsure-hush").check()
+    expect(number).to_have_value("")
+    number.fill("4711")
+    expect(page.get_by_label("unsure-hush")).not_to_be_checked()
+
+    # It goes with that answer, too, and comes back empty.
+    page.get_by_label("rather-hush").check()
+    expect(number).to_have_count(0)
+    page.get_by_label("yes-hush").check()
+    expect(number).to_have_value("")
+    number.fill("4711")
+
+    # A scale is one row, named by what its ends mean; an optional answer can be taken back.
+    scale = page.get_by_role("radio", name="1: not at all")
+    row = [page.get_by_label(str(point), exact=True).bounding_box()["y"] for point in (2, 4, 6)]
+    assert row == [scale.bounding_box()["y"]] * 3
+    scale.focus()
+    keyboard.press("Space")
+    keyboard.press("ArrowRight")
+    expect(page.get_by_label("2", exact=True)).to_be_checked()
+    press(page, "Take my answer back")
+    expect(page.locator("input[name=content]:checked")).to_have_count(0)
+    expect(scale).to_be_focused()
+
+    # So may a page come and go.
+    page.get_by_label("never").check()
+    expect(heading(page, "Habits (1 of 3)")).to_be_visible()
+    page.get_by_label("weekly").check()
+    expect(heading(page, "Habits (1 of 2)")).to_be_visible()
+    press(page, "Continue")
+
+    # Several answers, or that there is none; the order of options stays.
+    expect(heading(page, "Health (2 of 2)")).to_be_focused()
+    boxes = page.get_by_role("group", name="Which of these").locator(".option")
+    order = boxes.all_text_contents()
+    assert order[3:] == ["None of these", "hush"]
+    press(page, "Continue")
+    expect(page.get_by_text("Please choose what applies, or that none does.")).to_be_visible()
+    boxes.first.locator("input").focus()
+    keyboard.press("Space")
+    page.get_by_label("None of these").check()
+    expect(boxes.first.locator("input")).not_to_be_checked()
+    page.get_by_label("Fever-hush").check()
+    page.get_by_label("Pain-hush").check()
+    expect(page.get_by_label("None of these")).not_to_be_checked()
+    check(found, "questions-several")
+    press(page, "Back")
+    expect(page.get_by_label("How many a year?")).to_have_value("4711")
+    expect(page.get_by_label("weekly")).to_be_checked()
+    press(page, "Continue")
+    assert boxes.all_text_contents() == order
+    expect(page.get_by_label("Fever-hush")).to_be_checked()
+    page.get_by_label("Hours of sleep?").fill("7.5")
+    press(page, "Continue")
+
+    expect(heading(page, "Nothing has been sent yet")).to_be_focused()
+    lines = page.locator(".card dd").all_text_contents()
+    fever_and_pain = ", ".join(text for text in order if text[:5] in ("Fever", "Pain-"))
+    assert sorted(lines[4].split(", ")) == sorted(fever_and_pain.split(", "))
+    assert lines[:4] + lines[5:] == ["yes-hush", "4711", "No answer", "weekly", "7.5"]
+    check(found, "questions-review")
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    stored, counts, _ = live.store.reports.counts("kinds")
+    [report] = counts.cells.tolist()
+    attributes = stored.survey().schema.attributes
+    words = [a.answers_in()[code] for a, code in zip(attributes, report, strict=True)]
+    assert shown_report(page) == words
+
+    # No answer leaves the device, and nothing fails.
+    for secret in ("hush", "4711", "9911", "7.5"):
+        assert secret not in found.traffic()
+    assert found.said == []
+
+
+def check(found, step):
+    """Everyone can use this step, and it does not reach beyond a narrow screen."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    found.page.screenshot(path=SCREENSHOTS / f"{step}.png", full_page=True)
+    assert found.violations() == [], step
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= 360, step
