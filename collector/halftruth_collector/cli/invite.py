@@ -1,13 +1,15 @@
 """``halftruth invite``: issue, count and withdraw invitations."""
 
 import re
+from urllib.parse import urlsplit
 
 import click
 from halftruth_shared import ParameterError
 
 from ..store import Store
+from ..web.invitations import MOST_CARDS, as_csv, as_document
 from . import options
-from .output import print_table
+from .output import print_table, write
 
 
 @click.group()
@@ -18,18 +20,41 @@ def invite() -> None:
 @invite.command()
 @click.argument("survey")
 @click.argument("count", type=int)
+@click.option(
+    "--links",
+    "collector",
+    metavar="URL",
+    help="Address of the collector: print CSV, each invitation with the address of its form.",
+)
+@click.option(
+    "--cards",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="With --links: write a page to print, too, a card with a QR code for each.",
+)
 @options.database
-def create(survey: str, count: int, database: str) -> None:
+def create(
+    survey: str, count: int, collector: str | None, cards: str | None, database: str
+) -> None:
     """Print COUNT new invitations for SURVEY, one a line.
 
     They are not stored and cannot be shown again. Whoever has one can use it, once. Where forms are
     hosted by the collector, a person's address is /s/SURVEY#invitation=INVITATION.
     """
+    form = None if collector is None else _form(collector, survey)
+    if cards is not None:
+        _check_cards(form, cards, count)
     with Store(database) as store:
         stored = store.surveys.get(survey)
         made = store.invitations.create(survey, count)
-    for invitation in made:
-        click.echo(invitation)
+    if form is None:
+        for invitation in made:
+            click.echo(invitation)
+    else:
+        click.echo(as_csv(form, made), nl=False)
+    if form is not None and cards is not None:
+        page = as_document(stored.survey().title_in(), form, made)
+        write(cards, page.encode(), "cards")
     if not stored.terms.invitations:
         click.echo(
             f"halftruth: {survey} takes reports without invitations, too; see 'survey terms'",
@@ -66,3 +91,23 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str
     chosen = None if every else [bytes.fromhex(invitation) for invitation in invitations]
     with Store(database) as store:
         click.echo(f"withdrawn {store.invitations.revoke(survey, chosen)}")
+
+
+def _form(collector: str, survey: str) -> str:
+    """Address of a survey's hosted form."""
+    parts = urlsplit(collector)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ParameterError(
+            "links: expected the address of a collector, such as https://collect.example.org",
+            field="links",
+        )
+    return f"{collector.rstrip('/')}/s/{survey}"
+
+
+def _check_cards(form: str | None, file: str, count: int) -> None:
+    """Whatever can be wrong is found before there are invitations that nobody is shown."""
+    if form is None:
+        raise ParameterError("cards: expected --links with it", field="cards")
+    if count > MOST_CARDS:
+        raise ParameterError(f"count: expected at most {MOST_CARDS} cards at a time", field="count")
+    write(file, b"", "cards")

@@ -36,6 +36,20 @@ BODIES = {
     "/v1/purge": {"closed_for": 0},
 }
 
+#: Pages for those who signed in, and what their forms are filled with.
+PAGES = ("/results", "/operate")
+FORM = {"do": "publish", "count": "2", "role": "monitor", "closed_for": "0"}
+NEW_FILE = """
+id = "new"
+title = "New"
+[mechanism]
+kind = "gamma-diagonal"
+gamma = "19"
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+"""
+
 #: Whose request it is. `malformed` and `another scheme` are headers that hold no bearer token;
 #: `elsewhere` is an analyst of another survey, `here` one of this survey.
 WHO = (
@@ -86,6 +100,24 @@ POST /results/sign-in                               401 401 401 401  303 303 303
 POST /results/sign-out                              401 401 401 401  303 303 303 403 303
 GET  /results/                                      401 401 401 401  200 200 200 403 200
 GET  /results/<survey_id>                           401 401 401 401  403 200 200 403 200
+GET  /operate/sign-in                               200 200 200 200  200 200 200 200 200
+POST /operate/sign-in                               401 401 401 401  403 403 403 403 303
+POST /operate/sign-out                              401 401 401 401  403 403 403 403 303
+GET  /operate/                                      401 401 401 401  403 403 403 403 200
+GET  /operate/publish                               401 401 401 401  403 403 403 403 200
+POST /operate/publish                               401 401 401 401  403 403 403 403 303
+GET  /operate/surveys/<survey_id>                   401 401 401 401  403 403 403 403 200
+POST /operate/surveys/<survey_id>/<action>          401 401 401 401  403 403 403 403 303
+POST /operate/surveys/<survey_id>/invitations       401 401 401 401  403 403 403 403 200
+POST /operate/surveys/<survey_id>/delete            401 401 401 401  403 403 403 403 200
+GET  /operate/tokens                                401 401 401 401  403 403 403 403 200
+POST /operate/tokens                                401 401 401 401  403 403 403 403 200
+POST /operate/tokens/<token_id>/revoke              401 401 401 401  403 403 403 403 303
+GET  /operate/keys                                  401 401 401 401  403 403 403 403 200
+POST /operate/keys/<action>                         401 401 401 401  403 403 403 403 303
+GET  /operate/retention                             401 401 401 401  403 403 403 403 200
+POST /operate/retention                             401 401 401 401  403 403 403 403 200
+GET  /operate/audit-log                             401 401 401 401  403 403 403 403 200
 GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200 403 200
 """
 
@@ -170,6 +202,7 @@ def ask(filled, bearers, batch, survey, sealing_key, key_file):
         name = "table" if rule.startswith("/results") else name
         path = rule.replace("<survey_id>", "health")
         path = re.sub("<(path:)?name>", name, path)
+        path = path.replace("<action>", "create" if "keys" in path else "unlist")
         for place, value in places.items():
             path = path.replace(place, value)
         ending = path.split("/")[-1]
@@ -177,9 +210,13 @@ def ask(filled, bearers, batch, survey, sealing_key, key_file):
         if path.startswith("/v1/surveys/health/") and ending in ANALYSES:
             asked = write(ANALYSES[ending].start(survey))
         given = {}
-        if path == "/results/sign-in" and method == "POST":
+        if path.startswith("/operate") and method == "POST":
+            given["data"] = FORM | {"confirm": "health", "survey": ""}
+            if path == "/operate/publish":
+                given["data"]["survey"] = NEW_FILE
+        if path.endswith("/sign-in") and method == "POST":
             given["data"] = {"token": token or ""}
-        elif rule.startswith("/results"):
+        elif rule.startswith(PAGES):
             given["headers"] = {} if token is None else {"Cookie": f"halftruth_token={token}"}
         elif token is not None:
             given["headers"] = {"Authorization": f"Bearer {token}".strip()}
@@ -189,7 +226,7 @@ def ask(filled, bearers, batch, survey, sealing_key, key_file):
             given["json"] = NEW
         elif (method, path) == ("POST", "/v1/tokens"):
             given["json"] = {"role": "monitor"}
-        elif path in BODIES or ending in BODIES:
+        elif "data" not in given and (path in BODIES or ending in BODIES):
             given["json"] = BODIES.get(path) or BODIES[ending]
         # Each request by itself, without the cookies of those before.
         client = filled.application.test_client(use_cookies=False)
@@ -227,7 +264,7 @@ def test_everyone_gets_what_the_table_says(ask, bearers, dump, survey, method, r
         for token in filter(None, bearers.values()):
             assert token not in response.text
             assert token not in str(response.headers)
-        if rule.startswith("/results"):
+        if rule.startswith(PAGES):
             assert response.mimetype == "text/html"
             assert "Set-Cookie" not in response.headers
             continue

@@ -2,8 +2,9 @@
 
 from . import description
 from . import forms as respondents
+from . import operate as operators
 from . import results as analysts
 
-blueprints = (respondents.blueprint, analysts.blueprint, description.blueprint)
+blueprints = (respondents.blueprint, analysts.blueprint, operators.blueprint, description.blueprint)
 
 __all__ = ["blueprints"]

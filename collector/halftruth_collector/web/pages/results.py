@@ -1,38 +1,31 @@
 """What analysts see: every analysis as a form, a chart and a table, with its files.
 
-An analyst signs in with a token, which the browser keeps in a cookie that no script can read and
-that is sent with no request from another site.
+An analyst signs in with a token; see :mod:`~.session`.
 """
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, render_template, request
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...access.tokens import StoredToken
 from ...analyses import ANALYSES, Analysis, Counted
 from ...analyses.sentences import of_group
 from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
 from .. import formats
-from ..content_security import harden
-from ..context import allow, collector, states
+from ..context import collector, states
 from ..errors import status_of
+from . import session
 from .controls import controls
 from .forms import of_http, ours
 from .tables import PARAMETERS, TableQuery, page_of
 
 blueprint = Blueprint("results", __name__, url_prefix="/results", template_folder="templates")
-
-COOKIE = "halftruth_token"
-
-#: Where the address of a page that asked for a token may lead.
-_HOME = "/results/"
 
 #: The analysis that a survey's own page begins with.
 _FIRST = next(iter(ANALYSES))
@@ -40,41 +33,21 @@ _FIRST = next(iter(ANALYSES))
 _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
 
 
-@blueprint.before_request
-def only_own_forms() -> None:
-    """No other site's form may sign anybody in or out.
-
-    Browsers say where a form was sent from; who says nothing is no browser, and keeps no cookie.
-    """
-    if request.method != "POST":
-        return
-    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-    own = site == "same-origin" if site else origin is None or _host(origin) == request.host
-    if not own:
-        raise Forbidden("origin: expected a form of this collector", field="origin")
+blueprint.before_request(session.only_own_forms)
+blueprint.after_request(session.closed)
 
 
 @blueprint.before_request
 def only_analysts() -> None:
     """Every page but the one to sign in needs a token."""
     if request.endpoint not in ("results.sign_in", "results.signed_in"):
-        _bearer()
-
-
-@blueprint.after_request
-def closed(response: Response) -> Response:
-    """Forms of these pages go to this collector alone, and no cache keeps a result."""
-    response.headers["Cache-Control"] = "no-store"
-    response = harden(response, "'self'")
-    # Where nothing is said of the page, browsers send forms without saying where they come from.
-    response.headers["Referrer-Policy"] = "same-origin"
-    return response
+        session.bearer("analyst")
 
 
 @blueprint.get("/")
 def surveys() -> str:
     """The surveys whose results this token shows."""
-    only = _bearer().survey
+    only = session.bearer("analyst").survey
     found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
     return render_template(
         "results_list.html",
@@ -86,27 +59,19 @@ def surveys() -> str:
 @blueprint.get("/sign-in")
 def sign_in() -> str:
     """Ask for a token."""
-    return render_template("sign_in.html", next=_safe(request.args.get("next", "")), detail=None)
+    return session.sign_in_page("analyst", request.args.get("next", ""), None)
 
 
 @blueprint.post("/sign-in")
 def signed_in() -> AnyResponse:
     """Keep the token in the browser, if it is one."""
-    token = request.form.get("token", "").strip()
-    allow("analyst", token)
-    response = redirect(_safe(request.form.get("next", "")) or url_for("results.surveys"), 303)
-    response.set_cookie(
-        COOKIE, token, httponly=True, samesite="Strict", secure=request.is_secure, path=_HOME
-    )
-    return response
+    return session.signed_in("analyst")
 
 
 @blueprint.post("/sign-out")
 def sign_out() -> AnyResponse:
     """Forget the token."""
-    response = redirect(url_for("pages.front"), 303)
-    response.delete_cookie(COOKIE, path=_HOME, httponly=True, samesite="Strict")
-    return response
+    return session.signed_out("analyst")
 
 
 @blueprint.get("/<survey_id>")
@@ -220,37 +185,11 @@ def _given(*, tables: bool = False) -> dict[str, list[str]]:
     return {name: texts for name, texts in filled.items() if texts}
 
 
-def _bearer() -> StoredToken:
-    return allow("analyst", request.cookies.get(COOKIE, ""))
-
-
-def _host(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
-
-
-def _safe(address: str) -> str:
-    """An address within these pages, or none."""
-    inside = address.startswith(_HOME) and not any(c in address for c in "\\\r\n")
-    return address if inside else ""
-
-
 @blueprint.errorhandler(Unauthorized)
 @blueprint.errorhandler(Forbidden)
 def ask_for_token(error: HalftruthError) -> tuple[str, int]:
     """Whoever may not see a page is asked for a token."""
-    tried = request.method == "POST" or COOKIE in request.cookies
-    # The form was read, and with it whatever is wrong with it, only where somebody signs in.
-    if request.endpoint == "results.signed_in":
-        address = request.form.get("next", "")
-    else:
-        address = request.full_path if request.method == "GET" else ""
-    page = render_template(
-        "sign_in.html", next=_safe(address), detail=str(error) if tried else None
-    )
-    return page, status_of(error)
+    return session.ask_for_token("analyst", error)
 
 
 blueprint.register_error_handler(HalftruthError, ours)

@@ -1,0 +1,81 @@
+"""Invitations for people: their links, as CSV and as cards to print with a QR code on each.
+
+What follows the # of a link leaves the browser in the report itself alone, so no log of requests
+has it. Nothing here is stored: who makes invitations has them this once.
+"""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from io import StringIO
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+#: Most cards of one document: each is some kilobytes of picture.
+MOST_CARDS = 1_000
+
+
+@dataclass(frozen=True)
+class Card:
+    """A link, and a picture of it for cameras."""
+
+    link: str
+    code: Markup
+
+
+def links(form: str, invitations: Sequence[str]) -> list[str]:
+    """Address of the form for each invitation.
+
+    Parameters
+    ----------
+    form : str
+        Address of a survey's hosted form.
+    invitations : sequence of str
+
+    Examples
+    --------
+    >>> links("https://example.org/s/health", ["00" * 16])
+    ['https://example.org/s/health#invitation=00000000000000000000000000000000']
+    """
+    return [f"{form}#invitation={invitation}" for invitation in invitations]
+
+
+def as_csv(form: str, invitations: Sequence[str]) -> str:
+    """A table of invitations with their links."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["invitation", "link"])
+    writer.writerows(zip(invitations, links(form, invitations), strict=True))
+    return text.getvalue()
+
+
+def cards(form: str, invitations: Sequence[str]) -> list[Card]:
+    """A card for each invitation."""
+    # Imported here: few calls draw codes.
+    import segno
+
+    made = []
+    for link in links(form, invitations):
+        drawn = segno.make(link, error="m", micro=False).svg_inline(omitsize=True, border=2)
+        # The library draws a path of squares; the link itself is not part of it.
+        made.append(Card(link, Markup(drawn)))  # noqa: S704
+    return made
+
+
+def as_document(title: str, form: str, invitations: Sequence[str]) -> str:
+    """Cards as a page that needs nothing else, to be printed."""
+    environment = Environment(
+        loader=PackageLoader("halftruth_collector.web.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    style = files("halftruth_collector.web.pages").joinpath("assets/cards.css").read_text("utf-8")
+    return environment.get_template("cards.html").render(
+        title=title,
+        cards=cards(form, invitations),
+        style=Markup(style),  # noqa: S704
+        again=None,
+    )

@@ -1,0 +1,322 @@
+"""What operators see and do: surveys, invitations, tokens, keys, and what was done.
+
+Every page works without scripts. An operator signs in with a token; see :mod:`~.session`.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.analyses.reading import read
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.terms import SignedTerms
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from ...dry_run import check_survey
+from ...errors import Forbidden, Unauthorized
+from ...store.retention import KEEP_DAYS
+from .. import invitations as invited
+from .. import operating
+from ..context import collector
+from ..errors import status_of
+from ..messages import AuditQuery, InvitationRequest, PurgeRequest, TokenRequest
+from . import session
+from .forms import of_http, ours
+
+blueprint = Blueprint("operate", __name__, url_prefix="/operate", template_folder="templates")
+
+Answer = str | AnyResponse | tuple[str, int]
+
+_ACTIONS = "<any('close', 'reopen', 'list', 'unlist', 'terms', 'withdraw'):action>"
+_KEY_ACTIONS = "<any('create', 'retire', 'revoke'):action>"
+
+blueprint.before_request(session.only_own_forms)
+blueprint.after_request(session.closed)
+
+
+@blueprint.before_request
+def only_operators() -> None:
+    """Every page but the one to sign in needs a token."""
+    if request.endpoint not in ("operate.sign_in", "operate.signed_in"):
+        session.bearer("operator")
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> str:
+    """Ask for a token."""
+    return session.sign_in_page("operator", request.args.get("next", ""), None)
+
+
+@blueprint.post("/sign-in")
+def signed_in() -> AnyResponse:
+    """Keep the token in the browser, if it is one."""
+    return session.signed_in("operator")
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> AnyResponse:
+    """Forget the token."""
+    return session.signed_out("operator")
+
+
+@blueprint.get("/")
+def surveys() -> str:
+    """Every survey, with how it does."""
+    return render_template("operate_surveys.html", states=collector().store.states())
+
+
+@blueprint.get("/publish")
+def publish_page() -> str:
+    """A form for a survey file."""
+    return render_template("operate_publish.html", text="", check=None, problem=None)
+
+
+@blueprint.post("/publish")
+def publish() -> Answer:
+    """Check a survey file, and publish it if that is asked for."""
+    text = request.form.get("survey", "").replace("\r\n", "\n")
+    check, problem, status = None, None, 200
+    try:
+        survey = Survey.from_toml(text)
+        check = check_survey(survey, collector().config.max_gamma)
+        if request.form.get("do") == "publish":
+            listed = False if "unlisted" in request.form else None
+            collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
+            return redirect(url_for("operate.survey", survey_id=survey.id), 303)
+    except HalftruthError as error:
+        problem, status = str(error), status_of(error)
+    page = render_template("operate_publish.html", text=text, check=check, problem=problem)
+    return page, status
+
+
+@blueprint.get("/surveys/<survey_id>")
+def survey(survey_id: str) -> Answer:
+    """One survey, and all that can be done with it."""
+    return _survey_page(survey_id)
+
+
+@blueprint.post(f"/surveys/<survey_id>/{_ACTIONS}")
+def act(survey_id: str, action: str) -> Answer:
+    """Do something with a survey."""
+    store = collector().store
+    actions: dict[str, Callable[[], object]] = {
+        "close": lambda: store.surveys.close(survey_id, actor=g.actor),
+        "reopen": lambda: store.surveys.reopen(survey_id, actor=g.actor),
+        "list": lambda: store.surveys.set_listed(survey_id, True, actor=g.actor),
+        "unlist": lambda: store.surveys.set_listed(survey_id, False, actor=g.actor),
+        "terms": lambda: _set_terms(survey_id),
+        "withdraw": lambda: store.invitations.revoke(survey_id, actor=g.actor),
+    }
+    try:
+        actions[action]()
+    except HalftruthError as error:
+        return _survey_page(survey_id, error)
+    return redirect(url_for("operate.survey", survey_id=survey_id), 303)
+
+
+@blueprint.post("/surveys/<survey_id>/delete")
+def delete(survey_id: str) -> Answer:
+    """Delete a survey whose id was typed."""
+    store = collector().store
+    try:
+        store.surveys.get(survey_id)
+        if request.form.get("confirm", "").strip() != survey_id:
+            raise ParameterError(f"confirm: expected {survey_id}; nothing was deleted")
+        done = store.retention.delete(survey_id, actor=g.actor)
+    except HalftruthError as error:
+        return _survey_page(survey_id, error)
+    return render_template("operate_deleted.html", done=done)
+
+
+@blueprint.post("/surveys/<survey_id>/invitations")
+def invite(survey_id: str) -> Answer:
+    """New invitations, as a table of links or as cards to print."""
+    store = collector().store
+    as_cards = request.form.get("as") == "cards"
+    try:
+        count = read(InvitationRequest, _given(InvitationRequest)).count
+        if as_cards and count > invited.MOST_CARDS:
+            raise ParameterError(
+                f"count: expected at most {invited.MOST_CARDS} cards at a time", field="count"
+            )
+        made = store.invitations.create(survey_id, count, actor=g.actor)
+    except HalftruthError as error:
+        return _survey_page(survey_id, error)
+    form = url_for("pages.form", survey_id=survey_id, _external=True)
+    if not as_cards:
+        return Response(
+            invited.as_csv(form, made),
+            mimetype="text/csv",
+            headers={"Content-Disposition": f'attachment; filename="{survey_id}-invitations.csv"'},
+        )
+    return render_template(
+        "cards.html",
+        title=store.surveys.get(survey_id).survey().title_in(),
+        cards=invited.cards(form, made),
+        style=None,
+        again=url_for("operate.survey", survey_id=survey_id),
+    )
+
+
+@blueprint.get("/tokens")
+def tokens() -> str:
+    """Every token, and a form for another one."""
+    return _token_page()
+
+
+@blueprint.post("/tokens")
+def create_token() -> Answer:
+    """Make a token, and show it this once."""
+    try:
+        new = read(TokenRequest, _given(TokenRequest))
+        token = collector().store.tokens.create(
+            new.role, new.survey, name=new.name, last_day=new.expires, actor=g.actor
+        )
+    except HalftruthError as error:
+        return _token_page(problem=str(error)), status_of(error)
+    return _token_page(made=token)
+
+
+@blueprint.post("/tokens/<token_id>/revoke")
+def revoke_token(token_id: str) -> Answer:
+    """Make a token useless."""
+    collector().store.tokens.revoke(token_id, actor=g.actor)
+    return redirect(url_for("operate.tokens"), 303)
+
+
+@blueprint.get("/keys")
+def keys() -> str:
+    """Sealing keys of this collector, and public keys of those who sign."""
+    return _key_page()
+
+
+@blueprint.post(f"/keys/{_KEY_ACTIONS}")
+def change_keys(action: str) -> Answer:
+    """Create or retire a sealing key, or revoke an operator's."""
+    key = request.form.get("key", "").strip()
+    actions: dict[str, Callable[[], object]] = {
+        "create": lambda: operating.create_sealing_key(g.actor),
+        "retire": lambda: operating.retire_sealing_key(key, g.actor),
+        "revoke": lambda: collector().store.keys.revoke(key, actor=g.actor),
+    }
+    try:
+        actions[action]()
+    except HalftruthError as error:
+        return _key_page(str(error)), status_of(error)
+    return redirect(url_for("operate.keys"), 303)
+
+
+@blueprint.get("/retention")
+def retention() -> str:
+    """What is kept how long."""
+    return _retention_page()
+
+
+@blueprint.post("/retention")
+def purge() -> Answer:
+    """Purge surveys that ended long enough ago."""
+    try:
+        days = read(PurgeRequest, _given(PurgeRequest)).closed_for
+        done = collector().store.retention.purge(days, actor=g.actor)
+    except HalftruthError as error:
+        return _retention_page(problem=str(error)), status_of(error)
+    return _retention_page(done=done)
+
+
+@blueprint.get("/audit-log")
+def audit_log() -> str:
+    """What operators did."""
+    asked = read(AuditQuery, dict(request.args.lists()))
+    entries = collector().store.audit.latest(asked.most, asked.before)
+    return render_template("operate_audit.html", entries=entries, full=len(entries) == asked.most)
+
+
+def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
+    this = collector()
+    state = this.store.state(survey_id)
+    found = this.store.surveys.get(survey_id).survey()
+    page = render_template(
+        "operate_survey.html",
+        state=state,
+        check=check_survey(found, this.config.max_gamma),
+        sealing_keys=operating.sealing_keys(),
+        most_cards=invited.MOST_CARDS,
+        problem=None if error is None else str(error),
+    )
+    return page, 200 if error is None else status_of(error)
+
+
+def _token_page(made: str | None = None, problem: str | None = None) -> str:
+    store = collector().store
+    return render_template(
+        "operate_tokens.html",
+        tokens=store.tokens.all(),
+        surveys=store.surveys.all(),
+        now=datetime.now(UTC),
+        made=made,
+        problem=problem,
+        given=request.form if problem else {},
+    )
+
+
+def _key_page(problem: str | None = None) -> str:
+    sealed: dict[str, list[str]] = {}
+    for stored in collector().store.surveys.all():
+        if stored.terms.sealing_key is not None:
+            sealed.setdefault(stored.terms.sealing_key, []).append(stored.id)
+    return render_template(
+        "operate_keys.html",
+        has_file=collector().key_file is not None,
+        sealing=operating.sealing_keys(),
+        sealed=sealed,
+        keys=collector().store.keys.all(),
+        problem=problem,
+    )
+
+
+def _retention_page(done: list[Any] | None = None, problem: str | None = None) -> str:
+    closed = [state for state in collector().store.states() if state.status == "closed"]
+    return render_template(
+        "operate_retention.html", closed=closed, days=KEEP_DAYS, done=done, problem=problem
+    )
+
+
+def _set_terms(survey_id: str) -> None:
+    """Terms as the form says, or as whoever signs them wrote them."""
+    signed = request.form.get("signed", "").strip()
+    if signed:
+        try:
+            new = msgspec.json.decode(signed, type=SignedTerms)
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            raise ParameterError(
+                "signed: expected what 'halftruth survey sign' prints", field="signed"
+            ) from None
+    else:
+        terms = msgspec.structs.replace(
+            collector().store.surveys.get(survey_id).terms,
+            invitations="invitations" in request.form,
+            sealing_key=request.form.get("sealing_key") or None,
+        )
+        new = SignedTerms(terms=terms)
+    operating.set_terms(survey_id, new, g.actor)
+
+
+def _given(kind: type[Request]) -> dict[str, list[str]]:
+    """What a form was filled with; blanks are nothing."""
+    filled = {name: request.form.get(name, "").strip() for name in kind.__struct_fields__}
+    return {name: [text] for name, text in filled.items() if text}
+
+
+@blueprint.errorhandler(Unauthorized)
+@blueprint.errorhandler(Forbidden)
+def ask_for_token(error: HalftruthError) -> tuple[str, int]:
+    """Whoever may not see a page is asked for a token."""
+    return session.ask_for_token("operator", error)
+
+
+blueprint.register_error_handler(HalftruthError, ours)
+blueprint.register_error_handler(HTTPException, of_http)

@@ -1,0 +1,178 @@
+"""Operators' pages and calls: forms of other sites, unlisted surveys, keys, links and logs."""
+
+import csv
+import logging
+import re
+from io import StringIO
+
+import pytest
+from halftruth_collector.web.invitations import as_document, cards, links
+from halftruth_shared.protocol.sealing import create_sealing_key
+
+FORM = {"survey": "", "confirm": "health", "count": "2", "role": "monitor", "closed_for": "0"}
+
+
+@pytest.fixture
+def app(store, sealing_app):
+    return sealing_app
+
+
+@pytest.fixture
+def posted(app):
+    """Addresses of every form of operators."""
+    return [
+        re.sub(r"<any\('(\w+)'[^>]*>", r"\1", rule.rule)
+        .replace("<survey_id>", "health")
+        .replace("<token_id>", "12345678")
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/operate") and "POST" in rule.methods
+    ]
+
+
+@pytest.fixture
+def signed_in(http, store):
+    token = store.tokens.create("operator")
+    assert http.post("/operate/sign-in", data={"token": token}).status_code == 303
+    return http
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"},
+    ],
+    ids=str,
+)
+def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers):
+    before = [store.states(), store.tokens.all(), store.audit.all()]
+    assert len(posted) == 10
+    for path in posted:
+        response = signed_in.post(path, data=FORM, headers=headers)
+        assert response.status_code == 403, path
+        assert "expected a form of this collector" in response.text
+    assert [store.states(), store.tokens.all(), store.audit.all()] == before
+
+
+def test_a_form_of_the_collector_itself_works(signed_in, store):
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
+    assert signed_in.post("/operate/surveys/health/close", headers=headers).status_code == 303
+    assert store.surveys.get("health").status == "closed"
+
+
+def test_the_token_is_sent_to_pages_for_operators_and_analysts_alone(http, store):
+    response = http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+    cookies = response.headers.getlist("Set-Cookie")
+    assert sorted(re.search("Path=([^;]+)", each)[1] for each in cookies) == [
+        "/operate/",
+        "/results/",
+    ]
+    for each in cookies:
+        assert "HttpOnly" in each
+        assert "SameSite=Strict" in each
+
+
+def test_an_unlisted_survey_is_in_no_list_and_can_be_answered(http, operator, batch, store):
+    listing = {"listed": False}
+    response = http.put("/v1/surveys/health/listing", json=listing, headers=operator)
+    assert response.get_json()["listed"] is False
+    assert http.get("/v1/surveys").get_json()["surveys"] == []
+    assert "Health at work" not in http.get("/").text
+    assert http.get("/v1/surveys/health").status_code == 200
+    assert http.get("/s/health").status_code == 200
+    assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 202
+    states = http.get("/v1/states", headers=operator).get_json()["surveys"]
+    assert [(each["id"], each["reports"]) for each in states] == [("health", 1)]
+
+
+def test_a_report_to_a_deleted_survey_is_told_that_there_is_none(http, operator, batch, store):
+    assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 202
+    assert http.delete("/v1/surveys/health", headers=operator).get_json()["reports"] == 1
+    # Also where a worker has seen it a moment ago.
+    assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 404
+    assert http.get("/s/health").status_code == 404
+    assert store.states() == []
+
+
+def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(
+    http, operator, key_file, sealing_key, caplog
+):
+    new = create_sealing_key(key_file)
+    found = http.get("/v1/sealing-keys", headers=operator).get_json()["keys"]
+    assert found == [new, sealing_key]
+    terms = {"terms": {"sealing_key": new}}
+    assert http.put("/v1/surveys/health/terms", json=terms, headers=operator).status_code == 200
+    retired = http.post(f"/v1/sealing-keys/{new}/retire", headers=operator)
+    assert retired.status_code == 422
+    assert "are sealed to it" in retired.get_json()["detail"]
+    # A file that nobody can read any more takes no key away.
+    key_file.write_bytes(b"nonsense")
+    assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == found
+    assert "cannot be read any more" in caplog.text
+
+
+def test_invitations_are_in_no_log_and_no_address(signed_in, caplog):
+    caplog.set_level(logging.DEBUG)
+    response = signed_in.post(
+        "/operate/surveys/health/invitations", data={"count": "3", "as": "csv"}
+    )
+    assert response.headers["Content-Disposition"] == (
+        'attachment; filename="health-invitations.csv"'
+    )
+    assert response.headers["Cache-Control"] == "no-store"
+    rows = list(csv.DictReader(StringIO(response.text)))
+    assert len({row["invitation"] for row in rows}) == 3
+    for row in rows:
+        assert row["link"] == f"http://localhost/s/health#invitation={row['invitation']}"
+        assert row["invitation"] not in caplog.text
+        assert row["invitation"] not in str(response.headers)
+
+
+def test_a_card_has_the_link_as_a_code_and_in_words():
+    """That a code reads as its link is the library's own business, and tested there."""
+    [one, other] = cards("https://example.org/s/health", ["0" * 32, "f" * 32])
+    assert one.link == "https://example.org/s/health#invitation=" + "0" * 32
+    assert one.code != other.code
+    assert one.code.startswith("<svg")
+    assert "style=" not in one.code
+    page = as_document("<b>Health", "https://example.org/s/health", ["0" * 32])
+    assert "<b>" not in page
+    assert page.count("<svg") == 1
+    assert "src=" not in page
+    assert links("x", []) == []
+
+
+def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path):
+    store.surveys.publish(survey)
+    file = tmp_path / "cards.html"
+    words = ("invite", "create", "health", "2", "--links", "https://example.org/", "--cards", file)
+    status, said, _ = halftruth(*words)
+    assert status == 0
+    rows = list(csv.DictReader(StringIO(said)))
+    page = file.read_text(encoding="utf-8")
+    for row in rows:
+        assert row["link"] == f"https://example.org/s/health#invitation={row['invitation']}"
+        assert row["link"] in page
+    assert store.invitations.count("health").issued == len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("2", "--cards", "x.html"), "cards: expected --links with it"),
+        (("2", "--links", "example.org"), "links: expected the address of a collector"),
+        (("2", "--links", "https://a.example", "--cards", "/nowhere/x"), "cards: expected a file"),
+        (("1001", "--links", "https://a.example", "--cards", "x"), "at most 1000 cards"),
+    ],
+)
+def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, words, said):
+    store.surveys.publish(survey)
+    status, printed, complaint = halftruth("invite", "create", "health", *words)
+    assert (status, printed) == (2, "")
+    assert said in complaint
+    assert complaint.count("\n") == 1
+    assert store.invitations.count("health").issued == 0

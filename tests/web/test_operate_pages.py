@@ -1,0 +1,241 @@
+"""What an operator does in a real browser, with scripts and without."""
+
+import csv
+import re
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from halftruth_shared.protocol.reports import Report
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
+from playwright.sync_api import expect
+
+from .conftest import SCREENSHOTS, answer_and_send, counted, heading, press
+
+PAGES = ("", "publish", "surveys/work", "tokens", "keys", "retention", "audit-log")
+
+TOML = """
+id = "short"
+title = "A short one"
+[mechanism]
+kind = "gamma-diagonal"
+gamma = "{}"
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+"""
+
+
+@pytest.fixture
+def app(store, sealing_app):
+    return sealing_app
+
+
+@pytest.fixture
+def filled(live, survey):
+    """A collector with three reports, an unused invitation, a token with a name, and a key."""
+    reports = [Report(id=UUID(int=n), values=[0, n, 0]) for n in range(3)]
+    live.store.reports.add("work", survey.digest, reports)
+    live.store.invitations.create("work", 1)
+    live.store.tokens.create("analyst", "work", name="Anna, paper")
+    terms = Terms()
+    live.store.surveys.set_terms("work", terms, sign(OperatorKey.create(), survey.digest, terms))
+    return live
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def operator(request, filled, visit):
+    """An operator who signed in."""
+    found = visit(f"{filled.url}/operate/", java_script_enabled=request.param)
+    found.page.get_by_label("Token").fill(filled.store.tokens.create("operator", name="Olga"))
+    press(found.page, "Sign in")
+    expect(heading(found.page, "Surveys")).to_be_visible()
+    return found
+
+
+def open_page(operator, filled, path):
+    operator.page.goto(f"{filled.url}/operate/{path}")
+    return operator.page
+
+
+def test_every_page_is_accessible_and_fits_a_phone(filled, visit):
+    found = visit(f"{filled.url}/operate/")
+    page = found.page
+    assert found.violations() == []
+    page.get_by_label("Token").fill(filled.store.tokens.create("operator", name="Olga"))
+    press(page, "Sign in")
+    SCREENSHOTS.mkdir(exist_ok=True)
+    for path in PAGES:
+        open_page(found, filled, path)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": 1280, "height": 800})
+            assert found.violations() == [], (path, scheme)
+            name = f"operate-{path.replace('/', '-') or 'surveys'}-{scheme}"
+            page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        page.screenshot(path=SCREENSHOTS / f"{name}-phone.png", full_page=True)
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_a_survey_is_checked_published_unlisted_closed_and_reopened(operator, filled):
+    page = open_page(operator, filled, "publish")
+    page.get_by_label("Survey file").fill(TOML.format(57))
+    press(page, "Check")
+    expect(page.get_by_role("status")).to_contain_text("its amplification 57 exceeds 19")
+    assert [each.id for each in filled.store.surveys.all()] == ["work"]
+    page.get_by_label("Survey file").fill(TOML.replace("no", "yes").format(19))
+    press(page, "Publish")
+    expect(page.get_by_role("alert")).to_contain_text("yes")
+    page.get_by_label("Survey file").fill(TOML.format(19))
+    page.get_by_label("Unlisted").check()
+    press(page, "Publish")
+    expect(heading(page, "A short one")).to_be_visible()
+    assert filled.store.surveys.get("short").listed is False
+    press(page, "List the survey")
+    assert filled.store.surveys.get("short").listed is True
+    press(page, "Unlist the survey")
+    assert filled.store.surveys.get("short").listed is False
+    press(page, "Close the survey")
+    press(page, "Reopen the survey")
+    assert filled.store.surveys.get("short").status == "open"
+    open_page(operator, filled, "surveys/work")
+    press(page, "Close the survey")
+    expect(page.get_by_text("It has reports, so its end is final.")).to_be_visible()
+    actions = [(each.action, each.subject) for each in filled.store.audit.all()[-6:]]
+    assert actions == [
+        ("survey publish", "short"),
+        ("survey list", "short"),
+        ("survey unlist", "short"),
+        ("survey close", "short"),
+        ("survey reopen", "short"),
+        ("survey close", "work"),
+    ]
+
+
+def test_a_survey_is_deleted_by_typing_its_id(operator, filled):
+    page = open_page(operator, filled, "surveys/work")
+    page.get_by_label("Type work to delete it").fill("wrok")
+    press(page, "Delete for good")
+    expect(page.get_by_role("alert")).to_contain_text("expected work; nothing was deleted")
+    assert filled.store.state("work").reports == 3
+    page.get_by_label("Type work to delete it").fill("work")
+    press(page, "Delete for good")
+    expect(page.get_by_role("status")).to_contain_text("work is deleted: 3 reports, 3 ids")
+    assert filled.store.surveys.all() == []
+    assert filled.store.audit.all()[-1].actor.startswith("token ")
+
+
+def test_links_of_a_table_let_people_in(operator, filled, visit, tmp_path):
+    page = open_page(operator, filled, "surveys/work")
+    page.get_by_label("Each report needs an invitation").check()
+    press(page, "Set")
+    assert filled.store.surveys.get("work").terms.invitations
+    page.get_by_label("New invitations").fill("2")
+    with page.expect_download() as waited:
+        press(page, "Links as CSV")
+    file = tmp_path / waited.value.suggested_filename
+    waited.value.save_as(file)
+    assert file.name == "work-invitations.csv"
+    rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 2
+    assert all(row["link"].endswith(f"/s/work#invitation={row['invitation']}") for row in rows)
+    answer_and_send(visit(rows[0]["link"]).page)
+    assert len(counted(filled)) == 4
+    # No address that was asked for has one.
+    assert not any(rows[1]["invitation"] in line for line in operator.requests)
+    page.reload()
+    expect(page.get_by_text("3 issued, 1 used, 0 withdrawn, 2 unused")).to_be_visible()
+    press(page, "Withdraw all unused invitations")
+    expect(page.get_by_text("3 issued, 1 used, 2 withdrawn, 0 unused")).to_be_visible()
+
+
+def test_cards_have_a_code_each(operator, filled):
+    page = open_page(operator, filled, "surveys/work")
+    page.get_by_label("New invitations").fill("3")
+    press(page, "Cards to print")
+    expect(page.get_by_role("img", name="QR code")).to_have_count(3)
+    links = page.locator("article p").all_text_contents()
+    pattern = re.escape(f"{filled.url}/s/work#invitation=") + "[0-9a-f]{32}"
+    assert len(set(links)) == 3
+    assert all(re.fullmatch(pattern, link) for link in links)
+    page.set_viewport_size({"width": 800, "height": 700})
+    page.screenshot(path=SCREENSHOTS / "operate-cards.png", full_page=True)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.screenshot(path=SCREENSHOTS / "operate-cards-phone.png", full_page=True)
+    page.get_by_role("link", name="Back to the survey").click()
+    page.get_by_label("New invitations").fill("1001")
+    press(page, "Cards to print")
+    expect(page.get_by_role("alert")).to_contain_text("expected at most 1000 cards at a time")
+    assert filled.store.invitations.count("work").issued == 4
+
+
+def test_a_token_is_made_shown_once_and_revoked(operator, filled):
+    page = open_page(operator, filled, "tokens")
+    day = (datetime.now(UTC) + timedelta(days=30)).date()
+    page.get_by_label("Name").fill("Bert")
+    page.get_by_label("Last day").fill(str(day))
+    press(page, "Make a token")
+    token = page.locator(".secret").text_content()
+    known = filled.store.tokens.bearer(token)
+    assert (known.role, known.name, known.expires_at.date()) == (
+        "analyst",
+        "Bert",
+        day + timedelta(days=1),
+    )
+    page.goto(f"{filled.url}/operate/tokens")
+    assert token not in page.content()
+    page.get_by_role("button", name=f"Revoke {known.id}").click()
+    expect(page.get_by_role("cell", name="revoked")).to_be_visible()
+    page.get_by_label("Role").select_option("monitor")
+    page.get_by_label("Survey").select_option("work")
+    press(page, "Make a token")
+    expect(page.get_by_role("alert")).to_contain_text("survey: expected none, but for an analyst")
+    expect(page.get_by_label("Role")).to_have_value("monitor")
+
+
+def test_keys_are_rotated(operator, filled, sealing_key):
+    page = open_page(operator, filled, "keys")
+    press(page, "Create a sealing key")
+    expect(page.get_by_role("region", name="Sealing keys").get_by_role("row")).to_have_count(3)
+    new = page.locator("code.key").first.text_content()
+    open_page(operator, filled, "surveys/work").get_by_label("Sealed to").select_option(new)
+    press(page, "Set")
+    assert filled.store.surveys.get("work").terms.sealing_key == new
+    open_page(operator, filled, "keys")
+    page.get_by_role("button", name=f"Retire {new[:8]}").click()
+    expect(page.get_by_role("alert")).to_contain_text("the reports of 'work' are sealed to it")
+    page.get_by_role("button", name=f"Retire {sealing_key[:8]}").click()
+    expect(page.get_by_text("the only one")).to_be_visible()
+    assert sealing_key not in page.content()
+
+
+def test_closed_surveys_are_purged(operator, filled):
+    filled.store.surveys.close("work")
+    page = open_page(operator, filled, "retention")
+    press(page, "Purge")
+    expect(page.get_by_role("status")).to_contain_text("No survey has been closed for so long")
+    page.get_by_label("Closed for so many days").fill("0")
+    press(page, "Purge")
+    expect(page.get_by_role("status")).to_contain_text("3 ids and 1 unused invitations deleted")
+    assert filled.store.state("work").purged_at is not None
+    page = open_page(operator, filled, "audit-log")
+    expect(page.get_by_role("cell", name="survey purge")).to_be_visible()
+
+
+def test_an_analyst_sees_none_of_it(filled, visit):
+    page = visit(f"{filled.url}/operate/tokens").page
+    page.get_by_label("Token").fill(filled.store.tokens.create("analyst"))
+    press(page, "Sign in")
+    expect(page.get_by_role("alert")).to_contain_text("expected the token of an operator")
+    page.goto(f"{filled.url}/operate/tokens")
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_who_signs_out_sees_nothing_any_more(operator, filled):
+    press(operator.page, "Sign out")
+    for path in ("operate/", "results/"):
+        operator.page.goto(f"{filled.url}/{path}")
+        expect(operator.page.get_by_label("Token")).to_be_visible()
