@@ -26,6 +26,7 @@ _PLACES = {
     "perturb": "perturb:perturb",
     "plan": "plan:plan",
     "purge": "maintenance:purge",
+    "report": "report:report",
     "restore": "maintenance:restore",
     "rivals": "rivals:rivals",
     "sealing-key": "keys:sealing_key",

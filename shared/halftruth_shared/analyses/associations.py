@@ -23,8 +23,8 @@ class Association(Message, frozen=True, kw_only=True):
     when the first is known.
     """
 
-    row: str
-    column: str
+    row: AttributeName
+    column: AttributeName
     estimate: MeasureEstimate
 
 
@@ -32,7 +32,7 @@ class AssociationsResult(Result, frozen=True, kw_only=True):
     """Concentration τ of every ordered pair of attributes, row by row."""
 
     query: "AssociationsQuery"
-    attributes: list[str]
+    attributes: list[AttributeName]
     associations: list[Association]
 
     @property

@@ -16,6 +16,7 @@ from ..errors import RecordError, listing
 from ..protocol.base import Message
 from .base import (
     AttributeName,
+    CategoryName,
     Columns,
     Confidence,
     Estimate,
@@ -37,14 +38,14 @@ Part = tuple[Items, float | None, list[float]]
 class Feature(Message, frozen=True, kw_only=True):
     """An attribute to predict from: its categories, and their share within each class."""
 
-    name: str
-    categories: list[str]
+    name: AttributeName
+    categories: list[CategoryName]
     shares: list[list[float]]
 
 
 class _Classifier(Message, frozen=True, kw_only=True):
-    target: str
-    classes: list[str]
+    target: AttributeName
+    classes: list[CategoryName]
     warnings: list[str] = msgspec.field(default_factory=list)
 
     @property
@@ -124,7 +125,7 @@ class TreeNode(Message, frozen=True, kw_only=True):
     share: float
     probabilities: list[float]
     uncertain: bool
-    attribute: str | None = None
+    attribute: AttributeName | None = None
     gain: float | None = None
     children: dict[str, "TreeNode"] = msgspec.field(default_factory=dict)
 
@@ -132,7 +133,7 @@ class TreeNode(Message, frozen=True, kw_only=True):
 class DecisionTree(_Classifier, frozen=True, kw_only=True, tag="decision-tree"):
     """A tree that asks one attribute after the other, from reconstructed tables."""
 
-    features: list[str]
+    features: list[AttributeName]
     root: TreeNode
 
     @property

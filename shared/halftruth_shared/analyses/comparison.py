@@ -38,7 +38,7 @@ class GroupShare(Message, frozen=True, kw_only=True):
     zero the share has no standard error.
     """
 
-    group: str
+    group: CategoryName
     base: float
     share: float | None = None
     standard_error: float | None = None
@@ -68,8 +68,8 @@ class EffectEstimate(Message, frozen=True, kw_only=True):
 class GroupComparison(Message, frozen=True, kw_only=True):
     """One group compared with another one, or with all the others together (null)."""
 
-    group: str
-    against: str | None
+    group: CategoryName
+    against: CategoryName | None
     effect: EffectEstimate
 
 
@@ -82,7 +82,7 @@ class ComparisonResult(Result, frozen=True, kw_only=True):
     """
 
     query: "ComparisonQuery"
-    reference: str | None
+    reference: CategoryName | None
     groups: list[GroupShare]
     comparisons: list[GroupComparison]
     trend: EffectEstimate | None = None

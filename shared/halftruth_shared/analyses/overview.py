@@ -8,7 +8,9 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AttributeName,
     AttributeNames,
+    CategoryName,
     Columns,
     DayCount,
     Estimate,
@@ -31,7 +33,7 @@ class AnswerShare(Message, frozen=True, kw_only=True):
     is outside of 0 to 1.
     """
 
-    answer: str
+    answer: CategoryName
     share: float
     standard_error: float | None
     perturbation_error: float | None
@@ -47,7 +49,7 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     shares are precise enough to be used.
     """
 
-    attribute: str
+    attribute: AttributeName
     label: str
     usability: Usability
     verdict: str

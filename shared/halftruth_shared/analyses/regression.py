@@ -9,6 +9,7 @@ from msgspec import Meta
 from ..protocol.base import Message
 from .base import (
     AttributeName,
+    CategoryName,
     Columns,
     EstimateQuery,
     Interval,
@@ -19,6 +20,7 @@ from .base import (
     numbers,
     texts,
 )
+from .wording import items as words
 
 #: What the linear predictor is: log odds of an answer, or the mean of its score.
 Model = Literal["logistic", "linear"]
@@ -35,9 +37,9 @@ class Coefficient(Message, frozen=True, kw_only=True):
     `verdict` says in words whether it is precise enough to be used.
     """
 
-    attribute: str | None
-    category: str | None
-    reference: str | None
+    attribute: AttributeName | None
+    category: CategoryName | None
+    reference: CategoryName | None
     usability: Usability
     verdict: str
     coefficient: float | None = None
@@ -53,7 +55,7 @@ class Coefficient(Message, frozen=True, kw_only=True):
         """What it belongs to, in words."""
         if self.attribute is None:
             return "(intercept)"
-        return self.attribute if self.category is None else f"{self.attribute}={self.category}"
+        return self.attribute if self.category is None else words({self.attribute: self.category})
 
 
 class RegressionResult(Result, frozen=True, kw_only=True):

@@ -7,7 +7,9 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AttributeName,
     AttributeNames,
+    CategoryName,
     Columns,
     EstimateQuery,
     Interval,
@@ -37,7 +39,7 @@ class WeightedAnswer(Message, frozen=True, kw_only=True):
     over that of `unweighted`.
     """
 
-    answer: str
+    answer: CategoryName
     share: float | None
     standard_error: float | None
     interval: Interval | None
@@ -53,7 +55,7 @@ class WeightedQuestion(Message, frozen=True, kw_only=True):
     where there is none.
     """
 
-    attribute: str
+    attribute: AttributeName
     label: str
     usability: Usability
     verdict: str

@@ -32,12 +32,17 @@ _SAID = re.compile(
 
 
 def items(found: Mapping[str, str]) -> str:
-    """An itemset in words.
+    """An itemset in words, of names or of what people read in their place.
 
-    >>> items({"sex": "Male", "race": "White"})
-    'sex=Male, race=White'
+    >>> items({"sex": "Male", "race": "White"}), items({"Do you smoke?": "yes"})
+    ('sex=Male, race=White', 'Do you smoke? yes')
     """
-    return ", ".join(f"{name}={category}" for name, category in found.items())
+    return ", ".join(f"{name}{_beside(name)}{category}" for name, category in found.items())
+
+
+def _beside(name: str) -> str:
+    """What stands between a question and its answer; only a label has blanks."""
+    return " " if name.endswith("?") else ": " if " " in name else "="
 
 
 def percent(share: float | None, places: int | None = None) -> str:

@@ -14,15 +14,19 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...analyses import ANALYSES, Analysis, Counted
+from ...analyses.labels import labelled
 from ...analyses.sentences import of_group
+from ...analyses.survey_report import period, precision, survey_report
 from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
-from .. import formats
+from ...wording import number
+from .. import formats, parameters
 from ..context import collector, states
 from ..errors import status_of
 from . import session
 from .controls import controls
 from .forms import of_http, ours
+from .survey_report import shown
 from .tables import PARAMETERS, TableQuery, page_of
 
 blueprint = Blueprint("results", __name__, url_prefix="/results", template_folder="templates")
@@ -49,11 +53,24 @@ def surveys() -> str:
     """The surveys whose results this token shows."""
     only = session.bearer("analyst").survey
     found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
+    said = states(found)
     return render_template(
-        "results_list.html",
-        surveys=[(stored, stored.survey()) for stored in found],
-        states=states(found),
+        "results_list.html", surveys=[_listed(stored, said[stored.id]) for stored in found]
     )
+
+
+def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
+    """What the list says of a survey."""
+    survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
+    counted = sum(found.counted for found in outcomes)
+    plural = "" if counted == 1 else "s"
+    return {
+        "state": state,
+        "survey": survey,
+        "reports": f"{number(counted)} report{plural}" if counted else "No reports",
+        "period": period([found.day for found in outcomes if found.counted]),
+        "precision": precision(survey, counted),
+    }
 
 
 @blueprint.get("/sign-in")
@@ -86,6 +103,18 @@ def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
     return _page(survey_id, name)
 
 
+@blueprint.get("/<survey_id>/report")
+def report(survey_id: str) -> str:
+    """Everything that a survey showed, on one page to be printed."""
+    parameters.none()
+    stored, counts, as_of = collector().store.reports.counts(survey_id)
+    days = [
+        found.day for found in collector().store.reports.daily_outcomes(survey_id) if found.counted
+    ]
+    found = survey_report(Counted(stored.survey(), counts, as_of), days)
+    return render_template("report.html", survey_id=survey_id, **shown(found))
+
+
 def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
     analysis, stored = ANALYSES[name], collector().store.surveys.get(survey_id)
     survey, given, table = stored.survey(), _given(), _given(tables=True)
@@ -101,8 +130,9 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         counted = Counted(survey, counts, as_of, min_reports=least, days=days)
         result = analysis.compute(counted, query)
         if format is not None:
-            return formats.respond(_file(analysis, result, format), format, f"{survey_id}-{name}")
-        page = _shown(analysis, result, rows)
+            content = _file(analysis, result, survey, format)
+            return formats.respond(content, format, f"{survey_id}-{name}")
+        page = _shown(analysis, labelled(result, survey), rows)
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -114,7 +144,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         said |= {name: [str(value)] for name, value in changed.items() if value is not None}
         return f"{request.path}?{urlencode(said, doseq=True)}"
 
-    shown = render_template(
+    rendered = render_template(
         "analysis.html",
         survey=survey,
         analyses=ANALYSES,
@@ -129,11 +159,14 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         facts=_facts(stored, survey) if of_survey else None,
         **page,
     )
-    return shown, status
+    return rendered, status
 
 
 def _file(
-    analysis: Analysis[Any, Any], result: Any, format: formats.Format | formats.Picture
+    analysis: Analysis[Any, Any],
+    result: Any,
+    survey: Survey,
+    format: formats.Format | formats.Picture,
 ) -> bytes:
     """A result, or its chart, as the content of a file."""
     if format != "svg" and format != "png":
@@ -141,7 +174,8 @@ def _file(
     # Imported here: it takes a while, and most requests draw nothing.
     from ...charts.rendering import picture
 
-    return picture(analysis.chart(result), f".{format}") if analysis.chart else b""
+    read = labelled(result, survey)
+    return picture(analysis.chart(read), f".{format}") if analysis.chart else b""
 
 
 def _shown(analysis: Analysis[Any, Any], result: Any, rows: TableQuery) -> dict[str, Any]:

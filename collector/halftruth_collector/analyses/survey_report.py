@@ -1,0 +1,274 @@
+"""Everything that a survey showed, to be read and printed: the same as a page and as a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import combinations
+
+import msgspec
+import numpy as np
+from halftruth_shared import Protection, Survey
+from halftruth_shared.analyses.base import Interval, Usability
+from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
+
+from ..charts import BarChart, BarGroup, Chart
+from ..estimation.bounds import Array, normal_quantile
+from ..estimation.independence import Departures
+from ..estimation.table import Table
+from ..estimation.usability import judge_table
+from ..wording import half_width, items, number, share, share_interval
+from . import overview
+from .base import Counted, Grid
+from .labels import Labels, labelled
+from .sentences import listed, of_reports
+
+#: Level of intervals, and chance of naming any association that there is not.
+_CONFIDENCE = 0.95
+
+#: Associations that are shown, and questions and pairs of them that are named as not usable.
+_SHOWN, _NAMED = 10, 10
+
+
+@dataclass(frozen=True)
+class SurveyReport:
+    """What is to be said of a survey.
+
+    Attributes
+    ----------
+    title, lead : str
+    charts : tuple of Chart
+        One for each question, with its label as the title.
+    associations : Grid
+        The strongest ones; perhaps without rows.
+    found : str
+        How these were found.
+    methods : tuple of (str, str)
+        What was done, under a word for each.
+    not_usable : tuple of str
+        What nothing can be concluded from.
+    """
+
+    title: str
+    lead: str
+    charts: tuple[Chart, ...]
+    associations: Grid
+    found: str
+    methods: tuple[tuple[str, str], ...]
+    not_usable: tuple[str, ...]
+
+
+def survey_report(counted: Counted, days: Sequence[date]) -> SurveyReport:
+    """The report on a survey.
+
+    Parameters
+    ----------
+    counted : Counted
+    days : sequence of date
+        Those on which reports were counted.
+
+    Raises
+    ------
+    NoReports
+        If nothing has been counted.
+    """
+    survey, labels = counted.survey, Labels.of(counted.survey)
+    query = OverviewQuery(confidence=_CONFIDENCE)
+    result = labelled(overview.compute(counted, query), survey)
+    pairs = _Pairs.of(counted)
+    return SurveyReport(
+        title=survey.title_in(),
+        lead=f"{', '.join([of_reports(result), *filter(None, [period(days)])])}.",
+        charts=tuple(_chart(result, place) for place in range(len(result.questions))),
+        associations=_associations(pairs, labels),
+        found=_found(pairs),
+        methods=tuple(_methods(counted)),
+        not_usable=tuple(_not_usable(result, pairs, labels)),
+    )
+
+
+def precision(survey: Survey, reports: int) -> str:
+    """How well so many reports tell the shares of the answers to single questions, in words."""
+    if not reports:
+        return "nothing is known yet"
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    worst = max(
+        float(reconstruction.unit_variance([name], "population").worst.max())
+        for name in survey.schema.names
+    )
+    width = normal_quantile(1 - _CONFIDENCE) * float(np.sqrt(worst / reports))
+    return f"shares of answers are known to {half_width(width)} or better"
+
+
+def period(days: Sequence[date]) -> str:
+    """When reports were counted, in words; empty where that was never."""
+    if not days:
+        return ""
+    first, last = min(days), max(days)
+    return f"counted on {first}" if first == last else f"counted from {first} to {last}"
+
+
+def _chart(result: OverviewResult, place: int) -> BarChart:
+    """The overview's chart of one question, by its label; what holds of all is said once."""
+    question = result.questions[place]
+    chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
+    groups = tuple(BarGroup("", group.bars) for group in chart.groups)
+    said = [] if question.usability == "usable" else [f"{question.usability.capitalize()}."]
+    return replace(chart, title=question.label, notes=tuple(said), groups=groups)
+
+
+@dataclass(frozen=True)
+class _Departure:
+    """The two answers of a pair of questions that depart most clearly from independence."""
+
+    answers: dict[str, str]
+    share: float
+    interval: Interval
+    expected: float
+    residual: float
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """What the tables of every two questions say.
+
+    Attributes
+    ----------
+    names : tuple of (str, str)
+    usable : tuple of {"usable", "barely usable", "not usable"}
+        Whether the table of each pair is.
+    tested : int
+        Cells of all tables together whose departure from independence has an error.
+    departures : tuple of _Departure
+        At most one of each pair, the clearest first: those that hold all together.
+    """
+
+    names: tuple[tuple[str, str], ...]
+    usable: tuple[Usability, ...]
+    tested: int
+    departures: tuple[_Departure, ...]
+
+    @classmethod
+    def of(cls, counted: Counted) -> "_Pairs":
+        estimator = counted.estimator
+        names = tuple(combinations(estimator.schema.names, 2))
+        tables = [estimator.table(pair) for pair in names]
+        residuals = [Departures(table).residuals for table in tables]
+        tested = sum(int(np.isfinite(each).sum()) for each in residuals)
+        # Bonferroni: the chance that any of so many is that far from 0 without an association.
+        clear = normal_quantile((1 - _CONFIDENCE) / max(tested, 1))
+        found = [
+            _departure(counted, table, each)
+            for table, each in zip(tables, residuals, strict=True)
+            if np.isfinite(each).any() and np.nanmax(np.abs(each)) > clear
+        ]
+        found.sort(key=lambda departure: -abs(departure.residual))
+        return cls(names, tuple(map(_judged, tables)), tested, tuple(found))
+
+
+def _departure(counted: Counted, table: Table, residuals: Array) -> _Departure:
+    cell = np.unravel_index(np.nanargmax(np.abs(residuals)), residuals.shape)
+    schema = counted.survey.schema
+    lower, upper = table.interval(_CONFIDENCE, "population")
+    return _Departure(
+        {
+            name: schema.attributes[schema.position(name)].categories[code]
+            for name, code in zip(table.attributes, cell, strict=True)
+        },
+        float(table.support[cell]),
+        (float(lower[cell]), float(upper[cell])),
+        float(Departures(table).expected[cell]),
+        float(residuals[cell]),
+    )
+
+
+def _judged(table: Table) -> Usability:
+    lower, upper = table.interval(_CONFIDENCE, "population")
+    return judge_table((upper - lower) / 2, table.reports)[1]
+
+
+def _associations(pairs: _Pairs, labels: Labels) -> Grid:
+    return Grid(
+        [
+            "answers together",
+            "share",
+            "95\u202f% interval",
+            "if independent",
+            "apart, in standard errors",
+        ],
+        [
+            [
+                items(labels.items(found.answers)),
+                share(found.share, found.interval),
+                share_interval(found.interval),
+                share(found.expected, found.interval),
+                number(found.residual, 1),
+            ]
+            for found in pairs.departures[:_SHOWN]
+        ],
+    )
+
+
+def _found(pairs: _Pairs) -> str:
+    if not pairs.tested:
+        return "No two questions are known precisely enough to be tested for an association."
+    return (
+        f"{number(len(pairs.departures))} of {number(len(pairs.names))} pairs of questions are"
+        " associated; the chance that there is any among them that is not is at most 5\u202f%, with"
+        f" all {number(pairs.tested)} pairs of answers that were looked at. The clearest come"
+        " first, each with the two answers that are given together more or less often than"
+        " independent answers would be. Other pairs may be associated, too: perturbation hides what is weak."
+    )
+
+
+def _methods(counted: Counted) -> list[tuple[str, str]]:
+    survey = counted.survey
+    said = [
+        (
+            "Answers",
+            "Each person's own device changed the answers at random before anything was sent"
+            f" ({survey.mechanism.kind}). The collector never had a true record.",
+        ),
+        ("What is promised", " ".join(Protection.of(survey).sentences())),
+        (
+            "Estimates",
+            "Shares are moment estimates: the known chances of the change are undone in the counts"
+            " of reports. They are unbiased, and may be below 0 % or above 100 % by chance; nothing"
+            " is cut.",
+        ),
+        (
+            "Intervals",
+            "95 %, each by itself, for the population that the respondents are a simple random"
+            " sample of. They cover what comes of the perturbation and of sampling, and nothing of"
+            " who did not take part, or of who did not answer truly.",
+        ),
+        (
+            "Associations",
+            "Each cell of each table of two questions is compared with what independent answers"
+            " with the same margins would give, in standard errors of that difference; what is"
+            " called associated is so after Bonferroni's correction for all cells of all tables.",
+        ),
+        ("Digest of the survey", survey.digest),
+    ]
+    return (
+        said if len(survey.schema.names) > 1 else [one for one in said if one[0] != "Associations"]
+    )
+
+
+def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
+    doubtful = [question for question in result.questions if question.usability != "usable"]
+    said = [f"“{question.label}”: {question.verdict}." for question in doubtful[:_NAMED]]
+    left = len(doubtful) - _NAMED
+    if left > 0:
+        said.append(f"{number(left)} more questions; each says so in its chart.")
+    bad = [
+        " by ".join(f"“{labels.questions[name]}”" for name in names)
+        for names, usable in zip(pairs.names, pairs.usable, strict=True)
+        if usable == "not usable"
+    ]
+    if bad and len(bad) == len(pairs.names):
+        said.append("Every table of two questions.")
+    elif bad:
+        named = listed(bad) if len(bad) <= _NAMED else f"{', '.join(bad[:_NAMED])} and others"
+        every = number(len(pairs.names))
+        said.append(f"{number(len(bad))} of {every} tables of two questions: {named}.")
+    return said

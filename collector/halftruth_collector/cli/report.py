@@ -1,0 +1,34 @@
+"""``halftruth report``: everything that a survey showed, to be read and printed."""
+
+import click
+
+from ..analyses import Counted
+from ..analyses.survey_report import survey_report
+from ..store import Store
+from ..web.pages.survey_report import as_file
+from . import options
+from .output import write
+
+
+@click.command()
+@click.argument("survey", metavar="SURVEY")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The page's file; SURVEY-report.html by default.",
+)
+@options.database
+def report(survey: str, html: str | None, database: str) -> None:
+    """Write a page about the results of SURVEY (its id), to be read and printed.
+
+    It has every question with its chart, the strongest associations, the methods, and what is not
+    usable.
+    """
+    with Store(database) as store:
+        stored, counts, as_of = store.reports.counts(survey)
+        outcomes = store.reports.daily_outcomes(survey)
+    days = [found.day for found in outcomes if found.counted]
+    file = html or f"{survey}-report.html"
+    write(file, as_file(survey_report(Counted(stored.survey(), counts, as_of), days)), "html")
+    click.echo(f"written: {file}")

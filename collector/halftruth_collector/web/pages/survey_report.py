@@ -1,0 +1,34 @@
+"""A survey's report as a page, and as a file that needs nothing else."""
+
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ...analyses.survey_report import SurveyReport
+
+#: Styles of the page, which stand in the file.
+_STYLES = ("style.css", "report.css")
+
+
+def shown(report: SurveyReport) -> dict[str, Any]:
+    """What a template shows of a report."""
+    # Imported here: it takes a while, and most requests draw nothing.
+    from ...charts.rendering import to_svg
+
+    # Charts escape what a survey says, and hold no script and no style.
+    drawn = [Markup(to_svg(chart)) for chart in report.charts]  # noqa: S704
+    return {"report": report, "drawn": drawn}
+
+
+def as_file(report: SurveyReport) -> bytes:
+    """A page by itself, to be read, printed and kept."""
+    environment = Environment(
+        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined
+    )
+    assets = files(__package__) / "assets"
+    # Ours, and without anything that a survey says.
+    styles = [Markup((assets / name).read_text(encoding="utf-8")) for name in _STYLES]  # noqa: S704
+    page = environment.get_template("report_file.html").render(styles=styles, **shown(report))
+    return page.lstrip().encode()

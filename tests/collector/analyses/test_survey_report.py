@@ -1,0 +1,80 @@
+"""Everything that a survey showed, against records whose truth is known."""
+
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import Counted
+from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.estimation import Counts
+from halftruth_collector.web.pages.survey_report import as_file
+from halftruth_shared import Attribute, NoReports, RandomizedResponse, Schema, Survey
+
+SCHEMA = Schema(
+    [
+        Attribute("smoker", ["no", "yes"], label="Do you smoke?"),
+        Attribute("coughs", ["no", "yes"], label="Do you <b>cough</b>?"),
+        Attribute("place", ["town", "country"], label="Where do you live?"),
+    ]
+)
+SURVEY = Survey(
+    "work", "Health & work", SCHEMA,
+    RandomizedResponse({"smoker": "9/10", "coughs": "9/10", "place": "9/10"}),
+)  # fmt: skip
+
+
+def counted(people, *, associated=True):
+    rng = np.random.default_rng(11)
+    smoker, place = rng.integers(0, 2, (2, people))
+    coughs = np.where(rng.random(people) < 0.3, smoker, rng.integers(0, 2, people))
+    records = np.stack([smoker, coughs if associated else rng.permutation(coughs), place], axis=1)
+    reports = SURVEY.mechanism.perturb_many(SCHEMA, records, rng)
+    as_of = datetime(2026, 11, 5, tzinfo=UTC)
+    return Counted(SURVEY, Counts.from_reports(SURVEY, reports), as_of)
+
+
+def test_the_one_association_that_there_is_is_the_one_that_is_told():
+    report = survey_report(counted(20_000), [date(2026, 11, 4), date(2026, 11, 1)])
+    [row] = report.associations.rows
+    assert row[0].startswith("Do you smoke? ")
+    assert "Do you <b>cough</b>?" in row[0]
+    # Of all people 0.25 + 0.3/4 give both answers alike, and 0.25 if they were independent.
+    same = row[0].count("yes") != 1
+    assert float(row[4].replace("−", "-")) * (1 if same else -1) > 4
+    assert abs(float(row[1].split("\u202f")[0]) - (32.5 if same else 17.5)) < 2
+    assert "1 of 3 pairs of questions are associated" in report.found
+    assert "counted from 2026-11-01 to 2026-11-04" in report.lead
+    assert report.not_usable == ()
+    assert [chart.title for chart in report.charts] == [a.label_in() for a in SCHEMA.attributes]
+
+
+def test_independent_answers_are_not_called_associated():
+    report = survey_report(counted(20_000, associated=False), [])
+    assert report.associations.rows == []
+    assert report.found.startswith("0 of 3 pairs")
+
+
+def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():
+    report = survey_report(counted(40), [])
+    assert report.associations.rows == []
+    assert any("Do you smoke?" in sentence for sentence in report.not_usable)
+    assert report.not_usable[-1] == "Every table of two questions."
+
+
+def test_a_file_holds_all_of_it_and_needs_nothing_else():
+    page = as_file(survey_report(counted(4_000), [])).decode()
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == 3
+    assert "Health &amp; work" in page
+    assert "<b>cough" not in page
+    assert "<script" not in page
+    assert "<link" not in page
+    assert SURVEY.digest in page
+    for promise in ("likely, a report can at most make", "γ = 729"):
+        assert promise in page
+
+
+def test_nothing_is_said_of_no_reports():
+    nothing = Counts.from_reports(SURVEY, np.empty((0, 3), dtype=int))
+    with pytest.raises(NoReports):
+        survey_report(Counted(SURVEY, nothing, datetime(2026, 11, 5, tzinfo=UTC)), [])
