@@ -156,6 +156,18 @@ def test_filters_are_kept_in_the_address_and_in_the_file(analyst, filled, tmp_pa
     assert page.locator("tbody tr").count() == rows
 
 
+def test_the_report_is_readable_by_all_and_fits_a_phone_and_paper(analyst, filled):
+    page = analyst.page
+    page.get_by_role("link", name="Report to print").click()
+    expect(page.get_by_role("heading", name="What is not usable")).to_be_visible()
+    expect(page.get_by_role("img", name="Do you smoke?")).to_be_visible()
+    assert analyst.violations() == []
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.emulate_media(media="print")
+    expect(page.get_by_role("navigation")).to_be_hidden()
+
+
 def test_who_signs_out_sees_nothing_any_more(analyst, filled):
     page = analyst.page
     page.get_by_role("button", name="Sign out").click()

@@ -126,7 +126,10 @@ def asked(query: Query[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for people: a header, and rows of as many cells."""
+    """A table for people: a header, and rows of as many cells.
+
+    An empty first cell stands for the one above it, wherever the row is sorted to.
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[object]]

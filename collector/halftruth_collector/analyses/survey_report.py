@@ -216,7 +216,8 @@ def _found(pairs: _Pairs) -> str:
         " associated; the chance that there is any among them that is not is at most 5\u202f%, with"
         f" all {number(pairs.tested)} pairs of answers that were looked at. The clearest come"
         " first, each with the two answers that are given together more or less often than"
-        " independent answers would be. Other pairs may be associated, too: perturbation hides what is weak."
+        " independent answers would be. Other pairs may be associated, too: perturbation hides what"
+        " is weak."
     )
 
 

@@ -236,6 +236,28 @@ def test_an_error_is_one_line_and_keeps_what_was_asked(signed_in, filled, asked,
         assert "nobody" in chosen
 
 
+def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, filled):
+    listed = signed_in.get("/results/")
+    assert "400 reports, counted on " in listed.text
+    assert "shares of answers are known to ±" in listed.text
+    assert "/results/health/report" in [tag["href"] for tag in Page(listed.text).all("a")]
+    answer = signed_in.get("/results/health/report")
+    assert answer.status_code == 200
+    assert len(Page(answer.text).all("svg")) == 2
+    assert "What is promised" in answer.text
+    refused = signed_in.get("/results/health/report?colour=red")
+    assert (refused.status_code, refused.mimetype) == (422, "text/html")
+    assert "colour: unknown" in refused.text
+
+
+def test_there_is_no_report_without_a_token_or_without_reports(http, signed_in, survey):
+    answer = signed_in.get("/results/health/report")
+    assert answer.status_code == 409
+    assert "no report has been counted yet" in answer.text
+    signed_in.post("/results/sign-out")
+    assert http.get("/results/health/report").status_code == 401
+
+
 def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
     page = Page(signed_in.get("/results/health/itemsets").get_data(as_text=True))
     assert "not usable" in page.text

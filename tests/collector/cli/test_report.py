@@ -1,0 +1,38 @@
+"""``halftruth report``: the page of a survey's results as a file."""
+
+from uuid import UUID
+
+import pytest
+from halftruth_shared.protocol.reports import Report
+
+
+@pytest.fixture
+def report(halftruth, store, survey, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    store.surveys.publish(survey)
+    reports = [Report(id=UUID(int=i), values=[i % 2, i % 3]) for i in range(90)]
+    store.reports.add("health", survey.digest, reports)
+    return lambda *words: halftruth("report", *words)
+
+
+def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
+    assert report("health") == (0, "written: health-report.html\n", "")
+    assert report("health", "--html", "page.html")[0] == 0
+    first, second = (tmp_path / name for name in ("health-report.html", "page.html"))
+    page = first.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == second.read_text(encoding="utf-8").count("<svg") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nobody"], "there is no survey"),
+        (["health", "--html", "no/such/folder.html"], "html: expected a file that can be written"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(report, words, said):
+    status, out, err = report(*words)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
