@@ -240,7 +240,7 @@ def chart(result: CrosstabResult) -> Chart:
 def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
     """What a line is called; the name of a question that makes layers stands before its answer."""
     layers = dict(zip(result.query.attributes[2:], answers, strict=False))
-    return ", ".join([*([items(layers)] if layers else []), f"{of}={answers[-1]}"])
+    return items({**layers, of: answers[-1]})
 
 
 def _drawn(cell: CrosstabCell, label: str) -> Estimate:
