@@ -57,27 +57,25 @@ class SurveyReport:
     not_usable: tuple[str, ...]
 
 
-def survey_report(counted: Counted, days: Sequence[date]) -> SurveyReport:
+def survey_report(counted: Counted) -> SurveyReport:
     """The report on a survey.
 
     Parameters
     ----------
     counted : Counted
-    days : sequence of date
-        Those on which reports were counted.
 
     Raises
     ------
-    NoReports
-        If nothing has been counted.
+    TooFewReports
     """
+    counted.check()
     survey, labels = counted.survey, Labels.of(counted.survey)
     query = OverviewQuery(confidence=_CONFIDENCE)
     result = labelled(overview.compute(counted, query), survey)
     pairs = _Pairs.of(counted)
     return SurveyReport(
         title=survey.title_in(),
-        lead=f"{', '.join([of_reports(result), *filter(None, [period(days)])])}.",
+        lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
         charts=tuple(_chart(result, place) for place in range(len(result.questions))),
         associations=_associations(pairs, labels),
         found=_found(pairs),

@@ -4,6 +4,7 @@ import click
 
 from ..analyses import Counted
 from ..analyses.survey_report import survey_report
+from ..ops.settings import Config
 from ..store import Store
 from ..web.pages.survey_report import as_file
 from . import options
@@ -26,9 +27,9 @@ def report(survey: str, html: str | None, database: str) -> None:
     usable.
     """
     with Store(database) as store:
-        stored, counts, as_of = store.reports.counts(survey)
-        outcomes = store.reports.daily_outcomes(survey)
-    days = [found.day for found in outcomes if found.counted]
+        stored, counts, as_of, days = store.reports.snapshot(survey)
+    least = Config.from_environment(only=["min_reports"]).min_reports
+    counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
     file = html or f"{survey}-report.html"
-    write(file, as_file(survey_report(Counted(stored.survey(), counts, as_of), days)), "html")
+    write(file, as_file(survey_report(counted)), "html")
     click.echo(f"written: {file}")

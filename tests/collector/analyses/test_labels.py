@@ -37,7 +37,8 @@ def counted():
     drinks = np.where(rng.random(9_000) < 0.3, rng.integers(0, 3, 9_000), smoker)
     records = np.stack([smoker, drinks, rng.integers(0, 2, 9_000)], axis=1)
     reports = SURVEY.mechanism.perturb_many(SCHEMA, records, rng)
-    return Counted(SURVEY, Counts.from_reports(SURVEY, reports), datetime(2026, 11, 1, tzinfo=UTC))
+    counts, as_of = Counts.from_reports(SURVEY, reports), datetime(2026, 11, 1, tzinfo=UTC)
+    return Counted(SURVEY, counts, as_of, min_reports=1)
 
 
 @pytest.mark.parametrize("name", [name for name in ANALYSES if name != "counts"])

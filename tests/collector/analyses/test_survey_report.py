@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import Counted
 from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.errors import TooFewReports
 from halftruth_collector.estimation import Counts
 from halftruth_collector.web.pages.survey_report import as_file
-from halftruth_shared import Attribute, NoReports, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 
 SCHEMA = Schema(
     [
@@ -23,6 +24,9 @@ SURVEY = Survey(
 )  # fmt: skip
 
 
+DAYS = {date(2026, 11, 1): 9, date(2026, 11, 4): 9}
+
+
 def counted(people, *, associated=True):
     rng = np.random.default_rng(11)
     smoker, place = rng.integers(0, 2, (2, people))
@@ -30,11 +34,12 @@ def counted(people, *, associated=True):
     records = np.stack([smoker, coughs if associated else rng.permutation(coughs), place], axis=1)
     reports = SURVEY.mechanism.perturb_many(SCHEMA, records, rng)
     as_of = datetime(2026, 11, 5, tzinfo=UTC)
-    return Counted(SURVEY, Counts.from_reports(SURVEY, reports), as_of)
+    counts = Counts.from_reports(SURVEY, reports)
+    return Counted(SURVEY, counts, as_of, min_reports=40, days=DAYS)
 
 
 def test_the_one_association_that_there_is_is_the_one_that_is_told():
-    report = survey_report(counted(20_000), [date(2026, 11, 4), date(2026, 11, 1)])
+    report = survey_report(counted(20_000))
     [row] = report.associations.rows
     assert row[0].startswith("Do you smoke? ")
     assert "Do you <b>cough</b>?" in row[0]
@@ -49,20 +54,20 @@ def test_the_one_association_that_there_is_is_the_one_that_is_told():
 
 
 def test_independent_answers_are_not_called_associated():
-    report = survey_report(counted(20_000, associated=False), [])
+    report = survey_report(counted(20_000, associated=False))
     assert report.associations.rows == []
     assert report.found.startswith("0 of 3 pairs")
 
 
 def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():
-    report = survey_report(counted(40), [])
+    report = survey_report(counted(40))
     assert report.associations.rows == []
     assert any("Do you smoke?" in sentence for sentence in report.not_usable)
     assert report.not_usable[-1] == "Every table of two questions."
 
 
 def test_a_file_holds_all_of_it_and_needs_nothing_else():
-    page = as_file(survey_report(counted(4_000), [])).decode()
+    page = as_file(survey_report(counted(4_000))).decode()
     assert page.startswith("<!doctype html>")
     assert page.count("<svg") == 3
     assert "Health &amp; work" in page
@@ -74,7 +79,6 @@ def test_a_file_holds_all_of_it_and_needs_nothing_else():
         assert promise in page
 
 
-def test_nothing_is_said_of_no_reports():
-    nothing = Counts.from_reports(SURVEY, np.empty((0, 3), dtype=int))
-    with pytest.raises(NoReports):
-        survey_report(Counted(SURVEY, nothing, datetime(2026, 11, 5, tzinfo=UTC)), [])
+def test_nothing_is_said_of_too_few_reports():
+    with pytest.raises(TooFewReports, match="39 reports have been counted"):
+        survey_report(counted(39))

@@ -107,11 +107,10 @@ def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
 def report(survey_id: str) -> str:
     """Everything that a survey showed, on one page to be printed."""
     parameters.none()
-    stored, counts, as_of = collector().store.reports.counts(survey_id)
-    days = [
-        found.day for found in collector().store.reports.daily_outcomes(survey_id) if found.counted
-    ]
-    found = survey_report(Counted(stored.survey(), counts, as_of), days)
+    stored, counts, as_of, days = collector().store.reports.snapshot(survey_id)
+    least = collector().config.min_reports
+    counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
+    found = survey_report(counted)
     return render_template("report.html", survey_id=survey_id, **shown(found))
 
 
