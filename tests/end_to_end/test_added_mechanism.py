@@ -200,6 +200,7 @@ ASKED = {
     "classifier": {"predict": "coughs"},
     "regression": {"outcome": "coughs", "predictors": "smoker,drinks"},
     "comparison": {"answer": "coughs=yes", "groups": "drinks"},
+    "distribution": {"attribute": "drinks", "groups": "smoker"},
     "risk": {"quasi": "smoker,drinks", "sensitive": "coughs"},
     "weighted": {"margins": ["smoker=no:0.6", "smoker=yes:0.4"]},
 }

@@ -184,6 +184,7 @@ ASKED = {
     "classifier": {"predict": "q1", "features": "q0"},
     "regression": {"outcome": "q1", "predictors": "age,q0"},
     "comparison": {"answer": "q1=yes", "groups": "age"},
+    "distribution": {"attribute": "q1", "groups": "age"},
     "risk": {"quasi": "age,q0", "sensitive": "q1"},
     "weighted": {"margins": ["age=younger:0.6", "age=older:0.4"]},
 }

@@ -44,12 +44,12 @@ def independent_people():
     return answers(np.repeat(cells, np.rint(3_000 * shares.ravel()).astype(int), axis=0))
 
 
-def answers(codes):
+def answers(codes, schema=SCHEMA):
     """Records of codes as a data frame of answers."""
     return pd.DataFrame(
         {
             attribute.name: pd.Categorical.from_codes(column, attribute.categories)
-            for attribute, column in zip(SCHEMA.attributes, codes.T.astype(int), strict=True)
+            for attribute, column in zip(schema.attributes, codes.T.astype(int), strict=True)
         }
     )
 
@@ -60,8 +60,9 @@ def estimators(survey, asked, surveys=400, target="population", seed=3):
     For *population* each is of as many people drawn from these, for *respondents* of these.
     """
     rng = np.random.default_rng(seed)
-    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
+    schema = survey.schema
+    codes = np.stack([asked[name].cat.codes for name in schema.names], axis=1)
     for _ in range(surveys):
         sample = rng.choice(codes, len(codes)) if target == "population" else codes
-        reports = survey.mechanism.perturb_many(SCHEMA, sample, rng)
+        reports = survey.mechanism.perturb_many(schema, sample, rng)
         yield Estimator(survey, Counts.from_reports(survey, reports))

@@ -218,10 +218,11 @@ def _scores(attributes: Sequence[Attribute], given: Items) -> dict[str, list[flo
     """What the categories of attributes count as."""
     found = {a.name: a.categories for a in attributes}
     _known("scores", given, tuple(found), "attributes of the model")
-    return {name: _numbers(name, len(found[name]), text) for name, text in given.items()}
+    return {name: score_values(name, len(found[name]), text) for name, text in given.items()}
 
 
-def _numbers(name: str, categories: int, text: str) -> list[float]:
+def score_values(name: str, categories: int, text: str) -> list[float]:
+    """What so many categories count as: 1, 2, … for "ranks", or the numbers that are given."""
     if text.strip() == "ranks":
         return [float(rank) for rank in range(1, categories + 1)]
     try:

@@ -14,6 +14,8 @@ confidence of a rule, measure on a scale of 20 points: 0.2
 ratios, and measures that grow with N       their own size
 coefficient of a logistic regression        ln 2: twice or half the odds
 coefficient of a linear regression          0.4 standard deviations of the outcome
+mean, standard deviation                    0.4 standard deviations of the answers
+quantile, by the cumulative share near it   20 points: 0.2
 =========================================== ==========================================
 
 Shares within a group are usable, then, where they are known as well as from 100 people who answer
@@ -224,6 +226,32 @@ def judge_coefficients(
         else:
             known = f"to ±{exact}"
         yield word, f"{word}: known {only}{known}{few}"
+
+
+def judge_number(
+    half_width: float, reference: float, reports: float, *, share: bool = False
+) -> tuple[Usability, str]:
+    """Verdict on a number of a distribution, of so many people.
+
+    Parameters
+    ----------
+    half_width, reference : float
+        NaN where unknown.
+    reports : float
+    share : bool
+        Whether it is judged by a share.
+    """
+    word = USABILITY[int(capped(grades(np.array(half_width), reference), reports))]
+    if math.isnan(half_width):
+        return word, f"{word}: its error is not known"
+    only = "only " if word == USABILITY[NOT] else ""
+    exact = (
+        written(half_width)
+        if share
+        else f"±{number(half_width, min(places([2 * half_width], 2), 4))}"
+    )
+    of = "the cumulative share there is known" if share else "known"
+    return word, f"{word}: {of} {only}to {exact}{few_reports(reports, 'group')}"
 
 
 def told_from_zero(support: Array, half_width: Array) -> NDArray[np.bool_]:

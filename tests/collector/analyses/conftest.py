@@ -45,7 +45,7 @@ def texts(name, value):
         return [f"{name}={category}" for name, category in value.items()]
     if isinstance(value, list) and value and isinstance(value[0], list):
         return [",".join(names) for names in value]
-    return [",".join(value)] if isinstance(value, list) else [str(value)]
+    return [",".join(map(str, value))] if isinstance(value, list) else [str(value)]
 
 
 def query_string(asked):

@@ -159,6 +159,15 @@ BAD = [
         "none, bonferroni, holm, maximum",
     ),
     ("comparison", {**COMPARED, "confidence": 1}, "confidence", "above 0 and below 1"),
+    ("distribution", {"attribute": "weight"}, "attribute", "attribute 'weight'"),
+    ("distribution", {"attribute": "age", "groups": "age"}, "groups", "expected another one"),
+    ("distribution", {"attribute": "age", "groups": "weight"}, "groups", "attribute 'weight'"),
+    ("distribution", {"attribute": "age", "percentiles": [5, 5]}, "percentiles", "different ones"),
+    ("distribution", {"attribute": "age", "percentiles": [0]}, "percentiles", "integers"),
+    ("distribution", {"attribute": "age", "scores": {"vote": "ranks"}}, "scores", "age=ranks, or"),
+    ("distribution", {"attribute": "age", "scores": {"age": "1,2"}}, "scores", "or 3 numbers"),
+    ("distribution", {"attribute": "age", "scores": {"age": "3,2,1"}}, "scores", "that grow"),
+    ("distribution", {"attribute": "age", "confidence": 1}, "confidence", "above 0 and below 1"),
     ("weighted", {"margins": {}}, "margins", "one or more attribute=category:number"),
     ("weighted", {"margins": {"weight": {"x": 1.0}}}, "margins", "attribute 'weight'"),
     ("weighted", {"margins": {"smoker": {"no": 1.0}}}, "margins", "'smoker', also 'yes'"),
@@ -262,7 +271,7 @@ def test_a_bad_question_is_one_line_that_names_the_field(
 def test_the_estimator_refuses_the_same(study, path, asked, field, said):
     if path == "itemsets" and field in ("length", "attribute", "decision"):
         return  # What is asked of the answer.
-    if path in ("comparison", "crosstab", "overview", "regression", "risk", "weighted"):
+    if not hasattr(Estimator, path.replace("-", "_")):
         return  # No estimate of their own.
     estimator, asked = study.estimators["study"], dict(asked)
     if where := asked.pop("where", None):

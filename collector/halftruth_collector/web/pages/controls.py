@@ -97,14 +97,14 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
             )
             return Control(*described, "selects", options=selects, groups=field.places)
         return Control(*described, "boxes", options=(_options(found, named, labels),))
-    default = "" if field.default is None else str(field.default)
+    default = ",".join(_usual(field))
     if found:
         blank = "" if field.required or default else "any"
         if blank and field.of == "category":
             blank = "by default"
         options = _options(found, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
-    return Control(*described, "input", value=texts[0] if texts else default)
+    return Control(*described, "input", value=",".join(texts) or default)
 
 
 def _named(attribute: Attribute) -> str:

@@ -1,0 +1,473 @@
+"""Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
+from halftruth_shared.analyses.distribution import (
+    CountedAs,
+    DistributionQuery,
+    DistributionResult,
+    GroupDistribution,
+    MomentEstimate,
+    OrderedShare,
+    QuantileEstimate,
+)
+from halftruth_shared.number import read_number
+
+from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
+from ..estimation.answered import answered, answers_of
+from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..estimation.distribution import Distribution, Moment, distributions, largest_distance
+from ..estimation.equation import score_values
+from ..estimation.usability import (
+    IN_DEVIATIONS,
+    TWENTY_POINTS,
+    cell_reference,
+    judge_number,
+    judge_table,
+)
+from ..wording import judged, number, share, share_interval, value, value_interval
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Answers up to which a chart has their cumulative shares, too.
+_FEW_ANSWERS = 12
+
+
+def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
+    """Distributions of everybody and, where groups are asked for, within each of them."""
+    check_confidence(query.confidence)
+    check_target(query.target)
+    _check_percentiles(query.percentiles)
+    schema = counted.estimator.schema
+    attribute = schema.attributes[schema.position(query.attribute, "attribute")]
+    scale = _scale(attribute, query)
+    by: list[list[str]] = [[]]
+    groups: list[str | None] = [None]
+    if query.groups is not None:
+        grouping = schema.attributes[schema.position(query.groups, "groups")]
+        if grouping is attribute:
+            raise ParameterError(
+                f"groups: '{attribute.name}' is the attribute that is described; expected another"
+                " one",
+                field="groups",
+            )
+        by.append([grouping.name])
+        groups += answers_of(grouping)
+    found: list[Distribution] = []
+    for names in by:
+        support, covariance = _table(counted, query, [*names, attribute.name])
+        found += distributions(support.reshape(-1, support.shape[-1]), covariance)
+    reports = counted.estimator.table([attribute.name]).reports
+    return DistributionResult(
+        **counted.origin(),
+        query=query,
+        label=attribute.label_in(),
+        ordered=attribute.ordered or len(scale.answers) == 2,
+        answers=list(scale.answers),
+        values=scale.values.tolist(),
+        counted_as=scale.counted_as,
+        bin_error=scale.bin_error,
+        groups=[
+            _group(group, one, scale, query, reports)
+            for group, one in zip(groups, found, strict=True)
+        ],
+    )
+
+
+def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tuple[Array, Array]:
+    """Support and covariance; what is refused of the two together is about the groups."""
+    estimator = counted.estimator
+    try:
+        return answered(estimator.schema, estimator.table(names), query.target)
+    except (EstimateError, ParameterError) as error:
+        where = "attribute" if len(names) == 1 else "groups"
+        told = str(error).replace("attributes:", f"{where}:", 1)
+        raise type(error)(told, field=where) from None
+
+
+def _check_percentiles(percentiles: Sequence[int]) -> None:
+    if len(set(percentiles)) < len(percentiles):
+        raise ParameterError(
+            "percentiles: expected different ones, such as 25,50,75", field="percentiles"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """What the answers to a question count as."""
+
+    answers: tuple[str, ...]
+    values: Array
+    counted_as: CountedAs
+    edges: Array | None = None
+    bin_error: float | None = None
+
+
+def _scale(attribute: Attribute, query: DistributionQuery) -> _Scale:
+    answers = answers_of(attribute)
+    if len(answers) < 2:
+        raise ParameterError(
+            f"attribute: '{attribute.name}' has one answer besides those missing; expected an"
+            " attribute with two or more",
+            field="attribute",
+        )
+    for name, text in query.scores.items():
+        if name != attribute.name:
+            raise ParameterError(
+                f"scores: '{name}' is not the attribute that is described; expected"
+                f" {attribute.name}=ranks, or numbers",
+                field="scores",
+            )
+        values = np.array(score_values(name, len(answers), text))
+        if not (np.diff(values) > 0).all():
+            raise ParameterError(
+                "scores: expected numbers that grow, as the answers are in an order", field="scores"
+            )
+        return _Scale(answers, values, "ranks" if text.strip() == "ranks" else "scores")
+    if attribute.number is not None:
+        edges = [float(edge) for edge in attribute.number.edges]
+        middles = np.array([float(middle) for middle in attribute.number.midpoints])
+        error = largest_distance(edges, attribute.number.whole)
+        return _Scale(answers, middles, "middles", np.array(edges), error)
+    read = [read_number(answer) for answer in answers]
+    values = np.array([np.nan if one is None else float(one) for one in read])
+    if (np.diff(values) > 0).all():
+        return _Scale(answers, values, "numbers")
+    return _Scale(answers, np.arange(1.0, len(answers) + 1), "ranks")
+
+
+def _group(
+    group: str | None, found: Distribution, scale: _Scale, query: DistributionQuery, reports: int
+) -> GroupDistribution:
+    base = reports * found.base
+    z = normal_quantile(1 - query.confidence)
+    if not found.defined:
+        who = "who answered" if group is None else group
+        reason = f"{who} cannot be told from a group that nobody is in"
+        lacking = MomentEstimate(
+            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
+        )
+        return GroupDistribution(
+            group=group,
+            base=base,
+            mean=lacking,
+            deviation=lacking,
+            quantiles=[
+                QuantileEstimate(
+                    percentile=percentile,
+                    usability=lacking.usability,
+                    verdict=lacking.verdict,
+                    undefined=reason,
+                )
+                for percentile in query.percentiles
+            ],
+            answers=[],
+            undefined=reason,
+        )
+    deviation = found.deviation(scale.values, z)
+    reference = IN_DEVIATIONS * deviation.value
+    return GroupDistribution(
+        group=group,
+        base=base,
+        mean=_moment(found.mean(scale.values, z), z, reference, base),
+        deviation=_moment(deviation, z, reference, base),
+        quantiles=[
+            _quantile(found, scale, percentile, z, base) for percentile in query.percentiles
+        ],
+        answers=_shares(found, scale, z, base, whole=group is None),
+    )
+
+
+def _moment(found: Moment, z: float, reference: float, people: float) -> MomentEstimate:
+    if np.isnan(found.value):
+        reason = "the estimate of the variance is not above 0"
+        return MomentEstimate(
+            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
+        )
+    usability, verdict = judge_number(z * found.standard_error, reference, people)
+    return MomentEstimate(
+        value=found.value,
+        standard_error=optional(found.standard_error),
+        interval=None if np.isnan(found.lower) else (found.lower, found.upper),
+        usability=usability,
+        verdict=verdict,
+    )
+
+
+def _quantile(
+    found: Distribution, scale: _Scale, percentile: int, z: float, people: float
+) -> QuantileEstimate:
+    one = found.quantile(percentile / 100, scale.values, z, scale.edges)
+    usability, verdict = judge_number(z * one.standard_error, TWENTY_POINTS, people, share=True)
+    return QuantileEstimate(
+        percentile=percentile,
+        answer=scale.answers[one.answer],
+        answers=(scale.answers[one.first], scale.answers[one.last]) if found.known else None,
+        value=one.value,
+        interval=(one.lower, one.upper) if found.known else None,
+        usability=usability,
+        verdict=verdict,
+    )
+
+
+def _shares(
+    found: Distribution, scale: _Scale, z: float, people: float, *, whole: bool
+) -> list[OrderedShare]:
+    reference = cell_reference(len(scale.answers)) if whole else TWENTY_POINTS
+    each, _, _ = judge_table(z * found.standard_error, round(people), reference)
+    columns = [
+        (shares, errors, shares - z * errors, shares + z * errors)
+        for shares, errors in (
+            (found.share, found.standard_error),
+            (found.cumulative, found.cumulative_error),
+        )
+    ]
+    known = found.known
+
+    def numbers(column: int, i: int) -> tuple[float, float | None, tuple[float, float] | None]:
+        one, error, lower, upper = (float(values[i]) for values in columns[column])
+        return one, error if known else None, (lower, upper) if known else None
+
+    listed = []
+    for i, (answer, usability) in enumerate(zip(scale.answers, each, strict=True)):
+        (one, error, interval), (upto, upto_error, upto_interval) = numbers(0, i), numbers(1, i)
+        listed.append(
+            OrderedShare(
+                answer=answer,
+                share=one,
+                standard_error=error,
+                interval=interval,
+                usability=usability,
+                cumulative=upto,
+                cumulative_standard_error=upto_error,
+                cumulative_interval=upto_interval,
+            )
+        )
+    return listed
+
+
+def grid(result: DistributionResult) -> Grid:
+    """Each group with its numbers, then its shares."""
+    level = sentences.level(result.query.confidence)
+    rows: list[list[str]] = []
+    for found in result.groups:
+        group, people = _named(found), number(found.base, 0)
+        for name, moment in (("mean", found.mean), ("standard deviation", found.deviation)):
+            rows.append([group, people, name, _said(moment), value_interval(moment.interval), ""])
+            group = people = ""
+        for quantile in found.quantiles:
+            rows.append(
+                [group, people, _percentile(quantile), _said(quantile),
+                 value_interval(quantile.interval), _category(result, quantile)]
+            )  # fmt: skip
+    for found in result.groups:
+        group = _named(found)
+        for one in found.answers:
+            rows.append(
+                [
+                    group,
+                    "",
+                    one.answer,
+                    judged(share(one.share, one.interval), one.usability),
+                    share_interval(one.interval),
+                    f"{share(one.cumulative, one.cumulative_interval)}"
+                    f" ({share_interval(one.cumulative_interval)})",
+                ]
+            )
+            group = ""
+    by = result.query.groups or "group"
+    return Grid([by, "people, about", "estimate", "value", level, "answer, or cumulative"], rows)
+
+
+def _named(found: GroupDistribution) -> str:
+    return "everybody" if found.group is None else found.group
+
+
+def _percentile(found: QuantileEstimate) -> str:
+    return (
+        "median" if found.percentile == 50 else f"{number(found.percentile)}{_th(found)} percentile"
+    )
+
+
+def _th(found: QuantileEstimate) -> str:
+    tens, ones = divmod(found.percentile, 10)
+    return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
+
+
+def _said(found: MomentEstimate | QuantileEstimate) -> str:
+    if found.undefined:
+        return "undefined"
+    return judged(value(found.value, found.interval), found.usability)
+
+
+def _category(result: DistributionResult, found: QuantileEstimate) -> str:
+    """The answer of a quantile, and those between which it is."""
+    if found.answer is None or found.answers is None:
+        return found.answer or ""
+    first, last = found.answers
+    return (
+        found.answer
+        if first == last
+        else f"{found.answer} ({first} to {last})".replace(
+            " to ", " … " if result.counted_as == "middles" else " to "
+        )
+    )
+
+
+def chart(result: DistributionResult) -> BarChart | WhiskerChart:
+    """Shares as a histogram or, of groups, their means, quantiles and cumulative shares."""
+    level = sentences.level(result.query.confidence)
+    if result.query.groups is None:
+        return _histogram(result, level)
+    unit = Axis(_unit(result))
+    panels = [Panel(unit, tuple(_row(g, g.mean) for g in result.groups), "Mean")]
+    for i, quantile in enumerate(result.groups[0].quantiles):
+        rows = tuple(_row(g, g.quantiles[i]) for g in result.groups)
+        name = _percentile(quantile)
+        panels.append(Panel(unit, rows, f"{name[0].upper()}{name[1:]}"))
+    if len(result.answers) <= _FEW_ANSWERS:
+        shares = Axis("share of the group", shares=True)
+        panels += [
+            Panel(shares, tuple(_up_to(g, i) for g in result.groups), f"Up to {answer}")
+            for i, answer in enumerate(result.answers[:-1])
+        ]
+    rows_shown = [row for panel in panels for row in panel.rows]
+    return WhiskerChart(
+        title=f"{result.label} in {result.survey}, by {result.query.groups}",
+        notes=(*sentences.notes(result, rows_shown), *notices(result), *_counted_as(result)),
+        panels=tuple(panels),
+        values_label=f"estimate ({level})",
+    )
+
+
+def _row(group: GroupDistribution, found: MomentEstimate | QuantileEstimate) -> Estimate:
+    row = sentences.estimate(_named(group), found.value, found.interval)
+    return replace(row, reason=found.undefined)
+
+
+def _up_to(group: GroupDistribution, i: int) -> Estimate:
+    if group.undefined:
+        return Estimate(_named(group), reason=group.undefined)
+    found = group.answers[i]
+    return sentences.estimate(_named(group), found.cumulative, found.cumulative_interval)
+
+
+def _histogram(result: DistributionResult, level: str) -> BarChart:
+    [everybody] = result.groups
+    bars = [sentences.estimate(a.answer, a.share, a.interval) for a in everybody.answers]
+    groups = [BarGroup("Share", tuple(bars))]
+    if len(bars) <= _FEW_ANSWERS:
+        rising = [
+            sentences.estimate(f"up to {a.answer}", a.cumulative, a.cumulative_interval)
+            for a in everybody.answers[:-1]
+        ]
+        groups.append(BarGroup("Cumulative share", tuple(rising)))
+    return BarChart(
+        title=f"{result.label} in {result.survey}",
+        notes=(
+            *sentences.notes(result, bars),
+            *notices(result),
+            *sentences.negative(bars),
+            *_counted_as(result),
+        ),
+        axis=Axis("share of those who answered", shares=True),
+        groups=tuple(groups),
+        bars_label="answer",
+        values_label=f"share ({level})",
+    )
+
+
+def _unit(result: DistributionResult) -> str:
+    return {"middles": "number", "numbers": "number", "scores": "score", "ranks": "rank"}[
+        result.counted_as
+    ]
+
+
+def notices(result: DistributionResult) -> list[str]:
+    """What is undefined or too uncertain, and what has no order."""
+    said = []
+    if not result.ordered:
+        said.append(
+            f"The survey does not say that the answers to “{result.label}” are in an order; they"
+            " are taken in that of the survey."
+        )
+    named: list[tuple[str, Any]] = [
+        (f"{name} of {_named(found)}", one)
+        for found in result.groups
+        for name, one in (
+            ("mean", found.mean),
+            ("standard deviation", found.deviation),
+            *((_percentile(quantile), quantile) for quantile in found.quantiles),
+        )
+    ]
+    reasons = dict.fromkeys(one.undefined for _, one in named if one.undefined)
+    said += [
+        f"Undefined, as {reason}: "
+        f"{sentences.listed([name for name, one in named if one.undefined == reason])}."
+        for reason in reasons
+    ]
+    return said + sentences.too_uncertain(named)
+
+
+def _counted_as(result: DistributionResult) -> list[str]:
+    """What the numbers are of."""
+    if result.counted_as == "middles":
+        if not result.bin_error:
+            return []
+        error = number(result.bin_error)
+        return [
+            "Numbers are known by their bins, of which each counts as its middle: means and"
+            f" standard deviations are off by at most {error} for that, besides their intervals."
+        ]
+    if result.counted_as == "numbers":
+        return []
+    pairs = zip(result.answers, result.values, strict=True)
+    listed = ", ".join(f"{answer} {number(one)}" for answer, one in pairs)
+    return [f"The answers count as: {listed}."]
+
+
+def reading(result: DistributionResult) -> list[str]:
+    """What answers count as, whom shares are of, and how quantiles are meant."""
+    said = _counted_as(result)
+    if result.counted_as == "middles":
+        said.append(
+            "Percentiles are interpolated as if numbers were spread evenly in their bin; between"
+            " the bins named beside them they are however these are spread."
+        )
+    if any(g.undefined is None and any(a.share < 0 for a in g.answers) for g in result.groups):
+        said.append(
+            "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
+            " shares that grow."
+        )
+    if result.query.groups is not None:
+        said.append(
+            "Whether means differ is told by a linear regression on the groups, not by whether"
+            " intervals overlap."
+        )
+    return said
+
+
+def start(survey: Survey) -> DistributionQuery:
+    """The first number; without one, what is ordered, or the question with most answers."""
+    attributes = survey.schema.attributes
+    chosen = max(
+        attributes, key=lambda a: (a.number is not None, a.ordered, min(len(a.categories), 3))
+    )
+    return DistributionQuery(attribute=chosen.name)
+
+
+ANALYSIS = Analysis(
+    query=DistributionQuery,
+    title="Means and percentiles",
+    compute=compute,
+    start=start,
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=28,
+)

@@ -1,0 +1,231 @@
+"""Means, deviations and quantiles of answers in an order, such as the bins of numbers.
+
+All are functions of the shares p of the answers within a group and of their covariance C (delta
+method, :mod:`.conditional`). With m what each answer counts as:
+
+- The mean is m·p, with variance mᵀCm.
+- The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term makes it unbiased: without it
+  the error of the mean would be taken from it.
+- The quantile of a share q is where the cumulative share F reaches q. Its interval has all places
+  where F cannot be told from q, so where q is inside the pointwise interval F̂ ± z·se (Woodruff
+  1952, by inverting the test at each place instead of at the estimate alone, as Francisco & Fuller
+  1991). It needs no density, and no F̂ that grows: shares below 0 only make it wider. Where F̂
+  falls, the estimate is that of the mean of the largest F̂ up to each answer and the smallest one
+  from it on, both of which grow.
+
+Inside a bin F̂ is interpolated, as if the answers were spread evenly there; the bins that an end
+of the interval lies in are right however they are. A mean of bins is wrong by at most the distance
+of an answer from the middle of its bin, and so is a standard deviation, since that of a sum is at
+most the sum of those of its parts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from .bounds import Array
+from .conditional import conditional_covariance
+from .confidences import CLEARLY
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A number with its standard error and interval; NaN where unknown."""
+
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Where the cumulative share reaches some share.
+
+    Attributes
+    ----------
+    answer, first, last : int
+        Place of the answer, and of those between which it is.
+    value, lower, upper : float
+        The same as numbers: what these answers count as or, between edges, interpolated.
+    standard_error : float
+        Of the cumulative share near the answer, the larger one of those on both sides of it.
+    """
+
+    answer: int
+    first: int
+    last: int
+    value: float
+    lower: float
+    upper: float
+    standard_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Shares of the k answers within a group.
+
+    Attributes
+    ----------
+    base : float
+        Share of everybody who is in the group and answered.
+    share : ndarray, shape (k,)
+    covariance : ndarray, shape (k, k)
+        NaN where the reports determine none.
+    defined : bool
+        Whether the base can be told from nobody.
+    """
+
+    base: float
+    share: Array
+    covariance: Array
+    defined: bool
+
+    @cached_property
+    def known(self) -> bool:
+        """Whether there are errors."""
+        return bool(np.isfinite(self.covariance).all())
+
+    @cached_property
+    def standard_error(self) -> Array:
+        """Of each share; NaN where unknown."""
+        return _root(np.diag(self.covariance))
+
+    @cached_property
+    def cumulative(self) -> Array:
+        """F̂, share of each answer and those before it; that of the last one is 1."""
+        return np.append(np.cumsum(self.share)[:-1], 1.0)
+
+    @cached_property
+    def cumulative_error(self) -> Array:
+        """Standard error of F̂."""
+        return _root(np.diag(self._cumulative_covariance))
+
+    @cached_property
+    def _cumulative_covariance(self) -> Array:
+        summed = self.covariance.cumsum(axis=0).cumsum(axis=1)
+        # Rounding aside, everybody is at the last answer or before it.
+        summed[-1] = summed[:, -1] = 0.0
+        return summed
+
+    def mean(self, values: Array, z: float) -> Moment:
+        """Mean of what the answers count as, ± z standard errors."""
+        error = float(_root(values @ self.covariance @ values))
+        mean = float(values @ self.share)
+        return Moment(mean, error, mean - z * error, mean + z * error)
+
+    def deviation(self, values: Array, z: float) -> Moment:
+        """Their standard deviation, whose interval is that of the variance.
+
+        All is NaN where the estimate of the variance is not positive.
+        """
+        mean = self.mean(values, z)
+        # Without its error, the error of the mean is left in.
+        of_mean = mean.standard_error**2 if self.known else 0.0
+        # About the mean, so that large values do not cancel.
+        squares = (values - mean.value) ** 2
+        variance = float(squares @ self.share + of_mean)
+        if not variance > 0:
+            return Moment(*[np.nan] * 4)
+        error = float(_root(squares @ self.covariance @ squares))
+        ends = np.sqrt(np.maximum([variance - z * error, variance + z * error], 0.0))
+        deviation = float(np.sqrt(variance))
+        return Moment(deviation, error / (2 * deviation), float(ends[0]), float(ends[1]))
+
+    def quantile(
+        self, share: float, values: Array, z: float, edges: Array | None = None
+    ) -> Quantile:
+        """Where the cumulative share reaches a share between 0 and 1.
+
+        Parameters
+        ----------
+        share : float
+        values : ndarray, shape (k,)
+            What the answers count as.
+        z : float
+            Standard errors on both sides.
+        edges : ndarray, shape (k + 1,), optional
+            Ends of the bins, between which numbers are interpolated.
+        """
+        found, error = self.cumulative, self.cumulative_error
+        up, down = np.maximum.accumulate(found), np.minimum.accumulate(found[::-1])[::-1]
+        growing = np.clip((up + down) / 2, 0.0, 1.0)
+        answer = first = last = int(np.argmax(growing >= share))
+        if self.known:
+            first = int(np.argmax(found + z * error >= share))
+            below = np.flatnonzero(found - z * error < share)
+            last = int(below[-1]) + 1 if below.size else 0
+        near = float(error[max(answer - 1, 0) : answer + 1].max())
+        if edges is None:
+            value, lower, upper = (float(values[place]) for place in (answer, first, last))
+        else:
+            value = self._inside(growing, answer, share, 0.0, edges)
+            lower = self._inside(found, first, share, z, edges) if self.known else value
+            upper = self._inside(found, last, share, -z, edges) if self.known else value
+        return Quantile(answer, first, last, value, lower, upper, near)
+
+    def _inside(self, curve: Array, place: int, share: float, z: float, edges: Array) -> float:
+        """Where in a bin a cumulative share with z standard errors reaches a share."""
+        before, after = (curve[place - 1] if place else 0.0), curve[place]
+        covariance = np.zeros((2, 2))
+        here = slice(max(place - 1, 0), place + 1)
+        if z:
+            covariance[-len(curve[here]) :, -len(curve[here]) :] = self._cumulative_covariance[
+                here, here
+            ]
+
+        def lacking(part: float) -> float:
+            weights = np.array([1 - part, part])
+            error = _root(weights @ covariance @ weights)
+            return float(weights @ (before, after) + z * error - share)
+
+        part = scipy.optimize.brentq(lacking, 0.0, 1.0) if lacking(1.0) > 0 else 1.0
+        return float(edges[place] + part * (edges[place + 1] - edges[place]))
+
+
+def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
+    """Distribution of the answers within each group.
+
+    Parameters
+    ----------
+    support : ndarray, shape (G, k)
+        Shares of everybody, of groups by answers.
+    covariance : ndarray, shape (Gk, Gk)
+        Of the supports; NaN where the reports determine none.
+
+    Examples
+    --------
+    >>> people = np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]])
+    >>> covariance = (np.diag(people.ravel()) - np.outer(people, people)) / 999
+    >>> first, second = distributions(people, covariance)
+    >>> ranks = np.array([1.0, 2.0, 3.0])
+    >>> round(second.mean(ranks, 1.96).value, 4), round(second.mean(ranks, 1.96).standard_error, 4)
+    (1.6667, 0.0304)
+    >>> second.quantile(0.5, ranks, 1.96).answer
+    0
+    """
+    groups, k = support.shape
+    within = conditional_covariance(support, covariance, [0]).reshape(groups, k, groups, k)
+    bases = covariance.reshape(groups, k, groups, k).sum(axis=(1, 3))
+    for g, cells in enumerate(support):
+        base, error = cells.sum(), _root(bases[g, g])
+        defined = bool(base > (CLEARLY * error if error == error else 0.0))
+        share = cells / (base if defined else np.nan)
+        yield Distribution(float(base), share, within[g, :, g, :], defined)
+
+
+def _root(variance: Array | float) -> Array:
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
+def largest_distance(edges: Sequence[float], whole: bool) -> float:
+    """Distance of an answer from the middle of its bin, at most.
+
+    >>> largest_distance([19.5, 29.5, 39.5], whole=True), largest_distance([0, 2.5, 5], whole=False)
+    (4.5, 1.25)
+    """
+    width = float(np.diff(edges).max())
+    return (width - 1) / 2 if whole else width / 2
