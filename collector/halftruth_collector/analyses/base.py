@@ -17,7 +17,7 @@ from ..charts import Chart
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array
-from ..estimation.measures import ALIASES, MEASURE_NAMES
+from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..wording import items
 
 Q = TypeVar("Q", bound=Query[Any])
@@ -213,7 +213,7 @@ class Analysis(Generic[Q, R]):
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:
     """All that a field accepts, as far as it can be listed; of attributes, those of a survey."""
     if field.of == "measure":
-        return (*field.choices, *MEASURE_NAMES, *ALIASES)
+        return (*field.choices, *MEASURE_NAMES, *ORDERED_NAMES, *ALIASES)
     if field.of == "attribute" and survey is not None:
         return survey.schema.names
     return field.choices

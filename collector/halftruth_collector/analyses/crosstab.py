@@ -16,7 +16,7 @@ from halftruth_shared.analyses.crosstab import (
 from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.conditional import conditional_shares
-from ..estimation.delta_method import known_covariance
+from ..estimation.delta_method import in_order, known_covariance
 from ..estimation.independence import Departures
 from ..estimation.presence import present_items
 from ..estimation.usability import TWENTY_POINTS, judge_table
@@ -44,9 +44,10 @@ _BARS = 30
 #: Bases that a notice names.
 _NAMED = 4
 
-#: Measures of association of two questions, and those that need presence and absence besides.
+#: Measures of association of two questions, and those that need presence, or an order, besides.
 _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
+_OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
 
 #: What stands beside cells of more and of fewer people than independent answers would have.
 _MORE, _LESS = "▲", "▼"
@@ -135,7 +136,12 @@ def _interval(ends: Sequence[np.ndarray], cell: tuple[int, ...]) -> Interval | N
 
 def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:
     present = present_items(counted.survey.schema, query.attributes, {})
-    names = (*(_OF_PRESENCE if len(present) == 2 else ()), *_MEASURES)
+    ordered = in_order(counted.survey.schema, query.attributes)
+    names = (
+        *(_OF_PRESENCE if len(present) == 2 else ()),
+        *(_OF_ORDER if ordered else ()),
+        *_MEASURES,
+    )
     return counted.estimator.measures(query.attributes, None, names, query.confidence, query.target)
 
 

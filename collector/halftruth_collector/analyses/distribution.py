@@ -20,6 +20,7 @@ from halftruth_shared.number import read_number
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
 from ..estimation.answered import answered, answers_of
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..estimation.delta_method import known_covariance
 from ..estimation.distribution import Distribution, Moment, distributions, largest_distance
 from ..estimation.equation import score_values
 from ..estimation.usability import (
@@ -82,7 +83,9 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
     """Support and covariance; what is refused of the two together is about the groups."""
     estimator = counted.estimator
     try:
-        return answered(estimator.schema, estimator.table(names), query.target)
+        table = estimator.table(names)
+        covariance = known_covariance(table, query.target)
+        return answered(estimator.schema, table.support, covariance, names)
     except (EstimateError, ParameterError) as error:
         where = "attribute" if len(names) == 1 else "groups"
         told = str(error).replace("attributes:", f"{where}:", 1)
@@ -258,11 +261,11 @@ def grid(result: DistributionResult) -> Grid:
         group, people = _named(found), number(found.base, 0)
         for name, moment in (("mean", found.mean), ("standard deviation", found.deviation)):
             rows.append([group, people, name, _said(moment), value_interval(moment.interval), ""])
-            group = people = ""
+            people = ""
         for quantile in found.quantiles:
             rows.append(
                 [group, people, _percentile(quantile), _said(quantile),
-                 value_interval(quantile.interval), _category(result, quantile)]
+                 value_interval(quantile.interval), _category(quantile)]
             )  # fmt: skip
     for found in result.groups:
         group = _named(found)
@@ -274,13 +277,19 @@ def grid(result: DistributionResult) -> Grid:
                     one.answer,
                     judged(share(one.share, one.interval), one.usability),
                     share_interval(one.interval),
-                    f"{share(one.cumulative, one.cumulative_interval)}"
-                    f" ({share_interval(one.cumulative_interval)})",
+                    _cumulative(one),
                 ]
             )
-            group = ""
     by = result.query.groups or "group"
     return Grid([by, "people, about", "estimate", "value", level, "answer, or cumulative"], rows)
+
+
+def _cumulative(found: OrderedShare) -> str:
+    """A cumulative share with its interval; that of the last answer is everybody."""
+    if found.cumulative_interval is None or not found.cumulative_standard_error:
+        return share(found.cumulative, None)
+    interval = found.cumulative_interval
+    return f"{share(found.cumulative, interval)} ({share_interval(interval)})"
 
 
 def _named(found: GroupDistribution) -> str:
@@ -304,18 +313,12 @@ def _said(found: MomentEstimate | QuantileEstimate) -> str:
     return judged(value(found.value, found.interval), found.usability)
 
 
-def _category(result: DistributionResult, found: QuantileEstimate) -> str:
+def _category(found: QuantileEstimate) -> str:
     """The answer of a quantile, and those between which it is."""
     if found.answer is None or found.answers is None:
         return found.answer or ""
     first, last = found.answers
-    return (
-        found.answer
-        if first == last
-        else f"{found.answer} ({first} to {last})".replace(
-            " to ", " … " if result.counted_as == "middles" else " to "
-        )
-    )
+    return found.answer if first == last else f"{found.answer} ({first} – {last})"
 
 
 def chart(result: DistributionResult) -> BarChart | WhiskerChart:
@@ -325,14 +328,14 @@ def chart(result: DistributionResult) -> BarChart | WhiskerChart:
         return _histogram(result, level)
     unit = Axis(_unit(result))
     panels = [Panel(unit, tuple(_row(g, g.mean) for g in result.groups), "Mean")]
-    for i, quantile in enumerate(result.groups[0].quantiles):
-        rows = tuple(_row(g, g.quantiles[i]) for g in result.groups)
-        name = _percentile(quantile)
-        panels.append(Panel(unit, rows, f"{name[0].upper()}{name[1:]}"))
-    if len(result.answers) <= _FEW_ANSWERS:
+    if result.counted_as == "middles":
+        for i, quantile in enumerate(result.groups[0].quantiles):
+            name, rows = _percentile(quantile), (_row(g, g.quantiles[i]) for g in result.groups)
+            panels.append(Panel(unit, tuple(rows), f"{name[0].upper()}{name[1:]}"))
+    elif len(result.answers) <= _FEW_ANSWERS:
         shares = Axis("share of the group", shares=True)
         panels += [
-            Panel(shares, tuple(_up_to(g, i) for g in result.groups), f"Up to {answer}")
+            Panel(shares, tuple(_up_to(g, i) for g in result.groups), f"Up to “{answer}”")
             for i, answer in enumerate(result.answers[:-1])
         ]
     rows_shown = [row for panel in panels for row in panel.rows]
@@ -362,7 +365,7 @@ def _histogram(result: DistributionResult, level: str) -> BarChart:
     groups = [BarGroup("Share", tuple(bars))]
     if len(bars) <= _FEW_ANSWERS:
         rising = [
-            sentences.estimate(f"up to {a.answer}", a.cumulative, a.cumulative_interval)
+            sentences.estimate(_upto(result, a.answer), a.cumulative, a.cumulative_interval)
             for a in everybody.answers[:-1]
         ]
         groups.append(BarGroup("Cumulative share", tuple(rising)))
@@ -379,6 +382,10 @@ def _histogram(result: DistributionResult, level: str) -> BarChart:
         bars_label="answer",
         values_label=f"share ({level})",
     )
+
+
+def _upto(result: DistributionResult, answer: str) -> str:
+    return f"{answer} and below" if result.counted_as == "middles" else f"up to “{answer}”"
 
 
 def _unit(result: DistributionResult) -> str:

@@ -84,6 +84,9 @@ _SCALES = (
             "risk_difference",
             "column_risk_difference",
             "piatetsky_shapiro",
+            "goodman_kruskal_gamma",
+            "tau_b",
+            "somers_d",
         ),
         independent=0,
     ),
@@ -120,6 +123,9 @@ _SYMBOLS = {
     "g_squared": "G²",
     "piatetsky_shapiro": "Piatetsky-Shapiro",
     "j_measure": "J-measure",
+    "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
+    "tau_b": "Kendall’s τ_b",
+    "somers_d": "Somers’ d",
 }
 
 

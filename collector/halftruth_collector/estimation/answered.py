@@ -4,12 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from halftruth_shared import Attribute, Schema
-from halftruth_shared.mechanisms import Target
-from numpy.typing import NDArray
 
 from .bounds import Array
-from .delta_method import known_covariance
-from .table import Table
 
 
 def answers_of(attribute: Attribute) -> tuple[str, ...]:
@@ -17,29 +13,31 @@ def answers_of(attribute: Attribute) -> tuple[str, ...]:
     return tuple(c for c in attribute.categories if c not in attribute.missing)
 
 
-def answered(schema: Schema, table: Table, target: Target) -> tuple[Array, Array]:
+def answered(
+    schema: Schema, support: Array, covariance: Array, names: Sequence[str]
+) -> tuple[Array, Array]:
     """The cells of a table in which nothing is missing, with their covariance.
+
+    Parameters
+    ----------
+    schema : Schema
+    support : ndarray
+        An axis for each attribute.
+    covariance : ndarray, shape (cells, cells)
+    names : sequence of str
+        The attributes.
 
     Returns
     -------
-    support : ndarray
-        An axis for each attribute; what is missing is how much the sum is below 1.
-    covariance : ndarray, shape (cells, cells)
-        NaN where the reports determine none.
+    support, covariance : ndarray
+        Of fewer cells; what is missing is how much their sum is below 1.
     """
-    support = table.support
-    kept = present([schema.attributes[schema.position(name)] for name in table.attributes])
-    covariance = known_covariance(table, target)
+    kept = np.array(True)
+    for name in names:
+        kept = np.logical_and.outer(kept, ~schema.attributes[schema.position(name)].missing_mask)
     if kept.all():
         return support, covariance
     cells = np.flatnonzero(kept)
-    shape = [(~schema.attributes[schema.position(n)].missing_mask).sum() for n in table.attributes]
+    # A table without some categories of each axis is one of fewer rows, columns, and so on.
+    shape = [len(set(axis.tolist())) for axis in np.nonzero(kept)]
     return support[kept].reshape(shape), covariance[np.ix_(cells, cells)]
-
-
-def present(attributes: Sequence[Attribute]) -> NDArray[np.bool_]:
-    """In which cells of their table nothing is missing."""
-    kept = np.array(True)
-    for attribute in attributes:
-        kept = np.logical_and.outer(kept, ~attribute.missing_mask)
-    return kept

@@ -9,17 +9,29 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, ParameterError, Schema
+from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from numpy.typing import NDArray
 
+from .answered import answered, answers_of
 from .bounds import Array, chebyshev_factor, check_confidence, normal_quantile
 from .jets import Jet
-from .measures import MEASURE_NAMES, OF_MANY, Cells, Measure, check_measures, find_measure
+from .measures import (
+    MEASURE_NAMES,
+    OF_MANY,
+    ORDERED_NAMES,
+    Cells,
+    Measure,
+    check_measures,
+    find_measure,
+)
 from .presence import presence
 from .table import Table
 from .usability import TWENTY_POINTS, judge_measures, typical
+
+#: Every measure that a table may have.
+ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
 
 #: Most attributes whose associations are estimated at once.
 MAX_ASSOCIATED = 32
@@ -200,8 +212,9 @@ def estimate_measures(
         raise ParameterError("attributes: expected two or more", field="attributes")
     codes = presence(schema, table.attributes, present)
     check_measures(names or ())
-    chosen = {name: find_measure(name) for name in (MEASURE_NAMES if names is None else names)}
-    lacking = {name: _lack(measure, table.attributes, codes) for name, measure in chosen.items()}
+    chosen = {name: find_measure(name) for name in (ALL if names is None else names)}
+    about = [schema.attributes[schema.position(name)] for name in table.attributes]
+    lacking = {name: _lack(measure, about, codes) for name, measure in chosen.items()}
     if names is None:
         chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
     elif first := next(filter(None, lacking.values()), None):
@@ -211,6 +224,9 @@ def estimate_measures(
     if None not in codes:
         binary = Tables.single(*collapse(table.support, covariance, codes), table.reports)
         tables |= {"pair": binary, "itemset": binary}
+    if any(measure.scope == "ordered" for measure in chosen.values()):
+        cells, covariance = answered(schema, table.support, covariance, table.attributes)
+        tables["ordered"] = Tables.single(cells, covariance, table.reports)
     columns = [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
     return [estimate for column in columns for estimate in column.estimates(confidence)]
 
@@ -247,8 +263,11 @@ def estimate_associations(
     return found
 
 
-def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -> str | None:
+def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:
     """Why a measure does not apply to these attributes, None where it does."""
+    names = [attribute.name for attribute in about]
+    if measure.scope == "ordered":
+        return _lack_of_order(measure.name, about)
     if measure.scope == "categories":
         fits = len(names) == 2 or measure.name in OF_MANY
         return None if fits else f"{measure.name} needs two attributes, not {len(names)}"
@@ -259,6 +278,27 @@ def _lack(measure: Measure, names: Sequence[str], codes: Sequence[int | None]) -
             return (
                 f"{measure.name} needs binary attributes; expected the category of '{name}' that"
                 " counts as presence, in 'present'"
+            )
+    return None
+
+
+def in_order(schema: Schema, names: Sequence[str]) -> bool:
+    """Whether two attributes have the measures of answers in an order."""
+    about = [schema.attributes[schema.position(name)] for name in names]
+    return _lack_of_order(ORDERED_NAMES[0], about) is None
+
+
+def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
+    """Two answers are in an order by themselves; of all others the survey has to say so."""
+    if len(about) != 2:
+        return f"{measure} needs two attributes, not {len(about)}"
+    for attribute in sorted(about, key=lambda one: len(answers_of(one)), reverse=True):
+        if attribute.ordered:
+            continue
+        if len(answers_of(attribute)) > 2 or not any(one.ordered for one in about):
+            return (
+                f"{measure} needs answers in an order, which the survey does not say of"
+                f" '{attribute.name}'"
             )
     return None
 

@@ -46,6 +46,10 @@ class Jet:
         value = self.value.sum(axis=chosen, keepdims=True)
         return Jet(value, self.gradient.sum(axis=chosen, keepdims=True))
 
+    def cumsum(self, axis: int) -> "Jet":
+        """Cumulative sum along an axis."""
+        return Jet(self.value.cumsum(axis=axis), self.gradient.cumsum(axis=axis))
+
     def _chain(self, value: Array, slope: Array) -> "Jet":
         return Jet(value, slope[..., None] * self.gradient)
 

@@ -18,7 +18,7 @@ from .jets import Jet
 
 #: What a measure is computed from: presence and absence of two attributes, of any number of
 #: attributes, or the categories as they are.
-Scope = Literal["pair", "itemset", "categories"]
+Scope = Literal["pair", "itemset", "categories", "ordered"]
 
 
 #: Shares below this are differences of equal numbers.
@@ -104,6 +104,19 @@ class Cells:
     def information(self) -> Jet:
         """Σ π ln(π / product of the margins)."""
         return self.total(self.table.entropy_terms(self.expected))
+
+    @cached_property
+    def concordance(self) -> tuple[Jet, Jet]:
+        """P and Q, shares of pairs of people who differ in both answers: alike, and oppositely."""
+        earlier = self.table.cumsum(0) - self.table
+        both = earlier.cumsum(1) - earlier
+        against = earlier.sum(1) - earlier.cumsum(1)
+        return self.total(self.table * both), self.total(self.table * against)
+
+    def untied(self, axis: int) -> Jet:
+        """Share of the pairs of people whose answers to an attribute differ."""
+        categories = self.table.sum(1 - axis)
+        return 0.5 * (self.total(self.table) ** 2 - self.total(categories**2))
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
@@ -194,6 +207,21 @@ def _concentration(t: Cells, n: float) -> Jet:
     return (t.total(t.table**2 / t.margins[0]) - columns) / (1 - columns)
 
 
+def _gamma(t: Cells, n: float) -> Jet:
+    alike, against = t.concordance
+    return (alike - against) / (alike + against).positive()
+
+
+def _tau_b(t: Cells, n: float) -> Jet:
+    alike, against = t.concordance
+    return (alike - against) / (t.untied(0).positive() * t.untied(1).positive()) ** 0.5
+
+
+def _somers_d(t: Cells, n: float) -> Jet:
+    alike, against = t.concordance
+    return (alike - against) / t.untied(0).positive()
+
+
 #: Every measure of Guo Table 3.6, whose D is the *column* risk difference P(not X | not Y) −
 #: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
 #: Cosine of k attributes is the root of interest times support.
@@ -223,13 +251,24 @@ MEASURES = (
     Measure("concentration", "categories", _concentration),
 )
 
+#: Measures of two attributes whose answers are in an order (Goodman & Kruskal 1954; Kendall 1945;
+#: Somers 1962, of the second attribute on the first).
+ORDERED = (
+    Measure("goodman_kruskal_gamma", "ordered", _gamma),
+    Measure("tau_b", "ordered", _tau_b),
+    Measure("somers_d", "ordered", _somers_d),
+)
+
 #: The names that rules have for some of them.
 ALIASES = {"lift": "interest", "leverage": "piatetsky_shapiro"}
 
 #: Every name, in the order in which measures are given.
 MEASURE_NAMES = tuple(measure.name for measure in MEASURES)
 
-_BY_NAME = {measure.name: measure for measure in MEASURES}
+#: Names of those of answers in an order, in the order in which they are given after the others.
+ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
+
+_BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
 
 #: Measures of categories that make sense for more than two attributes.
