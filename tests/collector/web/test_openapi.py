@@ -94,9 +94,9 @@ def serialized(parameters):
         if not isinstance(value, list):
             texts = [json.dumps(value).strip('"')]
         elif parameter["explode"]:
-            texts = [quote(item, safe="") for item in value]
+            texts = [quote(str(item), safe="") for item in value]
         else:
-            texts = [",".join(quote(item, safe="") for item in value)]
+            texts = [",".join(quote(str(item), safe="") for item in value)]
         parts += [f"{name}={text}" for text in texts]
     return "&".join(parts)
 
