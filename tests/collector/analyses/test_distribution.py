@@ -63,7 +63,9 @@ def people(count=4_000):
 
 
 def asked_of(survey, counts, **query):
-    return DISTRIBUTION.compute(Counted(survey, counts, NOW, min_reports=1), DistributionQuery(**query))
+    return DISTRIBUTION.compute(
+        Counted(survey, counts, NOW, min_reports=1), DistributionQuery(**query)
+    )
 
 
 def unperturbed(asked, **query):
