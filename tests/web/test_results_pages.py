@@ -143,7 +143,7 @@ def test_filters_are_kept_in_the_address_and_in_the_file(analyst, filled, tmp_pa
     page.get_by_label("Attribute").select_option("smoker")
     page.get_by_label("Length", exact=True).fill("1")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("cell", name="smoker=yes-hush")).to_be_visible()
+    expect(page.get_by_role("cell", name="Do you smoke? yes-hush", exact=True)).to_be_visible()
     rows = page.locator("tbody tr").count()
     with page.expect_download() as waited:
         page.get_by_role("link", name="CSV").click()
