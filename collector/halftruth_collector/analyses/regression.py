@@ -10,6 +10,7 @@ from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, R
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
+from ..estimation.answered import nothing_missing
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
 from ..estimation.equation import Equation, Term, equation
 from ..estimation.presence import presence
@@ -31,7 +32,8 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     asked = (query.outcome, query.predictors, query.model)
     model = equation(counted.estimator.schema, *asked, query.present, query.reference, query.scores)
     table = _table(counted, model)
-    fit = fit_regression(table, model.design, model.counts_as, query.model, query.target)
+    kept = nothing_missing(counted.estimator.schema, model.names)
+    fit = fit_regression(table, model.design, model.counts_as, query.model, query.target, kept)
     coefficients = list(_coefficients(query, model.terms, fit, table.reports))
     undefined = fit.undefined
     if undefined is not None and fit.least_known:

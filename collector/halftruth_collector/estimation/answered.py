@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from halftruth_shared import Attribute, Schema
+from numpy.typing import NDArray
 
 from .bounds import Array
 
@@ -11,6 +12,14 @@ from .bounds import Array
 def answers_of(attribute: Attribute) -> tuple[str, ...]:
     """The categories of an attribute that are answers."""
     return tuple(c for c in attribute.categories if c not in attribute.missing)
+
+
+def nothing_missing(schema: Schema, names: Sequence[str]) -> NDArray[np.bool_]:
+    """In which cells of the table of some attributes nothing is missing."""
+    kept = np.array(True)
+    for name in names:
+        kept = np.logical_and.outer(kept, ~schema.attributes[schema.position(name)].missing_mask)
+    return kept
 
 
 def answered(
@@ -32,9 +41,7 @@ def answered(
     support, covariance : ndarray
         Of fewer cells; what is missing is how much their sum is below 1.
     """
-    kept = np.array(True)
-    for name in names:
-        kept = np.logical_and.outer(kept, ~schema.attributes[schema.position(name)].missing_mask)
+    kept = nothing_missing(schema, names)
     if kept.all():
         return support, covariance
     cells = np.flatnonzero(kept)

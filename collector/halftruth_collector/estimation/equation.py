@@ -11,6 +11,7 @@ from halftruth_shared.analyses.regression import Model
 from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
+from .answered import answers_of
 from .bounds import Array
 from .presence import category_code, presence
 
@@ -52,7 +53,8 @@ class Equation:
     design : ndarray, shape (cells of the predictors, k)
         Predictors of every combination of answers, in row-major order.
     counts_as : ndarray, shape (answers to the outcome,)
-        What each answer counts as: 0 or 1 in a logistic model, its score in a linear one.
+        What each answer counts as: 0 or 1 in a logistic model, its score in a linear one. Missing
+        categories are no answers, here and in the design.
     present, reference : mapping of str to str
         The answer whose odds are modelled, and the category of each predictor that its others are
         compared with.
@@ -119,6 +121,13 @@ def equation(
             field="predictors",
         )
     scored = _scores([explained, *attributes], scores or {})
+    # What stands for a number, unless it is said otherwise, is the middle of its bin.
+    spoken = () if model == "logistic" else (outcome,)
+    for attribute in (explained, *attributes):
+        if attribute.number is None or attribute.name in (reference or {}):
+            continue
+        if attribute.name in (*spoken, *predictors) and attribute.name not in scored:
+            scored[attribute.name] = [float(middle) for middle in attribute.number.midpoints]
     counts_as, present = _outcome(schema, explained, model, present or {}, scored)
     reference = _reference(attributes, scored, reference or {})
     terms, columns = [Term()], []
@@ -129,10 +138,11 @@ def equation(
             terms.append(Term(name, span=float(np.ptp(values))))
             columns.append(values[:, None])
             continue
-        base = attribute.categories.index(reference[name])
-        others = [category for category in attribute.categories if category != reference[name]]
+        answers = answers_of(attribute)
+        base = answers.index(reference[name])
+        others = [category for category in answers if category != reference[name]]
         terms += [Term(name, category, reference[name]) for category in others]
-        columns.append(indicators(len(attribute.categories), base))
+        columns.append(indicators(len(answers), base))
     return Equation(
         names=(*predictors, outcome),
         terms=tuple(terms),
@@ -200,8 +210,14 @@ def _outcome(
         raise ParameterError(
             f"present: expected the answer to '{name}' whose odds are modelled", field="present"
         )
-    counts_as = np.zeros(len(outcome.categories))
-    counts_as[code] = 1
+    answers, category = answers_of(outcome), outcome.categories[code]
+    if category not in answers:
+        raise ParameterError(
+            f"present: '{category}' is no answer to '{name}'; expected one of: {listing(answers)}",
+            field="present",
+        )
+    counts_as = np.zeros(len(answers))
+    counts_as[answers.index(category)] = 1
     return counts_as, {name: outcome.categories[code]}
 
 
@@ -211,12 +227,18 @@ def _reference(attributes: Sequence[Attribute], scores: Scores, given: Items) ->
     _known("reference", given, tuple(found), "predictors without scores")
     for name, category in given.items():
         category_code(found[name], category, "reference")
-    return {name: given.get(name, a.categories[0]) for name, a in found.items()}
+        if category not in (answers := answers_of(found[name])):
+            raise ParameterError(
+                f"reference: '{category}' is no answer to '{name}'; expected one of:"
+                f" {listing(answers)}",
+                field="reference",
+            )
+    return {name: given.get(name, answers_of(a)[0]) for name, a in found.items()}
 
 
 def _scores(attributes: Sequence[Attribute], given: Items) -> dict[str, list[float]]:
     """What the categories of attributes count as."""
-    found = {a.name: a.categories for a in attributes}
+    found = {a.name: answers_of(a) for a in attributes}
     _known("scores", given, tuple(found), "attributes of the model")
     return {name: score_values(name, len(found[name]), text) for name, text in given.items()}
 

@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import Model
+from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .table import Table
@@ -82,6 +83,7 @@ def fit_regression(
     counts_as: Array,
     model: Model = "logistic",
     target: Target = "population",
+    kept: NDArray[np.bool_] | None = None,
 ) -> Regression:
     """Fit a model to a reconstructed table.
 
@@ -95,6 +97,8 @@ def fit_regression(
         What each answer counts as: 0 or 1 in a logistic model, any score in a linear one.
     model : {"logistic", "linear"}
     target : {"population", "respondents"}
+    kept : ndarray of bool, optional
+        The cells of the table that the model is about, all by default.
 
     Raises
     ------
@@ -108,8 +112,12 @@ def fit_regression(
         return _without_numbers(
             design, "the reports do not determine the errors of these answers together"
         )
+    support = table.support
+    if kept is not None:
+        cells = np.flatnonzero(kept)
+        support, whole = support.ravel()[cells], whole[np.ix_(cells, cells)]
     try:
-        return _fitted(table.support, whole, design, counts_as, linear=model == "linear")
+        return _fitted(support, whole, design, counts_as, linear=model == "linear")
     except _NotCarried as failure:
         weights = failure.weights
         least = np.flatnonzero(weights >= weights.max() / 2)
@@ -140,7 +148,7 @@ def _fitted(
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
         raise _NotCarried(_NOT_DETERMINED, vector)
-    answers = support.sum(axis=0)
+    answers = support.sum(axis=0) / support.sum()
     variance = answers @ counts_as**2 - (answers @ counts_as) ** 2
     spread = float(np.sqrt(variance)) if variance > 0 else np.nan
     return Regression(coefficients, influence @ whole @ influence.T, spread)

@@ -141,8 +141,9 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
         Items,
         Meta(
             description="What the categories of an attribute count as, in their order: attribute="
-            "ranks for 1, 2, …, or numbers such as attribute=20,45,70. A linear model needs them of"
-            " its outcome; a predictor with scores has one coefficient, for a unit of them.",
+            "ranks for 1, 2, …, or numbers such as attribute=20,45,70; of numbers the middles of"
+            " their bins by default. A linear model needs them of its outcome; a predictor with"
+            " scores has one coefficient, for a unit of them.",
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)

@@ -17,6 +17,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.distribution import DistributionQuery
+from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
 
 from tests.support.respondents import answers, estimators
@@ -245,3 +246,25 @@ def test_answers_without_an_order_are_named():
     result = asked_of(survey, counts, attribute="content")
     assert (result.counted_as, result.ordered, result.values) == ("numbers", True, [1, 2, 3, 4])
     assert not any("order" in said for said in DISTRIBUTION.notices(result))
+
+
+def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
+    hours, asked = people()
+    query = RegressionQuery(outcome="hours", predictors=["sex"], model="linear")
+    codes = np.stack([asked[name].cat.codes for name in OPEN.names], axis=1)
+    counts = Counts.from_reports(UNPERTURBED, codes)
+    counted = Counted(UNPERTURBED, counts, NOW, min_reports=1)
+    result = ANALYSES["regression"].compute(counted, query)
+    _, (_, women), (_, men) = groups_of(hours, asked)
+    assert [found.coefficient for found in result.coefficients] == pytest.approx(
+        [women.mean(), men.mean() - women.mean()]
+    )
+    error = np.hypot(women.sem(), men.sem())
+    assert result.coefficients[1].standard_error == pytest.approx(error, rel=1e-3)
+    # As a predictor a number has one coefficient, unless its bins are compared with one of them.
+    for reference, terms in (({}, 2), ({"hours": "0 to 9"}, 6)):
+        query = RegressionQuery(
+            outcome="sex", predictors=["hours"], present={"sex": "male"}, reference=reference
+        )
+        found = ANALYSES["regression"].compute(counted, query).coefficients
+        assert len(found) == terms
