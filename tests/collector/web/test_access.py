@@ -31,6 +31,7 @@ BODIES = {
     "terms": {"terms": {}},
     "listing": {"listed": False},
     "invitations": {"count": 2},
+    "check": {"hash": "0" * 64},
     "/v1/check": NEW,
     "/v1/plan": {"survey": NEW, "respondents": 500},
     "/v1/purge": {"closed_for": 0},
@@ -81,6 +82,7 @@ PUT  /v1/surveys/<survey_id>/listing                401 401 401 401  403 403 403
 GET  /v1/surveys/<survey_id>/state                  401 401 401 401  403 403 403 403 200
 GET  /v1/surveys/<survey_id>/invitations            401 401 401 401  403 403 403 403 200
 POST /v1/surveys/<survey_id>/invitations            401 401 401 401  403 403 403 403 201
+POST /v1/surveys/<survey_id>/invitations/check      200 200 200 200  200 200 200 200 200
 POST /v1/surveys/<survey_id>/invitations/revoke     401 401 401 401  403 403 403 403 200
 DELETE /v1/surveys/<survey_id>                      401 401 401 401  403 403 403 403 200
 GET  /v1/states                                     401 401 401 401  403 403 403 403 200
