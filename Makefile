@@ -5,6 +5,9 @@ BIN := .venv/bin
 # Rooms with the extras that every target needs.
 ROOMS := -e ./shared -e './client[pandas,plot]' -e './collector[parquet,pdf,postgres,redis]'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Hundreds of processes start in the tests: what one has compiled is kept for the others, whatever
+# the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
 .PHONY: demo test check bench soak studies serve clean

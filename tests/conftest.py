@@ -56,7 +56,7 @@ class LiveCollector:
     store: Store
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def survey() -> Survey:
     return Survey("health", "Health at work", SCHEMA, GammaDiagonal("19"))
 

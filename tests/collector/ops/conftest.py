@@ -1,93 +1,20 @@
 """A collector as it is run."""
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import msgspec
 import pytest
-import wire
-from halftruth_collector.cli.serve import serve
-from wire import PATIENCE
-
-
-class Running:
-    """A collector in processes of its own.
-
-    Attributes
-    ----------
-    url : str
-    process : Popen
-        The first process.
-    """
-
-    def __init__(self, url: str, process: "subprocess.Popen[str]", log: Path) -> None:
-        self.url = url
-        self.process = process
-        self._log = log
-
-    def said(self) -> str:
-        """Everything on standard error so far."""
-        return self._log.read_text()
-
-    def workers(self) -> list[int]:
-        return wire.children(self.process.pid)
-
-    def processor_seconds(self) -> float:
-        """What the workers have used of the processor."""
-        return wire.processor_seconds(self.workers())
+from serving import Running, run_collector
 
 
 @pytest.fixture
 def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManager[Running]]:
-    """Run a collector with one worker until the block is left.
-
-    The command ``halftruth serve`` looks at its database and becomes this process; its own tests
-    are those of the whole way.
-    """
-
-    @contextmanager
-    def run(*options: str, **settings: Any) -> Iterator[Running]:
-        words = ["--port", "0", "--workers", "1", *options]
-        given = serve.make_context("serve", words).params
-        environment = {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
-        del given["database"]
-        module = "halftruth_collector.ops.serve"
-        command = [sys.executable, "-m", module, json.dumps(given)]
-        popen = {name: settings.pop(name) for name in list(settings) if not name.isupper()}
-        environment |= {f"HALFTRUTH_{name}": str(value) for name, value in settings.items()}
-        log = tmp_path / f"{uuid4().hex}.log"
-        with (
-            log.open("w") as errors,
-            subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                env={**os.environ, **environment},
-                **popen,
-            ) as process,
-        ):
-            try:
-                assert process.stdout is not None
-                said = process.stdout.readline()
-                assert "http://" in said, log.read_text()
-                yield Running(said.split()[-1], process, log)
-            finally:
-                process.terminate()
-                try:
-                    process.wait(PATIENCE)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    raise
-
-    return run
+    """Run a collector on the database of the test."""
+    return partial(run_collector, database, tmp_path)
 
 
 @pytest.fixture
