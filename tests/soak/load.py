@@ -1,6 +1,7 @@
 """Clients that send reports at once and keep on through every fault."""
 
 import json
+import math
 import random
 import threading
 import traceback
@@ -49,6 +50,9 @@ _PURSE = 1_000
 
 #: Seconds, at most, before a client whose report was not acknowledged goes on.
 _PAUSE = 0.3
+
+#: Where a load has an end, seconds, at most, between requests of a client once it is reached.
+_REST = 1.0
 
 #: How often it then leaves the report for later, instead of sending it again at once.
 _LATER = 0.1
@@ -123,6 +127,8 @@ class PlainClient:
     ----------
     purse : list of str
         Invitations that it may spend.
+    goal : float
+        Reports in all that are to be acknowledged before it takes its time.
     """
 
     def __init__(
@@ -135,6 +141,7 @@ class PlainClient:
         sizes: Sequence[int] = _SIZES,
         forged: float = _FORGED,
     ) -> None:
+        self.goal = math.inf
         self._urls = urls
         self._ledger = ledger
         self._rng = random.Random(seed)
@@ -150,6 +157,8 @@ class PlainClient:
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
+            if len(self._ledger.acknowledged) > self.goal:
+                stop.wait(self._rng.uniform(0, _REST))
             if self._rng.random() < self._forged and self._last is not None:
                 self.forge(self._last, self._rng.choice(_wrong(self._last.survey)))
             else:
@@ -337,8 +346,13 @@ class Load:
                 client.purse.extend(issued)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Every client sends until the block is left, and then finishes its request."""
+    def running(self, enough: float) -> Iterator[None]:
+        """Every client sends until the block is left, and then finishes its request.
+
+        Once so many reports have been acknowledged, most of them take their time.
+        """
+        for client in self._plain:
+            client.goal = len(self._ledger.acknowledged) + enough
         with sending([*self._plain, *self._real]):
             yield
 

@@ -74,7 +74,7 @@ class Setting:
     def trial(self, database: SqliteFile | Cluster, *collectors: Collector) -> Trial:
         """Clients of these collectors."""
         urls = [collector.url for collector in collectors]
-        return Trial(database, urls, self.rng, self.folder)
+        return Trial(database, urls, self.rng, self.folder, quick=self.quick)
 
     def subfolder(self, name: str) -> Path:
         """A folder that others than its owner may pass through."""

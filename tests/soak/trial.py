@@ -1,5 +1,6 @@
 """One database under load, through rounds of faults, held against the promise in each."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,10 @@ from sealed import KEYS
 
 #: Reports acknowledged between start of the load and fault, and after the fault is over.
 _BEFORE, _AFTER = (20, 400), 30
+
+#: Reports acknowledged in one of few rounds after which clients take their time: as many as there
+#: may be before its fault, and some more.
+_ENOUGH = 600
 
 #: Longest pause between them, so that faults come at any moment of a request.
 _JITTER = 0.02
@@ -69,8 +74,15 @@ class Trial:
     """Clients, and what became of their reports."""
 
     def __init__(
-        self, database: Database, urls: Sequence[str], rng: random.Random, folder: Path
+        self,
+        database: Database,
+        urls: Sequence[str],
+        rng: random.Random,
+        folder: Path,
+        *,
+        quick: bool = False,
     ) -> None:
+        self._enough = _ENOUGH if quick else math.inf
         self.ledger = Ledger()
         self._database = database
         self._rng = rng
@@ -84,7 +96,7 @@ class Trial:
         self._rounds += 1
         try:
             self._invite()
-            with self._load.running():
+            with self._load.running(self._enough):
                 self.wait_for(self._rng.randint(*_BEFORE))
                 time.sleep(self._rng.uniform(0, _JITTER))
                 fault()
