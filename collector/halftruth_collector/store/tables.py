@@ -68,7 +68,7 @@ surveys = Table(
     Column("sealing_key", String(64)),
     Column("closes_at", UtcDateTime),
     Column("max_reports", BigInteger),
-    Column("shared_devices", Boolean, nullable=False),
+    Column("shared_devices", Boolean, nullable=False, server_default=false()),
     Column("signature_key", String(64)),
     Column("signature", String(128)),
     # How many invitations were issued, and how many of them withdrawn.

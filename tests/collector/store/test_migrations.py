@@ -4,6 +4,7 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from alembic import command as alembic_command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -12,7 +13,7 @@ from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavai
 from halftruth_collector.store import Store, schema
 from halftruth_collector.store.database import Database
 from halftruth_collector.store.tables import REPORT_TABLES, metadata
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.exc import OperationalError
 
 from .conftest import statements
@@ -156,6 +157,33 @@ def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw,
     assert halftruth("migrate") == (0, f"the tables are of version {schema.HEAD} already\n", "")
     assert all_rows(raw) == rows
     Store(fresh_database).close()
+
+
+def test_a_survey_of_the_first_version_stays_as_it_was(fresh_database, raw, halftruth, survey):
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    with raw.writing() as connection:
+        config.attributes["connection"] = connection
+        alembic_command.upgrade(config, "0001")
+        connection.execute(
+            text(
+                "INSERT INTO surveys (id, digest, document, status, published_at, invitations,"
+                " invited, withdrawn) VALUES"
+                " (:id, :digest, :document, 'open', '2026-01-02 03:04:05', :no, 0, 0)"
+            ),
+            {
+                "id": survey.id,
+                "digest": survey.digest,
+                "document": survey.canonical_json.decode(),
+                "no": False,
+            },
+        )
+    assert halftruth("migrate")[1] == f"migrated the tables from version 0001 to {schema.HEAD}\n"
+    with Store(fresh_database) as store:
+        kept = store.surveys.get(survey.id)
+        assert kept.survey.canonical_json == survey.canonical_json
+        assert (kept.terms.closes_at, kept.terms.max_reports) == (None, None)
+        assert not kept.terms.shared_devices
 
 
 @pytest.mark.parametrize("at", ["CREATE TABLE surveys", "CREATE TABLE audit", "COMMIT"])

@@ -1,4 +1,4 @@
-"""What operators see and do: unlisted surveys, purged ids, and tokens with a name and an end."""
+"""What operators decide: surveys' ends and listing, purged ids, tokens with a name and an end."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,13 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add columns; every survey stays listed, and every token good for ever."""
+    """Add columns; every survey stays as it is, and every token good for ever."""
+    op.add_column("surveys", sa.Column("closes_at", sa.DateTime(timezone=True)))
+    op.add_column("surveys", sa.Column("max_reports", sa.BigInteger))
+    op.add_column(
+        "surveys",
+        sa.Column("shared_devices", sa.Boolean, nullable=False, server_default=sa.false()),
+    )
     op.add_column(
         "surveys", sa.Column("unlisted", sa.Boolean, nullable=False, server_default=sa.false())
     )
