@@ -10,6 +10,7 @@ from halftruth_shared.analyses.reading import fields, read
 from ..analyses.tabular import to_parquet
 from ..charts.planning import plan_chart
 from ..estimation.planner import plan as make_plan
+from ..estimation.recommendation import foretold
 from ..wording import half_width, number, percent, value
 from . import limited, options
 from .output import as_form, draw, print_table, write
@@ -62,6 +63,7 @@ def _print(result: PlanResult) -> None:
         f"{query.respondents} respondents; {percent(query.confidence)} intervals for the"
         f" {query.target}; amplification {gamma}"
     )
+    click.echo("\n".join(foretold(result)))
     support = percent(query.support)
     wanted = []
     if query.half_width is not None:
@@ -102,8 +104,30 @@ def _print(result: PlanResult) -> None:
                 " attributes were looked at"
             )
     _print_bound(result)
+    _print_sets(result)
     click.echo(result.reason)
     click.echo("\n".join(result.protection))
+
+
+def _print_sets(result: PlanResult) -> None:
+    """Each question, pair and triple that was asked about."""
+    if not result.sets:
+        return
+    wanted = []
+    if result.query.half_width is not None:
+        wanted = [f"respondents for ±{percent(result.query.half_width)}"]
+    click.echo()
+    print_table(
+        ["attributes", "half-width of evenly spread answers", *wanted],
+        [
+            [
+                ", ".join(found.attributes),
+                half_width(found.half_width),
+                *([found.respondents_needed] if wanted else []),
+            ]
+            for found in result.sets
+        ],
+    )
 
 
 def _print_bound(result: PlanResult) -> None:

@@ -13,6 +13,7 @@ from itertools import combinations
 from numbers import Integral, Real
 from typing import Any
 
+import msgspec
 import numpy as np
 from halftruth_shared import (
     DomainTooLarge,
@@ -32,6 +33,7 @@ from halftruth_shared.analyses.plan import (
     MechanismPlan,
     PlanQuery,
     PlanResult,
+    SetPlan,
 )
 from halftruth_shared.mechanisms import UnitVariance, kinds
 from halftruth_shared.mechanisms.split_questionnaire.bound import (
@@ -40,8 +42,8 @@ from halftruth_shared.mechanisms.split_questionnaire.bound import (
 )
 from halftruth_shared.rational import as_float
 
-from ..wording import half_width, percent
 from .bounds import check_confidence, check_target, normal_quantile, optional
+from .recommendation import recommend
 
 #: Most sets of attributes of one length that are looked at.
 MAX_SETS = 1_000
@@ -56,9 +58,6 @@ _NARROWEST = 1e-9
 
 #: Lengths that matter where nobody says which.
 _USUAL_LENGTHS = 3
-
-#: Half-widths nearer to each other than this count as equal.
-_EQUAL = 1.01
 
 
 def plan(survey: Survey, query: PlanQuery) -> PlanResult:
@@ -102,15 +101,17 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
     bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
     plans = [
         planned
-        for mechanism in _candidates(survey, gamma, public, max(lengths))
+        for mechanism in _candidates(survey, None if query.alone else gamma, public, max(lengths))
         if (planned := _plan_mechanism(survey, mechanism, public, lengths, query, bound)).lengths
     ]
-    best, reason = _recommend([p for p in plans if len(p.lengths) == len(lengths)], query.support)
+    served = [p for p in plans if len(p.lengths) == len(lengths)]
+    best, reason = recommend(served, query.support)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
         mechanisms=plans,
         bound=bound,
+        sets=[] if query.sets is None else _plan_sets(survey, lengths, query),
         recommended=best.kind,
         reason=reason,
         protection=Protection.of(survey).sentences(),
@@ -240,9 +241,9 @@ def _plan_mechanism(
     for length in lengths:
         if length > reconstruction.longest:
             continue
-        sets, whole = _sets(schema, askable, length), []
+        sets, whole = _sets(schema, askable, length, query.sets), []
         if _largest_table(schema, perturbed, length) <= MAX_CELLS:
-            whole = _sets(schema, perturbed, length)
+            whole = _sets(schema, perturbed, length, query.sets)
         # Most sets are in both.
         tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
@@ -315,6 +316,25 @@ def _even(variance: float, query: PlanQuery) -> dict[str, Any]:
     }
 
 
+def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list[SetPlan]:
+    """Each of some sets under the survey's own mechanism, the least known of a length first."""
+    schema, found = survey.schema, []
+    reconstruction = survey.mechanism.reconstruction(schema)
+    positions = range(len(schema.names))
+    for length in lengths:
+        if _largest_table(schema, positions, length) > MAX_CELLS:
+            continue
+        sets = _sets(schema, positions, length, query.sets)
+        tables = unit_variances(reconstruction, sets, query.target)
+        planned = [
+            SetPlan(attributes=[schema.names[j] for j in chosen], **msgspec.structs.asdict(even))
+            for chosen, variances in tables.items()
+            if (even := _plan_even([variances], query)) is not None
+        ]
+        found += sorted(planned, key=lambda one: -one.half_width)
+    return found
+
+
 def _bound(
     schema: Schema,
     gamma: Fraction,
@@ -328,7 +348,19 @@ def _bound(
     if not asked:
         return []
     errors = information_bound(schema, gamma, 1, public, asked, query.target)
-    return [LengthBound(length=n, **_even(errors[n] ** 2, query)) for n in asked]
+    if len(asked) == 1:
+        alone = errors
+    else:
+        each = (information_bound(schema, gamma, 1, public, [n], query.target) for n in asked)
+        alone = {n: error for found in each for n, error in found.items()}
+    return [
+        LengthBound(
+            length=n,
+            by_itself=EvenPlan(**_even(alone[n] ** 2, query)),
+            **_even(errors[n] ** 2, query),
+        )
+        for n in asked
+    ]
 
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
@@ -344,8 +376,12 @@ def _perturbed(schema: Schema, public: frozenset[str]) -> list[int]:
     return [j for j, name in enumerate(schema.names) if name not in public]
 
 
-def _sets(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[int, ...]]:
+def _sets(
+    schema: Schema, positions: Sequence[int], length: int, asked: int | None = None
+) -> list[tuple[int, ...]]:
     """Sets of so many of some attributes: all, or the same ones of all every time.
+
+    No more than those `asked` about, but for single attributes.
 
     Raises
     ------
@@ -359,7 +395,8 @@ def _sets(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[i
             f" {MAX_CELLS}, so shorter itemsets",
             field="lengths",
         )
-    most = min(MAX_SETS, max(1, _ALL_CELLS // largest))
+    wanted = MAX_SETS if asked is None or length == 1 else asked
+    most = min(wanted, max(1, _ALL_CELLS // largest))
     if math.comb(len(positions), length) <= most:
         return list(combinations(positions, length))
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
@@ -367,56 +404,3 @@ def _sets(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[i
     while len(drawn) < most:
         drawn.add(tuple(sorted(simulated.sample(positions, length))))
     return sorted(drawn)
-
-
-def _recommend(plans: Sequence[MechanismPlan], support: float) -> tuple[MechanismPlan, str]:
-    """The mechanism whose widest interval is narrowest, and why in one sentence."""
-
-    def widest(found: MechanismPlan) -> float:
-        return max(length.half_width for length in found.lengths)
-
-    narrowest = min(map(widest, plans))
-    # Among equals the first: the survey's own, then the simpler one.
-    best = next(found for found in plans if widest(found) <= _EQUAL * narrowest)
-    lengths = [length.length for length in best.lengths]
-    where = f"at length {lengths[0]}"
-    if len(lengths) > 1:
-        where = f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"
-    parts = [f"{best.kind}: {where} its typical interval is {half_width(widest(best))} or narrower"]
-    for found in plans:
-        if found is best:
-            continue
-        if widest(best) <= _EQUAL * widest(found) and widest(found) <= _EQUAL * widest(best):
-            parts.append(f"the same as with {found.kind}")
-        else:
-            parts.append(f"against {half_width(widest(found))} with {found.kind}")
-    reason = ", ".join(parts) + _near_the_best(best) + _less_protected(best, plans)
-    return best, reason + _useless(widest(best), support)
-
-
-def _near_the_best(best: MechanismPlan) -> str:
-    if best.times_bound is None:
-        return ""
-    return (
-        f"; for evenly spread answers its largest error is {best.times_bound:.3g} times the least"
-        " possible at this amplification"
-    )
-
-
-def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
-    """What the recommended mechanism costs the single answer, if it does."""
-    own = plans[0].answer_amplification
-    if own is None or best.answer_amplification is None:
-        return ""
-    if best.answer_amplification <= _EQUAL * own:
-        return ""
-    return (
-        f"; but the amplification of a single answer is {best.answer_amplification:.3g} then, and"
-        f" {own:.3g} with {plans[0].kind}"
-    )
-
-
-def _useless(widest: float, support: float) -> str:
-    if widest < support:
-        return ""
-    return f"; even so, a support of {percent(support)} cannot be told from zero at each length"

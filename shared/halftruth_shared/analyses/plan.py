@@ -42,6 +42,21 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     ) = None
     confidence: Confidence = 0.95
     target: TargetOf = "population"
+    alone: Annotated[
+        bool, Meta(description="Whether no other mechanism is compared with the survey's own.")
+    ] = False
+    sets: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=1_000,
+                description="Most sets of attributes of a length that are looked at, each of which"
+                " is listed then. All single attributes are.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class PlanRequest(PlanQuery, frozen=True, kw_only=True):
@@ -86,9 +101,20 @@ class LengthPlan(Message, frozen=True, kw_only=True):
 
 
 class LengthBound(EvenPlan, frozen=True, kw_only=True):
-    """How well the tables of one length could be known at best if answers are spread evenly."""
+    """How well the tables of one length could be known at best if answers are spread evenly.
+
+    The largest error over all lengths asked about is as small as can be; `by_itself` is how well
+    those of this length could be known if no other one mattered, so that nothing does better.
+    """
 
     length: int
+    by_itself: EvenPlan
+
+
+class SetPlan(EvenPlan, frozen=True, kw_only=True):
+    """How well the table of some attributes will be known if answers are spread evenly."""
+
+    attributes: list[str]
 
 
 class MechanismPlan(Message, frozen=True, kw_only=True):
@@ -115,13 +141,14 @@ class PlanResult(Message, frozen=True, kw_only=True):
     of the whole record and of a single answer. `bound` is the information bound by length: what
     the best mechanism of this γ could tell at best, were answers spread evenly. At one length
     something may be more accurate, at the expense of another one, and so may it be where answers
-    are spread unevenly.
+    are spread unevenly. `sets` are those that were asked about, under the survey's own mechanism.
     """
 
     query: PlanQuery
     gamma: float | None
     mechanisms: list[MechanismPlan]
     bound: list[LengthBound]
+    sets: list[SetPlan]
     recommended: str
     reason: str
     protection: list[str]

@@ -18,6 +18,7 @@ from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation import planner
 from halftruth_collector.estimation.planner import of_itemsets, plan, unit_variances
+from halftruth_collector.estimation.recommendation import foretold
 from halftruth_collector.wording import half_width
 from halftruth_shared import (
     DistortionMatrices,
@@ -608,6 +609,47 @@ def test_as_many_attributes_as_a_survey_may_have_are_planned(attributes):
         )
 
 
+def test_each_question_and_some_sets_are_told_of_by_dense_algebra():
+    survey = make_survey("randomized-response", (2, 3, 2))
+    query = PlanQuery(respondents=500, lengths=[1, 2], alone=True, sets=2)
+    result = plan(survey, query)
+    assert [found.kind for found in result.mechanisms] == ["randomized-response"]
+    assert [length.examined for length in result.mechanisms[0].lengths] == [3, 2]
+    listed = [tuple(map(survey.schema.names.index, found.attributes)) for found in result.sets]
+    assert [len(positions) for positions in listed] == [1, 1, 1, 2, 2]
+    for positions, found in zip(listed, result.sets, strict=True):
+        margin = Margin(survey, positions)
+        shares = np.full(margin.cells, 1 / margin.cells)
+        error = math.sqrt(margin.unit(shares, "population").mean() / 500)
+        assert found.standard_error == pytest.approx(error, rel=1e-9)
+        assert found.half_width == pytest.approx(Z * error, rel=1e-9)
+    widths = [found.half_width for found in result.sets]
+    assert widths[:3] == sorted(widths[:3], reverse=True)
+
+
+def test_what_each_length_could_be_known_to_by_itself_is_less_than_of_all_lengths_together():
+    survey = make_survey("randomized-response", (2, 3, 2, 2))
+    for bound in plan(survey, PlanQuery(respondents=500, alone=True, sets=1)).bound:
+        assert bound.by_itself.half_width <= bound.half_width * (1 + 1e-9)
+        only = PlanQuery(respondents=500, lengths=[bound.length], alone=True, sets=1)
+        [alone] = plan(survey, only).bound
+        assert alone.half_width == bound.by_itself.half_width == alone.by_itself.half_width
+
+
+def test_words_say_what_is_enough_and_what_is_not():
+    survey = make_survey("gamma-diagonal", (2, 2, 2))
+    few = PlanQuery(respondents=40, lengths=[1], half_width=0.1)
+    [said] = foretold(plan(survey, few))
+    assert "too little will be known to tell an answer that 5\u202f% give" in said
+    [needed] = [
+        length.even.respondents_needed for length in plan(survey, few).mechanisms[0].lengths
+    ]
+    assert f"±10\u202f% takes {needed} respondents, never fewer than" in said
+    many = PlanQuery(respondents=10**6, lengths=[2])
+    [said] = foretold(plan(survey, many))
+    assert "Of two questions together, enough" in said
+
+
 def test_a_table_too_large_to_look_at_is_one_line_that_names_the_lengths():
     schema = schema_of((600, 600))
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 10**6))
@@ -824,7 +866,12 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
     assert said.splitlines()[0].startswith("700 respondents")
-    assert "half-width at 0.04\u202f%" in said.splitlines()[1]
+    words, header = said.splitlines()[1:3], said.splitlines()[3]
+    assert [line.split(",")[0] for line in words] == [
+        "Of one question",
+        "Of two questions together",
+    ]
+    assert "half-width at 0.04\u202f%" in header
     assert said.rstrip().endswith("\n".join([result.reason, *result.protection]))
     first, second = (
         [line for line in part.splitlines() if "±" in line and "  " in line][1:]
