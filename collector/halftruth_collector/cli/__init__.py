@@ -18,6 +18,7 @@ _PLACES = {
     "compact": "maintenance:compact",
     "compare": "compare:compare",
     "demo": "demo:demo",
+    "design": "design:design",
     "export": "maintenance:export_reports",
     "import": "maintenance:import_reports",
     "invite": "invite:invite",

@@ -1,0 +1,268 @@
+"""What a form has of a question: texts by field, as they are typed, and back.
+
+A field that is as it was is left as its author wrote it, so that what a form cannot say stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from halftruth_shared.attribute import NO_ANSWER
+
+from .text import QUESTIONS, Data
+
+#: Texts by field: one of each language for what people read, else one.
+Fields = dict[str, list[str]]
+
+KINDS = ("choice", "scale", "number", "several")
+
+#: What people read of a question, by language.
+TEXTS = ("label", "help", "page")
+
+#: What is either so or not, and what it is where nothing is said.
+FLAGS = {"optional": False, "ordered": False, "shuffle": False, "sensitive": True}
+
+NUMBERS = ("minimum", "maximum", "step")
+
+_YES = "yes"
+
+_STARTS: dict[str, Data] = {
+    "choice": {"categories": ["no", "yes"]},
+    "scale": {"categories": ["1", "2", "3", "4", "5"]},
+    "number": {"minimum": 0, "maximum": 100, "step": 10},
+    "several": {"options": [{"name": "first"}, {"name": "second"}]},
+}
+
+
+def questions(data: Data) -> list[Data]:
+    """The questions of a file, as far as they are any."""
+    found = data.get(QUESTIONS)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def names(data: Data) -> list[str]:
+    """What its questions are called, the same number of them."""
+    return [str(one.get("name", "")) for one in questions(data)]
+
+
+def languages(data: Data) -> list[str]:
+    """The languages that a form has a field for; one without a name where none is named."""
+    found = data.get("languages")
+    named = [str(one) for one in found] if isinstance(found, list) else []
+    every = [data, *questions(data)]
+    every += [option for one in questions(data) for option in _options(one)]
+    for owner in every:
+        for what in ("title", "description", *TEXTS):
+            text = owner.get(what)
+            named += list(text) if isinstance(text, dict) else []
+    return list(dict.fromkeys(named)) or [""]
+
+
+def start(kind: str, name: str) -> Data:
+    """A question to begin with."""
+    given = {} if kind == "choice" else {"kind": kind}
+    return {"name": name, **given, **deepcopy(_STARTS[kind])}
+
+
+def kind_of(question: Data) -> str:
+    """Its kind, a choice where it is none that there is."""
+    kind = question.get("kind", "choice")
+    return kind if kind in KINDS else "choice"
+
+
+def fields_of(question: Data, spoken: Sequence[str]) -> Fields:
+    r"""A question as a form shows it.
+
+    Parameters
+    ----------
+    question : dict
+    spoken : sequence of str
+        The languages of the survey.
+
+    Examples
+    --------
+    >>> question = {"name": "smoker", "label": {"de": "Rauchen Sie?"}, "categories": ["no", "yes"]}
+    >>> found = fields_of(question, ["en", "de"])
+    >>> found["label"], found["categories"]
+    (['', 'Rauchen Sie?'], ['no\nyes'])
+    """
+    kind = kind_of(question)
+    found: Fields = {"name": [str(question.get("name", ""))]}
+    found |= {what: by_language(question.get(what, ""), spoken) for what in TEXTS}
+    found |= {
+        what: [_YES] if question.get(what, usual) is True else []
+        for what, usual in FLAGS.items()
+        if _applies(what, kind)
+    }
+    if kind in ("choice", "scale"):
+        found["categories"] = [_lines(question.get("categories"))]
+    if kind == "number":
+        found |= {what: [str(question.get(what, ""))] for what in NUMBERS}
+    if kind == "several":
+        options = _options(question)
+        found["options"] = [_lines([option.get("name", "") for option in options])]
+        shown = [by_language(option.get("label", ""), spoken) for option in options]
+        found["shown"] = _columns(shown, spoken)
+    else:
+        found["missing"] = [_lines(question.get("missing"))]
+        answers = question.get("answers")
+        texts = answers if isinstance(answers, dict) else {}
+        shown = [by_language(texts.get(answer, ""), spoken) for answer in _shown(question)]
+        found["shown"] = _columns(shown, spoken)
+    return found
+
+
+def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> Data:
+    """A question as a form was filled; fields that it does not have stay.
+
+    Parameters
+    ----------
+    question : dict
+    given : mapping of str to sequence of str
+    spoken : sequence of str
+        The languages of the survey.
+    """
+    before = fields_of(question, spoken)
+    other = {
+        name: list(texts)
+        for name, texts in given.items()
+        if name in before and _plain(texts) != _plain(before[name])
+    }
+    changed = deepcopy(question)
+    for name, texts in other.items():
+        if name in TEXTS:
+            _put(changed, name, text_of(texts, spoken))
+        elif name in FLAGS:
+            _put(changed, name, bool(texts), FLAGS[name])
+        elif name in NUMBERS:
+            _put(changed, name, _number(texts))
+        elif name in ("categories", "missing"):
+            _put(changed, name, _split(texts))
+        elif name == "name":
+            changed["name"] = _first(texts).strip()
+    if "categories" in other:
+        _carry(changed, question)
+    if "options" in other or "shown" in other:
+        _show(changed, other, spoken)
+    return changed
+
+
+def by_language(text: object, spoken: Sequence[str]) -> list[str]:
+    """A text as a form shows it, one for each language."""
+    if isinstance(text, dict):
+        return [str(text.get(language, "")) for language in spoken]
+    return [str(text), *[""] * (len(spoken) - 1)]
+
+
+def text_of(texts: Sequence[str], spoken: Sequence[str]) -> str | dict[str, str]:
+    """A text of a form as a file has it."""
+    pairs = zip(spoken, texts, strict=False)
+    found = {language: text.strip() for language, text in pairs if text.strip()}
+    if not found or list(found) == [spoken[0]]:
+        return found.get(spoken[0], "")
+    return found
+
+
+def _applies(flag: str, kind: str) -> bool:
+    return kind in {"ordered": ("choice",), "shuffle": ("choice", "several")}.get(flag, KINDS)
+
+
+def _options(question: Data) -> list[Data]:
+    found = question.get("options")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _shown(question: Data) -> list[str]:
+    """The answers that a form may show otherwise, but for bins of numbers."""
+    categories, missing = _texts(question, "categories"), _texts(question, "missing")
+    implied = [NO_ANSWER] if question.get("optional") is True else []
+    return list(dict.fromkeys([*categories, *missing, *implied]))
+
+
+def _texts(question: Data, key: str) -> list[str]:
+    found = question.get(key)
+    return list(map(str, found)) if isinstance(found, list) else []
+
+
+def _carry(changed: Data, before: Data) -> None:
+    """What was said of a category is said of the one that took its place."""
+    old, new = _texts(before, "categories"), _texts(changed, "categories")
+    others = zip(old, new, strict=True) if len(old) == len(new) else ()
+    renamed = {a: b for a, b in others if a not in new and b not in old}
+    kept = {one: renamed.get(one, one) for one in old}
+    answers = changed.get("answers")
+    if isinstance(answers, dict):
+        gone = [one for one in old if kept[one] not in new]
+        moved = {kept.get(one, one): text for one, text in answers.items() if one not in gone}
+        _put(changed, "answers", moved)
+    items = changed.get("items")
+    if isinstance(items, list):
+        _put(changed, "items", [kept.get(one, one) for one in items if kept.get(one, one) in new])
+
+
+def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> None:
+    """Texts of options or answers, line by line."""
+    lines = [text.replace("\r\n", "\n").split("\n") for text in other.get("shown", ())]
+
+    def text(place: int) -> str | dict[str, str]:
+        return text_of([each[place] if place < len(each) else "" for each in lines], spoken)
+
+    if kind_of(changed) == "several":
+        known = {one.get("name"): one for one in _options(changed)}
+        named = _split(other["options"]) if "options" in other else list(known)
+        options = [dict(known.get(name, {"name": name})) for name in named]
+        for place, option in enumerate(options if lines else ()):
+            label = text(place)
+            # Without one of its own, the first language would be shown another one's text.
+            if isinstance(label, dict):
+                label = {spoken[0]: str(option.get("name", "")), **label}
+            _put(option, "label", label)
+        changed["options"] = options
+    elif lines:
+        answers = changed.get("answers")
+        shown = dict(answers) if isinstance(answers, dict) else {}
+        for place, answer in enumerate(_shown(changed)):
+            _put(shown, answer, text(place))
+        _put(changed, "answers", shown)
+
+
+def _put(owner: Data, key: str, value: Any, usual: object = None) -> None:
+    """Write a member, or take it away where it says nothing."""
+    if value == usual or value in ("", [], {}):
+        owner.pop(key, None)
+    else:
+        owner[key] = value
+
+
+def _number(texts: Sequence[str]) -> int | str:
+    """A whole number as one, any other as text, which is exact."""
+    written = _first(texts).strip()
+    digits = written.removeprefix("-")
+    return int(written) if digits.isascii() and digits.isdigit() and len(digits) < 16 else written
+
+
+def _first(texts: Sequence[str]) -> str:
+    return texts[0] if texts else ""
+
+
+def _lines(values: object) -> str:
+    return "\n".join(map(str, values)) if isinstance(values, list) else ""
+
+
+def _split(texts: Sequence[str]) -> list[str]:
+    lines = [line.strip() for text in texts for line in text.split("\n")]
+    return [line for line in lines if line]
+
+
+def _columns(rows: Sequence[Sequence[str]], spoken: Sequence[str]) -> list[str]:
+    """A text for each language, with a line for each row."""
+    columns = ["\n".join(row[k] for row in rows) for k in range(len(spoken))]
+    return [column if column.strip() else "" for column in columns]
+
+
+def _plain(texts: Sequence[str]) -> list[str]:
+    """Texts without what browsers and keyboards add."""
+    plain = [text.replace("\r\n", "\n").rstrip() for text in texts]
+    while plain and not plain[-1]:
+        plain.pop()
+    return plain

@@ -1,0 +1,292 @@
+"""The text of a survey file and what stands in it.
+
+The text is what counts: comments and arrangement stay wherever nothing else is to be written.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tomlkit
+from halftruth_shared import HalftruthError, Survey, SurveyError
+from msgspec import to_builtins
+from tomlkit import TOMLDocument
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Item, Table
+
+#: What stands in a file, by its keys.
+Data = dict[str, Any]
+
+#: The array of questions in a file.
+QUESTIONS = "attributes"
+
+#: The table of the mechanism.
+MECHANISM = "mechanism"
+
+#: What a split questionnaire has of views that were chosen for it.
+CHOSEN = ("views", "prime", "direct")
+
+#: Lengths that views are tried to follow from.
+_MOST_TRIED = 4
+
+#: What is left of tables that were taken away.
+_MANY_LINES = re.compile(r"\n{3,}")
+
+#: What a designer begins with.
+STARTER = """\
+id = "my-survey"
+title = "My survey"
+
+[mechanism]
+kind = "split-questionnaire"
+gamma = "19"
+max_length = 2
+
+[[attributes]]
+name = "first"
+label = "The first question?"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "second"
+label = "The second question?"
+categories = ["never", "sometimes", "often"]
+"""
+
+
+def read(text: str) -> Data:
+    """What stands in a file, whether or not it is a survey.
+
+    Raises
+    ------
+    SurveyError
+        If it is not TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SurveyError(f"survey: not valid TOML: {error}") from None
+
+
+def write(data: Mapping[str, Any]) -> str:
+    """A file in which this stands."""
+    document = tomlkit.document()
+    ordered = sorted(data.items(), key=lambda pair: (_is_apart(*pair), pair[0] == QUESTIONS))
+    for key, value in ordered:
+        document.add(key, _top(key, value))
+    return tomlkit.dumps(document)
+
+
+def change(text: str, data: Data) -> str:
+    r"""A file with other things in it, which otherwise stays as it is.
+
+    Parameters
+    ----------
+    text : str
+    data : dict
+
+    Returns
+    -------
+    str
+        Read again, it is exactly `data`. Where the file's arrangement does not allow that, it is
+        arranged anew.
+
+    Examples
+    --------
+    >>> print(change('id = "a"  # short\n', {"id": "a", "title": "A"}))
+    id = "a"  # short
+    title = "A"
+    <BLANKLINE>
+    """
+    if read(text) == data:
+        return text
+    try:
+        parsed = tomlkit.parse(text)
+        written = tomlkit.dumps(_changed(parsed, read(text), data, tomlkit.document()))
+        for arranged in (_MANY_LINES.sub("\n\n", written), written):
+            if read(arranged) == data:
+                return arranged
+    except (TOMLKitError, HalftruthError, ValueError, TypeError, LookupError):
+        # What cannot be kept as it was arranged is arranged anew.
+        pass
+    return write(data)
+
+
+def of_survey(survey: Survey) -> str:
+    """A file of a survey, as its author would write it.
+
+    Views that follow from the lengths that they are good for are not written, so that questions
+    can be changed.
+    """
+    data = to_builtins(survey.document())
+    data["mechanism"] = {
+        key: value for key, value in data["mechanism"].items() if value is not None
+    }
+    if "views" in data["mechanism"]:
+        chosen = {key: value for key, value in data["mechanism"].items() if key not in CHOSEN}
+        longest = survey.mechanism.reconstruction(survey.schema).longest
+        for most in range(min(longest, _MOST_TRIED), 0, -1):
+            short = write(data | {"mechanism": chosen | {"max_length": most}})
+            if _digest(short) == survey.digest:
+                return short
+    return write(data)
+
+
+def _digest(written: str) -> str | None:
+    """The digest of what may be a survey."""
+    try:
+        return Survey.from_toml(written).digest
+    except HalftruthError:
+        return None
+
+
+def _changed(container: Any, before: Data, after: Data, fresh: Any) -> Any:
+    """A container with other members; those that are the same stay as they were written.
+
+    Raises
+    ------
+    TOMLKitError
+        If one of them is written in parts.
+    """
+    if before == after:
+        return container
+    at_top = isinstance(container, TOMLDocument)
+    other = {
+        key: _other(container.get(key), before.get(key), value, key if at_top else "")
+        for key, value in after.items()
+        if key not in before or before[key] != value
+    }
+    body = list((container if at_top else container.value).body)
+    new = {key: item for key, item in other.items() if key not in before}
+    plain = {key: item for key, item in new.items() if not isinstance(item, (AoT, Table))}
+    last = max(
+        (place for place, (key, item) in enumerate(body) if key and _stays(key.key, item, after)),
+        default=-1,
+    )
+    for place in range(len(body) + 1):
+        if place == last + 1:
+            for name, item in plain.items():
+                fresh.add(name, item)
+        if place == len(body):
+            break
+        key, item = body[place]
+        if key is None:
+            fresh.add(item)
+        elif key.key in other:
+            fresh.add(key.key, _with_comment(other[key.key], item))
+        elif key.key in after:
+            fresh.append(key, item)
+    for name, item in new.items():
+        if name not in plain:
+            fresh.add(name, item)
+    return fresh
+
+
+def _stays(key: str, item: Item, after: Data) -> bool:
+    """Whether this is a plain member that is still there, which others can stand behind."""
+    return key in after and not isinstance(item, (AoT, Table))
+
+
+def _other(item: Any, before: Any, value: Any, top: str) -> Item:
+    """Something else in the place of an item, which may be the one of this name at the top."""
+    if isinstance(item, AoT) and _is_tables(value):
+        return _rearranged(item, before, value)
+    if isinstance(item, Table) and not item.is_super_table() and isinstance(value, dict):
+        found: Item = _changed(item, before, value, tomlkit.table())
+        return found
+    return _top(top, value) if top else _item(value)
+
+
+def _rearranged(tables: AoT, before: Sequence[Data], after: Sequence[Data]) -> AoT:
+    """Tables in another order or with other members; each keeps what was written of it."""
+    left = list(range(len(before)))
+    kept: dict[int, int] = {}
+    # One that only moved is known by all of it, one that was changed by its name.
+    tellings: tuple[Callable[[Data], object], ...] = (lambda one: one, lambda one: one.get("name"))
+    for of in tellings:
+        for new, data in enumerate(after):
+            found = [old for old in left if new not in kept and of(before[old]) == of(data)]
+            if found:
+                kept[new] = found[0]
+                left.remove(found[0])
+    arranged = tomlkit.aot()
+    for new, data in enumerate(after):
+        old = kept.get(new)
+        arranged.append(
+            _table(data) if old is None else _of_question(tables[old], before[old], data)
+        )
+    return arranged
+
+
+def _of_question(table: Any, before: Data, after: Data) -> Table:
+    """The table of a question with other members; arranged anew where it is written in parts."""
+    try:
+        changed: Table = _changed(table, before, after, tomlkit.table())
+    except TOMLKitError:
+        changed = _table(after)
+    return changed
+
+
+def _with_comment(item: Item, old: Item) -> Item:
+    """An item with the comment of what it takes the place of."""
+    if old.trivia.comment:
+        item.comment(old.trivia.comment.lstrip("# "))
+    return item
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _is_apart(key: str, value: object) -> bool:
+    """Whether a member has a header of its own, and comes after those that have none."""
+    return _is_tables(value) or (key == MECHANISM and isinstance(value, dict))
+
+
+def _top(key: str, value: Any) -> Item:
+    if not _is_apart(key, value):
+        return _item(value)
+    if isinstance(value, dict):
+        return _table(value)
+    tables = tomlkit.aot()
+    for one in value:
+        tables.append(_table(one))
+    return tables
+
+
+def _table(data: Mapping[str, Any]) -> Table:
+    table = tomlkit.table()
+    for key, value in data.items():
+        table.add(key, _item(value))
+    return table
+
+
+def _item(value: Any) -> Item:
+    """A value on as few lines as can be read."""
+    if isinstance(value, dict):
+        inline = tomlkit.inline_table()
+        for key, inner in value.items():
+            inline.add(key, _item(inner))
+        return inline
+    if isinstance(value, list):
+        array = tomlkit.array()
+        for inner in value:
+            array.append(_item(inner))
+        array.multiline(_is_tables(value))
+        return array
+    item: Item = tomlkit.item(value)
+    return item
+
+
+__all__ = [
+    "CHOSEN",
+    "MECHANISM",
+    "QUESTIONS",
+    "STARTER",
+    "Data",
+    "change",
+    "of_survey",
+    "read",
+    "write",
+]
