@@ -79,12 +79,17 @@ export class HalftruthForm extends HTMLElement {
     this.show(loading(this.words));
   }
 
+  /** What asks and sends, as the attributes want it. */
+  makeClient() {
+    return clientOf(this);
+  }
+
   /** Fetch the survey, and show its opening or what became of an earlier report. */
   async start() {
     this.show(loading(this.words));
     const id = this.getAttribute("survey") ?? "";
     try {
-      this.client = clientOf(this);
+      this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
       const before = this.client.before(id, await this.survey.digest());

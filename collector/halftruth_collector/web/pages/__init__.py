@@ -1,10 +1,16 @@
 """Pages for people: what a collector asks, its forms, and what came of them."""
 
-from . import description
+from . import description, design
 from . import forms as respondents
 from . import operate as operators
 from . import results as analysts
 
-blueprints = (respondents.blueprint, analysts.blueprint, operators.blueprint, description.blueprint)
+blueprints = (
+    respondents.blueprint,
+    analysts.blueprint,
+    operators.blueprint,
+    design.blueprint,
+    description.blueprint,
+)
 
 __all__ = ["blueprints"]

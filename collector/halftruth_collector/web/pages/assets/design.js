@@ -1,0 +1,121 @@
+/**
+ * Shows what a draft comes to while it is being written.
+ *
+ * The page works without this: each button posts the draft and gets the page again. Here, what is
+ * typed is posted after a pause, and the parts of the page that follow from it take the place of
+ * those that are shown. Whoever goes on typing is not disturbed.
+ */
+
+const PAUSE = 500;
+const FOLLOWING = ["controls", "shown"];
+/** Buttons whose answer is another page or a file. */
+const LEADING = ["save", "publish", "load"];
+/** Buttons after which a question is open. */
+const OPENING = /^(add|open:.*)$/;
+/** Controls that nothing follows from until a button is pressed. */
+const WAITING = ["kind", "name", "unlisted", "file"];
+
+const form = document.getElementById("design");
+/** What is asked of the collector, one after the other. */
+let turn = Promise.resolve();
+let asking = new AbortController();
+let pause = 0;
+/** What was typed since the draft was posted last, by the ids of controls. */
+const typed = new Map();
+
+/** Post the draft, and show what it comes to. */
+async function post(action, signal) {
+  typed.clear();
+  const body = new FormData(form);
+  body.append("do", action);
+  const answer = await fetch(form.action, { method: "POST", body, signal });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!page.getElementById("design")) throw new Error("no draft in the answer");
+  take(page, action);
+}
+
+function take(page, action) {
+  const { activeElement: active } = document;
+  const written = document.getElementById("survey");
+  const isOpen = document.getElementById("sets")?.open;
+  const at = action === "add" ? null : selection(active);
+  // What is being typed stays as it is, blanks at the end of it, too.
+  if (at && active.form === form && active.id) typed.set(active.id, active.value);
+  if (!typed.has(written.id)) written.value = page.getElementById(written.id).value;
+  for (const id of FOLLOWING) {
+    document.getElementById(id).replaceWith(page.getElementById(id));
+  }
+  if (isOpen && document.getElementById("sets")) document.getElementById("sets").open = true;
+  for (const [id, value] of typed) {
+    const control = document.getElementById(id);
+    if (control && control !== written) control.value = value;
+  }
+  preview(page);
+  if (active.isConnected && active !== document.body) return;
+  const named = document.getElementById("question-name-0");
+  const again = OPENING.test(action) && !at ? named : document.getElementById(active.id);
+  (again ?? named ?? document.getElementById("questions"))?.focus();
+  if (at && again) again.setSelectionRange(...at);
+}
+
+/** Where somebody is typing, or null. */
+function selection(control) {
+  const { selectionStart: start, selectionEnd: end } = control;
+  return Number.isInteger(start) ? [start, end] : null;
+}
+
+/** Another form is shown where another one is asked. */
+function preview(page) {
+  const [old, fresh] = [document, page].map((of) => of.getElementById("preview"));
+  const asked = (of) => of.querySelector("halftruth-preview")?.getAttribute("document");
+  if (asked(old) !== asked(fresh) || !asked(fresh)) old.replaceWith(fresh);
+}
+
+/** Post in a while, unless there is more. */
+function soon() {
+  asking.abort();
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    asking = new AbortController();
+    const { signal } = asking;
+    document.getElementById("shown").setAttribute("aria-busy", "true");
+    turn = turn
+      .then(() => post("check", signal))
+      .catch(() => document.getElementById("shown").removeAttribute("aria-busy"));
+  }, PAUSE);
+}
+
+/** Do what a button says, after whatever is being done. */
+function act(action) {
+  asking.abort();
+  clearTimeout(pause);
+  turn = turn
+    .then(() => post(action))
+    .catch(() => {
+      const asked = { type: "hidden", name: "do", value: action };
+      form.append(Object.assign(document.createElement("input"), asked));
+      form.submit();
+    });
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.form !== form || WAITING.includes(target.id)) return;
+  if (target.type === "range") {
+    document.getElementById("chance").value = `${target.value} %`;
+    target.setAttribute("aria-valuetext", `${target.value} % likely at most`);
+  } else {
+    if (target.type !== "checkbox") typed.set(target.id, target.value);
+    soon();
+  }
+});
+
+document.addEventListener("change", ({ target }) => {
+  if (target.form === form && target.type === "range") soon();
+});
+
+form.addEventListener("submit", (event) => {
+  const action = event.submitter?.value ?? "check";
+  if (LEADING.includes(action)) return;
+  event.preventDefault();
+  act(action);
+});

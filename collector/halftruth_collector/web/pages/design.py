@@ -1,0 +1,316 @@
+"""Where a survey is written, and seen as the form and the precision that it will be.
+
+The file's text is all that there is of a draft: every button posts it, the controls write into it,
+and nothing is stored until it is published. Where text and controls were both changed, the text
+counts. Everything works without scripts; with them, what is shown follows what is typed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.analyses.plan import PlanQuery, PlanResult
+from halftruth_shared.analyses.reading import read as read_query
+from halftruth_shared.mechanisms import kinds
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from ...designing import edits, questions, text
+from ...designing.text import Data
+from ...dry_run import SurveyCheck, allowed_by_form, check_survey
+from ...errors import Forbidden, Unauthorized
+from ...estimation.planner import plan
+from ...estimation.recommendation import foretold
+from ...wording import half_width
+from .. import errors
+from ..context import collector
+from . import session
+from .forms import of_http, ours
+
+blueprint = Blueprint("design", __name__, url_prefix="/operate/design", template_folder="templates")
+
+blueprint.before_request(session.only_own_forms)
+blueprint.after_request(session.closed)
+
+#: Pairs and triples that are looked at and listed.
+_SETS = 20
+
+#: What precision is foretold for, as it is typed: people, and percentage points either way.
+_RESPONDENTS, _WANTED = "1000", "5"
+
+
+@blueprint.before_request
+def only_operators() -> None:
+    """Every page needs an operator's token."""
+    session.bearer("operator")
+
+
+@dataclass
+class Draft:
+    """A survey file as it is being written, and what of it is open.
+
+    Attributes
+    ----------
+    written : str
+        The file.
+    place : int or None
+        Of the question that is open, counted from 0.
+    problem : str or None
+        What is wrong with what was asked for; what is wrong with the file shows by itself.
+    """
+
+    written: str
+    place: int | None = None
+    problem: str | None = None
+
+    @property
+    def data(self) -> Data | None:
+        """What stands in it; None where it is not TOML."""
+        try:
+            return text.read(self.written)
+        except HalftruthError:
+            return None
+
+
+@blueprint.get("")
+def begin() -> str | tuple[str, int]:
+    """A draft to begin with, or a published survey."""
+    survey_id = request.args.get("survey", "")
+    written = text.STARTER
+    if survey_id:
+        written = text.of_survey(collector().store.surveys.get(survey_id).survey())
+    return _page(Draft(written, 0))
+
+
+@blueprint.post("")
+def work() -> AnyResponse | str | tuple[str, int]:
+    """Do to a draft what its form asks for."""
+    draft = _posted()
+    do, _, which = request.form.get("do", "check").partition(":")
+    try:
+        if do == "load":
+            draft = Draft(_loaded(), 0)
+        elif do == "save":
+            return _saved(draft.written)
+        elif do == "publish":
+            return _published(draft.written)
+        else:
+            _edit(draft, do, which)
+    except HalftruthError as error:
+        draft.problem = str(error)
+        return _page(draft, errors.status_of(error))
+    return _page(draft)
+
+
+def _posted() -> Draft:
+    """The draft of the form, with what its controls say, unless the text was changed since."""
+    draft = Draft(request.form.get("survey", "").replace("\r\n", "\n"))
+    opened = request.form.get("open", "")
+    data = draft.data
+    if data is None:
+        return draft
+    found = questions.questions(data)
+    draft.place = int(opened) if opened.isdecimal() and int(opened) < len(found) else None
+    if request.form.get("seen") != _fingerprint(draft.written):
+        return draft
+    data = edits.settle(data, _given("survey", edits.settings_of(data)))
+    if draft.place is not None:
+        fields = questions.fields_of(found[draft.place], questions.languages(data))
+        data = edits.edit(data, draft.place, _given("question", fields))
+    draft.written = text.change(draft.written, data)
+    return draft
+
+
+def _given(about: str, fields: questions.Fields) -> questions.Fields:
+    """What the controls of these fields say; a box that is not ticked is not sent."""
+    given = {name: request.form.getlist(f"{about}.{name}") for name in fields}
+    boxes = questions.FLAGS if "name" in fields and given["name"] else {}
+    return {name: texts for name, texts in given.items() if texts or name in boxes}
+
+
+def _edit(draft: Draft, do: str, which: str) -> None:
+    """Do something to the questions of a draft.
+
+    Raises
+    ------
+    ParameterError
+        If that is nothing that can be done.
+    """
+    if do == "check":
+        return
+    data = draft.data
+    if data is None:
+        return
+    count = len(questions.questions(data))
+    if do == "add":
+        data = edits.add(data, request.form.get("kind", ""), request.form.get("name", ""))
+        draft.place = count
+    elif do == "close":
+        draft.place = None
+    elif not which.isdecimal() or int(which) >= count:
+        raise ParameterError("do: expected one of this page's buttons", field="do")
+    elif do == "open":
+        draft.place = int(which)
+    elif do == "remove":
+        data, draft.place = edits.remove(data, int(which)), None
+    elif do in ("up", "down"):
+        to = int(which) + (1 if do == "down" else -1)
+        data = edits.move(data, int(which), to)
+        draft.place = _following(draft.place, int(which), min(max(to, 0), count - 1))
+    else:
+        raise ParameterError("do: expected one of this page's buttons", field="do")
+    draft.written = text.change(draft.written, data)
+
+
+def _following(place: int | None, moved: int, to: int) -> int | None:
+    """Where the open question is after one was exchanged for its neighbour."""
+    return {moved: to, to: moved}.get(place, place) if place is not None else None
+
+
+def _loaded() -> str:
+    """The text of the file that was chosen.
+
+    Raises
+    ------
+    ParameterError
+    """
+    file = request.files.get("file")
+    try:
+        written = file.read().decode("utf-8-sig") if file else ""
+    except UnicodeDecodeError:
+        written = ""
+    if not written:
+        raise ParameterError("file: expected a survey file, in UTF-8", field="file")
+    return written.replace("\r\n", "\n")
+
+
+def _saved(written: str) -> Response:
+    """The draft as a file to keep, whether or not it is a survey yet."""
+    data = Draft(written).data or {}
+    name = str(data.get("id", ""))
+    kept = name if name.replace("-", "").isalnum() and name.isascii() else "survey"
+    return Response(
+        written,
+        mimetype="application/toml",
+        headers={"Content-Disposition": f'attachment; filename="{kept}.toml"'},
+    )
+
+
+def _published(written: str) -> AnyResponse:
+    """Publish the draft, and show what can be done with it from then on."""
+    survey = Survey.from_toml(written)
+    listed = False if "unlisted" in request.form else None
+    collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
+    return redirect(url_for("operate.survey", survey_id=survey.id), 303)
+
+
+def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
+    data, problem = draft.data, draft.problem
+    check: SurveyCheck | None = None
+    survey: Survey | None = None
+    try:
+        survey = Survey.from_toml(draft.written)
+        check = check_survey(survey, collector().config.max_gamma)
+    except HalftruthError as error:
+        problem = problem or str(error)
+    shown = render_template(
+        "design.html",
+        written=draft.written,
+        seen=_fingerprint(draft.written),
+        problem=problem,
+        problem_below=True,
+        check=check,
+        survey=survey,
+        document=None if survey is None else survey.canonical_json.decode(),
+        unprotected="" if survey is None else " ".join(allowed_by_form(survey)),
+        max_gamma=collector().config.max_gamma,
+        half_width=half_width,
+        unlisted="unlisted" in request.form,
+        further={} if request.form.get("do") == "add" else request.form,
+        slider=(edits.LEAST_CHANCE, edits.MOST_CHANCE),
+        **_controls(data, draft.place),
+        **_precision(survey),
+    )
+    return shown, status
+
+
+def _controls(data: Data | None, place: int | None) -> dict[str, Any]:
+    """What the form's controls show; nothing of a text that is not TOML."""
+    if data is None:
+        return {"settings": None, "outline": [], "place": None, "question": None}
+    found, spoken = questions.questions(data), questions.languages(data)
+    outline = [
+        {
+            "name": str(one.get("name", "")),
+            "kind": questions.kind_of(one),
+            "label": questions.by_language(one.get("label", ""), spoken)[0],
+        }
+        for one in found
+    ]
+    place = place if place is not None and place < len(found) else None
+    return {
+        "settings": edits.settings_of(data),
+        "spoken": spoken,
+        "mechanisms": [known.kind for known in kinds()],
+        "kinds": questions.KINDS,
+        "outline": outline,
+        "place": place,
+        "question": None if place is None else questions.fields_of(found[place], spoken),
+    }
+
+
+def _precision(survey: Survey | None) -> dict[str, Any]:
+    """How well the survey will tell of each question, pair and triple, in words and numbers."""
+    respondents = request.form.get("respondents", _RESPONDENTS).strip()
+    wanted = request.form.get("wanted", _WANTED).strip()
+    page: dict[str, Any] = {
+        "respondents": respondents,
+        "wanted": wanted,
+        "foretold": [],
+        "plan": None,
+        "plan_problem": None,
+    }
+    if survey is None:
+        return page
+    try:
+        result = _plan(survey, respondents, wanted)
+    except HalftruthError as error:
+        page["plan_problem"] = str(error)
+        return page
+    labels = dict(zip(survey.schema.names, _labels(survey), strict=True))
+    return page | {"plan": result, "foretold": foretold(result), "labels": labels}
+
+
+def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:
+    asked = {"respondents": [respondents], "sets": [str(_SETS)], "alone": ["true"]}
+    if wanted:
+        try:
+            asked["half_width"] = [str(float(wanted) / 100)]
+        except ValueError:
+            raise ParameterError(
+                "wanted: expected percentage points, such as 5", field="wanted"
+            ) from None
+    return plan(survey, read_query(PlanQuery, asked))
+
+
+def _labels(survey: Survey) -> Sequence[str]:
+    return [attribute.label_in() for attribute in survey.schema.attributes]
+
+
+def _fingerprint(written: str) -> str:
+    """Tells whether a text is the one that controls were made from."""
+    return sha256(written.encode()).hexdigest()
+
+
+@blueprint.errorhandler(Unauthorized)
+@blueprint.errorhandler(Forbidden)
+def ask_for_token(error: HalftruthError) -> tuple[str, int]:
+    """Whoever may not see the page is asked for a token."""
+    return session.ask_for_token("operator", error)
+
+
+blueprint.register_error_handler(HalftruthError, ours)
+blueprint.register_error_handler(HTTPException, of_http)

@@ -1,0 +1,174 @@
+"""What the designer does with a draft: who may, what is kept of it, and what becomes of it."""
+
+import re
+import time
+from html import unescape
+from io import BytesIO
+
+import pytest
+from halftruth_collector.designing import text
+from halftruth_collector.web.pages.session import COOKIE
+from halftruth_shared import Survey
+
+PAGE = "/operate/design"
+
+
+@pytest.fixture
+def signed_in(http, store):
+    """Sign a browser in with a token of some role."""
+
+    def sign_in(role="operator"):
+        http.set_cookie(COOKIE, store.tokens.create(role), path="/operate/")
+        return http
+
+    return sign_in
+
+
+@pytest.fixture
+def post(signed_in):
+    """Press a button of the page for a draft; the status, and the page as text."""
+    browser = signed_in()
+
+    def press(written, do="check", **fields):
+        answer = browser.post(PAGE, data={"survey": written, "do": do, **fields})
+        return answer.status_code, unescape(answer.get_data(as_text=True))
+
+    return press
+
+
+def draft_of(page):
+    return re.search(r'<textarea id="survey"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)[1]
+
+
+def seen_of(page):
+    return re.search(r'name="seen" value="([0-9a-f]+)"', page)[1]
+
+
+@pytest.mark.parametrize("role", ["analyst", "monitor", None])
+def test_only_operators_design(signed_in, http, role):
+    browser = http if role is None else signed_in(role)
+    for answer in (browser.get(PAGE), browser.post(PAGE, data={"survey": text.STARTER})):
+        assert answer.status_code == (401 if role is None else 403)
+        assert b"my-survey" not in answer.data
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://elsewhere.example"}]
+)
+def test_no_other_site_publishes(signed_in, store, headers):
+    data = {"survey": text.STARTER, "do": "publish"}
+    answer = signed_in().post(PAGE, data=data, headers=headers)
+    assert answer.status_code == 403
+    assert [stored.id for stored in store.surveys.all()] == ["health"]
+
+
+def test_a_draft_is_stored_only_when_it_is_published(post, store):
+    assert post(text.STARTER)[0] == 200
+    assert "my-survey" not in [stored.id for stored in store.surveys.all()]
+    status, _ = post(text.STARTER, "publish", unlisted="yes")
+    assert status == 303
+    assert store.surveys.get("my-survey").digest == Survey.from_toml(text.STARTER).digest
+    assert not store.state("my-survey").listed
+    assert any("my-survey" in str(entry) for entry in store.audit.all())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("id = 'a", "survey: not valid TOML"),
+        (text.STARTER.replace('"no", "yes"', '"no"'), "expected 2 to 65536 categories"),
+        (text.STARTER.replace('"19"', '"1"'), "gamma: expected"),
+        ("attributes = [" * 500, "survey: not valid TOML"),
+    ],
+)
+@pytest.mark.parametrize("do", ["check", "publish", "add"])
+def test_what_is_wrong_is_one_line_and_what_was_written_stays(post, wrong, said, do):
+    status, page = post(wrong, do, kind="scale")
+    assert status == (200 if do != "publish" else 422 if "TOML" not in said else status)
+    [alarm] = re.findall(r'role="alert" id="problem">([^<]*)</p>', page)
+    assert said in alarm
+    assert "\n" not in alarm
+    assert draft_of(page).startswith(wrong[:200])
+
+
+def test_controls_write_into_the_text_unless_it_was_changed_since(post):
+    seen = seen_of(post(text.STARTER)[1])
+    controls = {"seen": seen, "open": "0", "survey.title": "Another", "question.name": "smoker"}
+    _, page = post(text.STARTER, **controls)
+    assert 'title = "Another"' in draft_of(page)
+    assert 'name = "smoker"' in draft_of(page)
+    changed = text.STARTER.replace("My survey", "By hand")
+    assert draft_of(post(changed, **controls)[1]) == changed
+
+
+def test_nothing_of_a_file_is_run(signed_in):
+    evil = "</textarea><script>alert(1)</script>'<img src=x onerror=alert(1)>"
+    written = text.STARTER.replace("My survey", evil).replace("The first question?", evil)
+    assert Survey.from_toml(written).title == evil
+    data = {"survey": written, "open": "0", "do": "open:0"}
+    answer = signed_in().post(PAGE, data=data)
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    page = answer.get_data(as_text=True)
+    assert "alert(1)" in page
+    assert "<script>" not in page
+    assert "<img" not in page
+
+
+def test_files_are_opened_and_saved(signed_in):
+    browser = signed_in()
+    file = (BytesIO("\ufeff# mine\n".encode() + text.STARTER.encode()), "mine.toml")
+    page = browser.post(PAGE, data={"do": "load", "file": file}).get_data(as_text=True)
+    assert draft_of(unescape(page)) == f"# mine\n{text.STARTER}"
+    saved = browser.post(PAGE, data={"do": "save", "survey": text.STARTER})
+    assert saved.get_data(as_text=True) == text.STARTER
+    assert saved.headers["Content-Disposition"] == 'attachment; filename="my-survey.toml"'
+    refused = browser.post(PAGE, data={"do": "load", "file": (BytesIO(b"\xff\xfe"), "x")})
+    assert "file: expected a survey file, in UTF-8" in refused.get_data(as_text=True)
+
+
+def test_a_published_survey_is_opened(signed_in, survey):
+    page = signed_in().get(f"{PAGE}?survey={survey.id}").get_data(as_text=True)
+    assert Survey.from_toml(draft_of(unescape(page))).digest == survey.digest
+    assert signed_in().get(f"{PAGE}?survey=none").status_code == 404
+
+
+def test_questions_are_moved_and_deleted_and_the_open_one_stays_open(post):
+    seen = seen_of(post(text.STARTER)[1])
+    _, page = post(text.STARTER, "down:0", seen=seen, open="0")
+    names = [one["name"] for one in text.read(draft_of(page))["attributes"]]
+    assert names == ["second", "first"]
+    assert 'name="open" value="1"' in page
+    _, page = post(draft_of(page), "remove:0")
+    assert [one["name"] for one in text.read(draft_of(page))["attributes"]] == ["first"]
+    status, page = post(text.STARTER, "remove:7")
+    assert status == 422
+    assert "do: expected one of this page's buttons" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"respondents": "few"}, "respondents: expected"),
+        ({"respondents": "1"}, "respondents: expected"),
+        ({"wanted": "much"}, "wanted: expected percentage points"),
+        ({"wanted": "0"}, "half_width: expected"),
+    ],
+)
+def test_what_precision_is_not_foretold_for_is_one_line(post, fields, said):
+    status, page = post(text.STARTER, **fields)
+    assert status == 200
+    assert said in page
+    assert next(iter(fields.values())) in page
+
+
+def test_many_questions_are_foretold_while_somebody_waits(post):
+    """Generous, since the machine may be busy: it takes half a second on a quiet one."""
+    written = text.STARTER[: text.STARTER.index("[[")] + "".join(
+        f'[[attributes]]\nname = "q{n}"\ncategories = ["1", "2", "3", "4"]\n' for n in range(40)
+    )
+    post(text.STARTER)
+    before = time.process_time()
+    _, page = post(written)
+    assert time.process_time() - before < 3
+    assert "Of two questions together" in page
+    assert "20 of 780 sets of 2 were looked at" in page

@@ -1,0 +1,163 @@
+"""What somebody who writes a survey does in a real browser, by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import SCREENSHOTS, begin, counted, heading, send
+
+
+@pytest.fixture
+def designer(live, visit):
+    """Open the designer, signed in."""
+
+    def begin_design(**options):
+        found = visit(f"{live.url}/operate/design", **options)
+        found.page.get_by_label("Token").fill(live.store.tokens.create("operator"))
+        found.page.keyboard.press("Enter")
+        expect(heading(found.page, "Design a survey")).to_be_visible()
+        return found
+
+    return begin_design
+
+
+def button(page, name):
+    """Press a button by keyboard."""
+    page.get_by_role("button", name=name, exact=True).focus()
+    page.keyboard.press("Enter")
+
+
+def write(page, label, words):
+    """Type into a control in the place of what is there."""
+    page.get_by_label(label, exact=True).focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(words)
+
+
+def file_holds(page, *lines):
+    """Wait for lines of the file."""
+    for line in lines:
+        written = re.compile(re.escape(line))
+        expect(page.get_by_label("Survey file (TOML)")).to_have_value(written)
+
+
+def add(page, kind, name):
+    page.get_by_label("Kind of a further question").focus()
+    page.keyboard.type(kind)
+    write(page, "Its name", name)
+    button(page, "Add the question")
+    expect(page.get_by_label("Name", exact=True)).to_have_value(name)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_survey_of_all_kinds_in_two_languages_is_designed_and_answered(
+    designer, live, visit, scripts
+):
+    found = designer(java_script_enabled=scripts)
+    page = found.page
+    write(page, "Id", "habits")
+    write(page, "Languages", "en de")
+    button(page, "Show what it comes to")
+    write(page, "Title (en)", "Habits")
+    write(page, "Title (de)", "Gewohnheiten")
+    write(page, "Question (en)", "Do you smoke?")
+    write(page, "Question (de)", "Rauchen Sie?")
+    button(page, "Show what it comes to")
+    file_holds(page, 'label = {en = "Do you smoke?", de = "Rauchen Sie?"}', 'id = "habits"')
+    button(page, "Delete second")
+    expect(page.get_by_role("button", name="Delete second")).to_have_count(0)
+    add(page, "scale", "content")
+    write(page, "Answers, one per line", "1\n2\n3")
+    add(page, "number", "age")
+    write(page, "Least number", "20")
+    write(page, "Largest number", "79")
+    write(page, "Width of a bin", "20")
+    add(page, "several", "symptoms")
+    write(page, "Options, one per line", "cough\nfever")
+    write(page, "Shown as, line by line (de)", "Husten\nFieber")
+    button(page, "Move up symptoms")
+    write(page, "Questions to be looked at together, at most", "1")
+    button(page, "Show what it comes to")
+    file_holds(
+        page,
+        'name = "fever", label = {en = "fever", de = "Fieber"}',
+        "maximum = 79",
+        "max_length = 1",
+    )
+    slider = page.get_by_role("slider")
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    button(page, "Show what it comes to")
+    file_holds(page, 'breach = ["0.05", "0.45"]')
+    shown = page.locator("#shown")
+    expect(shown.get_by_text("a report can at most make 45")).to_be_visible()
+    expect(shown.get_by_text("Of one question,")).to_be_visible()
+    if scripts:
+        expect(heading(page, "Before you begin")).to_be_visible()
+        assert found.violations() == []
+        assert [line for line in found.said if "401" not in line and "Password" not in line] == []
+    button(page, "Publish")
+    expect(heading(page, "Habits")).to_be_visible()
+    survey = live.store.surveys.get("habits").survey()
+    assert [question.kind for question in survey.schema.questions] == [
+        "choice",
+        "scale",
+        "several",
+        "number",
+    ]
+    assert survey.languages == ("en", "de")
+    assert survey.schema.attributes[0].label_in("de") == "Rauchen Sie?"
+    respondent = visit(f"{live.url}/s/habits").page
+    begin(respondent)
+    # Some questions are drawn, of whatever kind.
+    expect(respondent.get_by_role("button", name="Continue")).to_be_visible()
+    for number in respondent.get_by_role("spinbutton").all():
+        number.fill("30")
+    for group in respondent.get_by_role("group").all():
+        group.get_by_role("radio").or_(group.get_by_label("None of these")).first.check()
+    respondent.get_by_role("button", name="Continue").click()
+    expect(heading(respondent, "Nothing has been sent yet")).to_be_visible()
+    send(respondent)
+    expect(heading(respondent, "Thank you")).to_be_visible()
+    assert live.store.state("habits").reports == 1
+
+
+def test_what_is_typed_is_shown_and_never_taken_away(designer):
+    page = designer().page
+    write(page, "Question", "Are you well?")
+    file_holds(page, 'label = "Are you well?"')
+    expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    write(page, "Survey file (TOML)", "id = 'x")
+    expect(page.get_by_role("alert")).to_contain_text("survey: not valid TOML")
+    expect(page.get_by_label("Survey file (TOML)")).to_have_value("id = 'x")
+    expect(page.get_by_text("There is a form as soon as the file is a survey.")).to_be_visible()
+
+
+def test_a_preview_sends_and_keeps_nothing(designer, live):
+    found = designer()
+    page = found.page
+    page.get_by_role("button", name="Begin", exact=True).click()
+    form = page.locator("halftruth-preview")
+    form.get_by_label("yes").check()
+    form.get_by_label("often").check()
+    form.get_by_role("button", name="Continue").click()
+    asked = len(found.requests)
+    form.get_by_role("button", name="Send a report").click()
+    expect(form.get_by_role("heading", name="The preview ends here")).to_be_visible()
+    assert found.requests[asked:] == []
+    assert page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])") == "[{},{}]"
+    assert [stored.id for stored in live.store.surveys.all()] == ["work"]
+    assert counted(live) == []
+
+
+def test_the_designer_fits_a_phone_in_the_dark(designer):
+    found = designer(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    page = found.page
+    expect(heading(page, "Before you begin")).to_be_visible()
+    page.get_by_text("Each question, and pairs and triples").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert found.violations() == []
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "designer-phone.png", full_page=True)
