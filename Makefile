@@ -1,4 +1,4 @@
-# demo · test · check · bench · soak · studies · serve — each sets up what it needs in .venv.
+# demo · test · check · bench · soak · studies · serve · dist — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
-.PHONY: demo test check bench soak studies serve clean
+.PHONY: demo test check bench soak studies serve dist clean
 
 demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
@@ -43,8 +43,19 @@ soak: .venv/.benched
 studies: .venv/.installed
 	$(BIN)/python docs/studies/run.py
 
+# Wheels of the three rooms, the npm package with types and a bundle, and that bundle for plain pages.
+DIST ?= dist
+dist: .venv/.installed client/node_modules/.installed
+	mkdir -p $(DIST)
+	rm -rf client/dist $(DIST)/halftruth*
+	$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir $(DIST) \
+	  ./shared ./client ./collector
+	cd client && npm pack --silent --pack-destination $(abspath $(DIST))
+	cp client/dist/halftruth.js $(DIST)
+	@echo "halftruth.js: $$(gzip -9 -c $(DIST)/halftruth.js | wc -c) bytes compressed"
+
 clean:
-	rm -rf .venv client/node_modules
+	rm -rf .venv client/node_modules client/dist dist
 
 client/node_modules/.installed: client/package.json
 	@if command -v npm >/dev/null; then cd client && npm install --no-package-lock --no-audit \

@@ -1,12 +1,17 @@
-"""The example page of the documentation, on an origin of its own."""
+"""The examples of the documentation: a page on an origin of its own, and a back end."""
 
+import importlib.util
+import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
-from halftruth_shared import Survey
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import expect
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
 
 
 @pytest.fixture
@@ -18,8 +23,25 @@ def example(live, origin):
     return f"{origin.url}/embedded.html"
 
 
+def bundle(origin):
+    """Let the example load the one module that `make dist` writes, from its own server."""
+    client = ROOT / "client"
+    package = json.loads((client / "package.json").read_text(encoding="utf-8"))
+    tool, *options = shlex.split(package["scripts"]["bundle"])
+    out = f"--outfile={origin.folder / 'halftruth.js'}"
+    options = [out if option.startswith("--outfile") else option for option in options]
+    subprocess.run([client / "node_modules/.bin" / tool, *options], cwd=client, check=True)
+    page = origin.folder / "embedded.html"
+    text = page.read_text(encoding="utf-8")
+    [script] = [word for word in text.split('"') if word.endswith("/js/form/index.js")]
+    page.write_text(text.replace(script, "halftruth.js"), encoding="utf-8")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_newspaper_asks_its_readers(live, survey, example, visit, scheme):
+def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, scheme):
+    # One of the two loads the form from the collector, the other one bundled from its own server.
+    if scheme == "dark":
+        bundle(origin)
     health = Survey("health", "Health", survey.schema, survey.mechanism)
     live.store.surveys.publish(health)
     found = visit(example, color_scheme=scheme)
@@ -36,3 +58,29 @@ def test_a_newspaper_asks_its_readers(live, survey, example, visit, scheme):
     expect(page.get_by_text("Thank you for taking part!")).to_be_visible()
     assert live.store.reports.counts("health")[1].reports == 1
     assert "hush" not in found.traffic()
+    loaded = [line for line in found.requests if "/js/" in line]
+    assert bool(loaded) == (scheme == "light")
+
+
+def test_a_back_end_reports_once_for_each_person_and_says_that_it_sees_the_truth(
+    live, monkeypatch, tmp_path, capfd
+):
+    drinks = Attribute("drinks", ["never", "weekly", "daily"])
+    schema = Schema([Attribute("smoker", ["no", "yes"]), drinks])
+    live.store.surveys.publish(Survey("health", "Health", schema, GammaDiagonal(19)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLLECTOR", live.url)
+    spec = importlib.util.spec_from_file_location("backend", EXAMPLES / "backend.py")
+    backend = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(backend)
+    http = backend.app.test_client()
+    assert "This server sees your answers" in http.get("/").text
+    answers = {"person": "17", "smoker": "yes", "drinks": "weekly"}
+    for _ in range(2):
+        assert http.post("/", data=answers).text == "Thank you."
+    assert http.post("/", data=answers | {"person": "18", "drinks": "hourly"}).status_code == 400
+    assert http.post("/", data={"smoker": "yes"}).status_code == 400
+    assert live.store.reports.counts("health")[1].reports == 1
+    kept = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if "outbox" in file.name)
+    assert b"weekly" not in kept
+    assert "weekly" not in str(capfd.readouterr())

@@ -1,0 +1,4 @@
+/** The client and the form in one: what is bundled for plain pages. */
+
+export * from "./index.js";
+export * from "./form/index.js";

@@ -1,0 +1,148 @@
+"""What ``make dist`` builds is installed from its files alone, and works there together."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from email.parser import Parser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / "client" / "node_modules" / ".bin"
+ROOMS = ("halftruth_shared", "halftruth_client", "halftruth_collector")
+
+#: What is taken for installed already: the test installs nothing but what it built.
+MADE = (".venv/.installed", "client/node_modules/.installed")
+
+#: A program in TypeScript that uses the client and the form, and what the types forbid.
+TYPED = """\
+import { Client, Survey, SurveyRefused } from "halftruth-client";
+import { attach, HalftruthForm } from "halftruth-client/form";
+import * as bundle from "halftruth-client/bundle";
+
+export async function answer(form: HTMLFormElement): Promise<"accepted" | "duplicate" | "waiting"> {
+  const client = new Client("https://collector.example", { maxGamma: "19" });
+  const survey: Survey = await client.survey("health");
+  const { status } = await client.submit(survey, { smoker: "yes", symptoms: ["cough"] });
+  await attach(form, { survey: "health", collector: "https://collector.example", maxGamma: 19 });
+  const element: HalftruthForm = new bundle.HalftruthForm();
+  if (element.words === undefined) throw new SurveyRefused("no words");
+  return status;
+}
+// @ts-expect-error The largest amplification has to be said.
+new Client("https://collector.example", {});
+// @ts-expect-error So it has for a form.
+void attach(document.createElement("form"), { survey: "health", collector: "" });
+"""
+
+CONFIG = {
+    "compilerOptions": {
+        "strict": True,
+        "noEmit": True,
+        "target": "ES2022",
+        "module": "NodeNext",
+        "lib": ["ES2022", "DOM"],
+        "types": [],
+    },
+    "files": ["answer.ts"],
+}
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    if shutil.which("npm") is None or not TOOLS.exists():
+        reason = "npm, or client/node_modules, is missing; make test installs what it can"
+        if os.environ.get("CI"):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("dist")
+    made = [word for file in MADE for word in ("--assume-old", file)]
+    said = run("make", *made, "dist", f"DIST={folder}", cwd=ROOT)
+    [size] = re.findall(r"halftruth\.js: (\d+) bytes compressed", said)
+    return folder, int(size)
+
+
+def run(*command, cwd):
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=cwd, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_path):
+    folder, _ = dist
+    wheels = {wheel.name.split("-")[0]: wheel for wheel in folder.glob("*.whl")}
+    assert wheels.keys() == set(ROOMS)
+    needed = {
+        name: {line for line in metadata(wheel).get_all("Requires-Dist") if "halftruth" in line}
+        for name, wheel in wheels.items()
+    }
+    assert needed == {
+        "halftruth_shared": set(),
+        "halftruth_client": {"halftruth-shared==0.1.0"},
+        "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
+    }
+
+    # Third parties are those of this environment, which tests/docker installs anew; without its
+    # files of paths, which name the rooms of this repository.
+    run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
+    python = tmp_path / "clean" / "bin" / "python"
+    [site] = tmp_path.glob("clean/lib/python3.*/site-packages")
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+    run(
+        *pip,
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--ignore-installed",
+        *wheels.values(),
+        cwd=tmp_path,
+    )
+    program = f"print(__import__('json').dumps([__import__(name).__file__ for name in {ROOMS}]))"
+    found = json.loads(run(python, "-c", program, cwd=tmp_path))
+    assert [Path(file).parent for file in found] == [site / name for name in ROOMS]
+    said = run(
+        *[tmp_path / "clean/bin/halftruth", "survey", "check", ROOT / "docs/examples/work.toml"],
+        cwd=tmp_path,
+    )
+    assert said.startswith("work: ")
+
+
+def metadata(wheel):
+    with ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(dist, tmp_path):
+    folder, size = dist
+    [package] = folder.glob("*.tgz")
+    (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    quiet = ("--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    run("npm", "install", *quiet, package, cwd=tmp_path)
+    (tmp_path / "answer.ts").write_text(TYPED, encoding="utf-8")
+    (tmp_path / "tsconfig.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    run(TOOLS / "tsc", cwd=tmp_path)
+    program = 'import { Client } from "halftruth-client"; console.log(Client.name)'
+    assert run("node", "--input-type=module", "--eval", program, cwd=tmp_path) == "Client\n"
+
+    installed = tmp_path / "node_modules" / "halftruth-client" / "dist" / "halftruth.js"
+    assert installed.read_bytes() == (folder / "halftruth.js").read_bytes()
+    manual = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
+    [budget] = re.findall(r"`halftruth\.js`, [^.]*less than (\d+) KB", manual)
+    print(f"the bundle, compressed: {size} bytes of {budget} KB")
+    assert int(budget) * 500 < size < int(budget) * 1_000
+
+    # The example for React finds the package; React itself is not needed to bundle it.
+    shutil.copy(ROOT / "docs" / "examples" / "SurveyForm.jsx", tmp_path)
+    react = ("--external:react", "--external:react/jsx-runtime", "--jsx=automatic")
+    options = ("--bundle", "--format=esm", "--target=es2022", "--log-level=warning", *react)
+    bundled = run(TOOLS / "esbuild", "SurveyForm.jsx", *options, cwd=tmp_path)
+    assert 'customElements.define("halftruth-form"' in bundled
+    assert re.search(r"export \{\s*SurveyForm\s*\}", bundled)
