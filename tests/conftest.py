@@ -12,6 +12,7 @@ from shutil import copyfile
 from uuid import uuid4
 
 import pytest
+from disks import without_waiting
 from flask import Flask
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
@@ -150,6 +151,7 @@ def fresh_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
     opened = Store(database)
+    without_waiting(opened)
     yield opened
     opened.close()
 
@@ -157,6 +159,7 @@ def store(database: str) -> Iterator[Store]:
 @pytest.fixture
 def app(database: str, store: Store) -> Iterator[Flask]:
     made = create_app(Config(database=database, rate_limit=None, min_reports=1))
+    without_waiting(made.extensions["halftruth"].store)
     yield made
     made.extensions["halftruth"].store.close()
 
@@ -177,6 +180,7 @@ def sealing_key(key_file: Path) -> str:
 def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Flask]:
     """A collector that opens sealed reports."""
     made = create_app(Config(database=database, sealing_keys=key_file))
+    without_waiting(made.extensions["halftruth"].store)
     yield made
     made.extensions["halftruth"].store.close()
 

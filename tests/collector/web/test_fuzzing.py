@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 from uuid import UUID
 
 import pytest
+from disks import without_waiting
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -367,6 +368,7 @@ def fuzzed(database, store, tmp_path):
     app = create_app(
         Config(database=database, max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
     )
+    without_waiting(app.extensions["halftruth"].store)
     yield app, Fuzzer(surveys, public, tokens, invitations, seed=20), [*tokens, *invitations]
     app.extensions["halftruth"].store.close()
 
