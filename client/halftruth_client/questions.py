@@ -143,15 +143,18 @@ def _all_answers(given: Any) -> bool:
     return bool(given) and all(isinstance(answer, Answer) for answer in given)
 
 
-def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str]:
-    items: dict[str, str] = {}
+def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str | list[str]]:
+    items: dict[str, str | list[str]] = {}
     for answer in answers:
-        if answer.question in items:
+        said = items.setdefault(answer.question, answer.category)
+        if said is answer.category:
+            continue
+        if not field.any_of:
             raise ParameterError(
                 f"{field.name}: '{answer.question}' is given twice; expected once",
                 field=field.name,
             )
-        items[answer.question] = answer.category
+        items[answer.question] = [*([said] if isinstance(said, str) else said), answer.category]
     return items
 
 

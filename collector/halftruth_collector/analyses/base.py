@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 from halftruth_shared import Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
-from halftruth_shared.analyses.base import Group, Items
+from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.reading import Field, fields
 
 from ..charts import Chart
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
-from ..estimation.bounds import Array
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..wording import items
 
@@ -50,6 +50,13 @@ class Counted:
         EstimateError
             If the question is about a group whose share is not clearly above 0.
         """
+        return Estimator(self.survey, self.counts, self._where, self._missing)
+
+    @cached_property
+    def of_all(self) -> Estimator:
+        """The same with those whose answers are missing, whatever is asked."""
+        if self._missing == "keep":
+            return self.estimator
         return Estimator(self.survey, self.counts, self._where)
 
     def check(self) -> None:
@@ -83,34 +90,31 @@ class Counted:
             "group": self._group(),
         }
 
-    def people(self, names: Sequence[str], confidence: float) -> tuple[Array, Array, Array]:
-        """About how many respondents who are asked about are in each cell of some attributes.
+    def people(
+        self, names: Sequence[str], answering: Sequence[str], confidence: float
+    ) -> tuple[Array, Array, Array]:
+        """About how many respondents are in each cell of ``Estimator.table`` of these names.
 
         Returns
         -------
         people, lower, upper : ndarray
             With the ends of their intervals, NaN where unknown. Without names, of no axis.
         """
-        if not names and not self._where:
+        if not names and not self._where and self._missing == "keep":
             every = np.array(float(self.counts.reports))
             return every, every, every
-        schema = self.survey.schema
-        table = Estimator(self.survey, self.counts).table([*names, *self._where])
-        codes = (
-            schema.attributes[schema.position(name)].categories.index(category)
-            for name, category in self._where.items()
-        )
-        group: tuple[Any, ...] = (..., *codes)
-        lower, upper = table.interval(confidence, "respondents")
-        people, lower, upper = (
-            np.asarray(shares[group]) * self.counts.reports
-            for shares in (table.support, lower, upper)
-        )
-        return people, lower, upper
+        share, variance = self.estimator.people(names, answering)
+        people, reports = share * self.counts.reports, self.counts.reports
+        half_width = normal_quantile(1 - confidence) * np.sqrt(variance) * reports
+        return people, people - half_width, people + half_width
 
     @property
-    def _where(self) -> Items:
+    def _where(self) -> Answers:
         return getattr(self.question, "where", {})
+
+    @property
+    def _missing(self) -> Missing:
+        return getattr(self.question, "missing", "keep")
 
     def _group(self) -> Group | None:
         if not self._where:
@@ -121,7 +125,8 @@ class Counted:
 
 def asked(query: Query[Any]) -> dict[str, Any]:
     """What an estimator is asked: all of a question but whom it is about."""
-    return {n: value for n, value in msgspec.structs.asdict(query).items() if n != "where"}
+    asked = msgspec.structs.asdict(query)
+    return {name: value for name, value in asked.items() if name not in ("where", "missing")}
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     departures = Departures(table)
     pair = len(names) == 2
     columns = zip(
-        cells(counted.survey, names),
+        cells(counted.estimator.schema, names),
         shares.share.ravel().tolist(),
         np.sqrt(shares.variance).ravel().tolist(),
         each,
@@ -80,7 +80,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
         query=query,
         usability=usability,
         verdict=verdict,
-        bases=_bases(counted, query, [names[axis] for axis in given]),
+        bases=_bases(counted, query, given),
         cells=[
             CrosstabCell(
                 values=values,
@@ -104,8 +104,10 @@ def _given(query: CrosstabQuery) -> list[int]:
     return [("row", "column").index(query.percentages), *range(2, len(query.attributes))]
 
 
-def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list[CrosstabBase]:
-    people = counted.people(names, query.confidence)
+def _bases(counted: Counted, query: CrosstabQuery, given: Sequence[int]) -> list[CrosstabBase]:
+    names = [query.attributes[axis] for axis in given]
+    others = [name for name in query.attributes if name not in names]
+    people = counted.people(names, others, query.confidence)
     if not names:
         everybody = CrosstabBase(
             values={},
@@ -115,7 +117,7 @@ def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list
             people_interval=_interval(people[1:], ()),
         )
         return [everybody]
-    table = counted.estimator.table(names)
+    table = counted.estimator.table(names, answering=others)
     of_target = table.interval(query.confidence, query.target)
     return [
         CrosstabBase(
@@ -125,7 +127,7 @@ def _bases(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> list
             people=float(people[0][cell]),
             people_interval=_interval(people[1:], cell),
         )
-        for cell, values in cells(counted.survey, names)
+        for cell, values in cells(counted.estimator.schema, names)
     ]
 
 
@@ -135,8 +137,8 @@ def _interval(ends: Sequence[np.ndarray], cell: tuple[int, ...]) -> Interval | N
 
 
 def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:
-    present = present_items(counted.survey.schema, query.attributes, {})
-    ordered = in_order(counted.survey.schema, query.attributes)
+    present = present_items(counted.estimator.schema, query.attributes, {})
+    ordered = in_order(counted.estimator.schema, query.attributes)
     names = (
         *(_OF_PRESENCE if len(present) == 2 else ()),
         *(_OF_ORDER if ordered else ()),

@@ -15,7 +15,7 @@ def compute(counted: Counted, query: LoglinearQuery) -> LoglinearResult:
     fit, preserved, statement = estimator.loglinear(query.terms)
     names = list(dict.fromkeys(name for term in query.terms for name in term))
     cells = []
-    for cell, values in table.cells(counted.survey, names):
+    for cell, values in table.cells(counted.survey.schema, names):
         count, fitted = int(fit.counts[cell]), float(fit.fitted[cell])
         residual = (count - fitted) / math.sqrt(fitted) if fitted > 0 else None
         cells.append(FittedCell(values=values, count=count, fitted=fitted, residual=residual))

@@ -18,7 +18,7 @@ _WIDE = 3.0
 def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     """Association measures as ``Estimator.measures`` gives them."""
     found = counted.estimator.measures(**asked(query))
-    present = present_items(counted.survey.schema, query.attributes, query.present)
+    present = present_items(counted.estimator.schema, query.attributes, query.present)
     return MeasuresResult(**counted.origin(), query=query, present=present, measures=found)
 
 

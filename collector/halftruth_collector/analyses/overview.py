@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from halftruth_shared.analyses.base import DayCount
+from halftruth_shared.analyses.base import DayCount, Usability
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -13,6 +13,7 @@ from halftruth_shared.analyses.overview import (
 from halftruth_shared.analyses.weighted import WeightedAnswer, WeightedResult
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
+from ..estimation import Estimator
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
 from ..wording import judged, number, share, share_interval
@@ -21,6 +22,9 @@ from .base import Analysis, Counted, Grid
 
 #: Answers beyond which a chart shows only the first questions, and says so.
 MAX_ANSWERS = 100
+
+#: What stands beside the answers that are none.
+_MISSING = "no answer, of all"
 
 #: Days that are listed in words, the last ones.
 MAX_DAYS = 7
@@ -39,47 +43,60 @@ def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
 
 def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
-    table = counted.estimator.table([name])
-    support = counted.estimator.support([name], query.estimate)
-    lower, upper = table.interval(query.confidence, query.target)
-    error = np.sqrt(table.variance(query.target))
-    perturbation, sampling = table.error_parts(query.target)
-    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
+    shares, usability, verdict = _shares(counted.estimator, query, name)
+    of_all, *_ = _shares(counted.of_all, query, name) if attribute.missing else (shares,)
     return QuestionOverview(
         attribute=name,
         label=attribute.label_in(),
         usability=usability,
         verdict=verdict,
-        answers=[
-            AnswerShare(
-                answer=category,
-                share=float(support[i]),
-                standard_error=optional(float(error[i])),
-                perturbation_error=optional(float(perturbation[i])),
-                sampling_error=optional(float(sampling[i])),
-                interval=None if np.isnan(error[i]) else (float(lower[i]), float(upper[i])),
-                usability=found,
-            )
-            for i, (category, found) in enumerate(zip(attribute.categories, each, strict=True))
-        ],
+        answers=[share for share in shares if share.answer not in attribute.missing],
+        missing=[share for share in of_all if share.answer in attribute.missing],
     )
+
+
+def _shares(
+    estimator: Estimator, query: OverviewQuery, name: str
+) -> tuple[list[AnswerShare], Usability, str]:
+    """Share of each category that counts, and whether they are precise enough."""
+    table = estimator.table([name])
+    support = estimator.support([name], query.estimate)
+    lower, upper = table.interval(query.confidence, query.target)
+    error = np.sqrt(table.variance(query.target))
+    perturbation, sampling = table.error_parts(query.target)
+    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
+    categories = estimator.schema.attributes[estimator.schema.position(name)].categories
+    shares = [
+        AnswerShare(
+            answer=category,
+            share=float(support[i]),
+            standard_error=optional(float(error[i])),
+            perturbation_error=optional(float(perturbation[i])),
+            sampling_error=optional(float(sampling[i])),
+            interval=None if np.isnan(error[i]) else (float(lower[i]), float(upper[i])),
+            usability=found,
+        )
+        for i, (category, found) in enumerate(zip(categories, each, strict=True))
+    ]
+    return shares, usability, verdict
 
 
 def grid(result: OverviewResult) -> Grid:
     """Each answer with its share and interval; the question stands beside its first one."""
-    return Grid(
-        ["question", "answer", "share", sentences.level(result.query.confidence)],
-        [
-            [
-                "" if i else question.label,
-                found.answer,
-                judged(share(found.share, found.interval), found.usability),
-                share_interval(found.interval),
-            ]
-            for question in result.questions
-            for i, found in enumerate(question.answers)
-        ],
-    )
+    rows = []
+    for question in result.questions:
+        blocks = (question.label, question.answers), (_MISSING, question.missing)
+        for heading, answers in blocks:
+            for i, found in enumerate(answers):
+                rows.append(
+                    [
+                        "" if i else heading,
+                        found.answer,
+                        judged(share(found.share, found.interval), found.usability),
+                        share_interval(found.interval),
+                    ]
+                )
+    return Grid(["question", "answer", "share", sentences.level(result.query.confidence)], rows)
 
 
 def chart(result: OverviewResult) -> BarChart:
@@ -93,13 +110,19 @@ def chart_of_questions(
 ) -> BarChart:
     """Shares of the answers to the first questions, as many as can be read."""
     groups: list[BarGroup] = []
-    shown = 0
+    shown, whole = 0, 0
     for question in result.questions:
         shown += len(question.answers)
         if groups and shown > MAX_ANSWERS:
             break
-        bars = [_bar(answer, result.query.confidence) for answer in question.answers]
-        groups.append(BarGroup(question.label, tuple(bars)))
+        whole += 1
+        missing = question.missing if isinstance(question, QuestionOverview) else []
+        for heading, answers in (
+            (question.label, question.answers),
+            (f"{question.label}: {_MISSING}", missing),
+        ):
+            bars = tuple(_bar(answer, result.query.confidence) for answer in answers)
+            groups += [BarGroup(heading, bars)] if bars else []
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
         title=title,
@@ -107,7 +130,7 @@ def chart_of_questions(
             *sentences.notes(result, every),
             *said,
             *sentences.negative(every),
-            *sentences.left_out(len(groups), len(result.questions), "questions, the first ones"),
+            *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
         ),
         axis=Axis("share of the people", shares=True),
         groups=tuple(groups),

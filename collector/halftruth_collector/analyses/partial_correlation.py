@@ -17,7 +17,7 @@ def compute(counted: Counted, query: PartialQuery) -> PartialResult:
     return PartialResult(
         **counted.origin(),
         query=query,
-        present=present_items(counted.survey.schema, names, query.present),
+        present=present_items(counted.estimator.schema, names, query.present),
         reconstructed=reconstructed,
         randomized=counted.estimator.randomized_partial_correlation(*asked),
     )

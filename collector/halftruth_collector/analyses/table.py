@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
-from halftruth_shared import Survey
+from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 
@@ -48,16 +48,16 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
                 usability=found,
             )
             for (cell, values), found in zip(
-                cells(counted.survey, query.attributes), each, strict=True
+                cells(estimator.schema, query.attributes), each, strict=True
             )
         ],
         covariance=table.covariance(query.target).tolist() if wanted else None,
     )
 
 
-def cells(survey: Survey, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], Items]]:
+def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], Items]]:
     """The cells of a table in row-major order, as codes and in words."""
-    categories = [survey.schema.attributes[j].categories for j in survey.schema.positions(names)]
+    categories = [schema.attributes[j].categories for j in schema.positions(names)]
     for cell in np.ndindex(*map(len, categories)):
         values = (known[code] for known, code in zip(categories, cell, strict=True))
         yield cell, dict(zip(names, values, strict=True))

@@ -13,12 +13,13 @@ from ..errors import NotAcceptable
 
 __all__ = ["Tabular", "to_csv", "to_parquet"]
 
-#: Of how many reports the numbers of a result are, of which group, and what its intervals are.
+#: Of how many reports the numbers of a result are, of which group, what its intervals are, and what
+#: became of missing answers.
 BESIDE: Columns = [
     ("reports", int),
     *texts("filter"),
     *numbers("confidence_level"),
-    *texts("target"),
+    *texts("target", "missing_answers"),
 ]
 
 #: First characters by which spreadsheets take a text for a formula.
@@ -81,6 +82,7 @@ def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
         None if result.group is None else items(result.group.items),
         getattr(query, "confidence", None),
         getattr(query, "target", None),
+        getattr(query, "missing", None),
     )
     return ((*row, *beside) for row in result.rows())
 

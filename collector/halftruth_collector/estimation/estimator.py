@@ -1,6 +1,7 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 import numpy as np
 from halftruth_shared import (
@@ -11,14 +12,23 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.associations import Association
-from halftruth_shared.analyses.base import Group, Items, MeasureEstimate, Method, Selection, Target
+from halftruth_shared.analyses.base import (
+    Answers,
+    Group,
+    Items,
+    MeasureEstimate,
+    Method,
+    Missing,
+    Selection,
+    Target,
+)
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
 from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.analyses.rules import RuleEstimate
 from halftruth_shared.errors import listing
 
 from .bounds import Array, check_confidence, check_target
-from .constrained import check_method, margin, supports_within
+from .constrained import check_method, supports_within
 from .counts import Counts
 from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
@@ -45,13 +55,17 @@ class Estimator:
     survey : Survey
     counts : Counts
         With at least one report.
-    where : mapping of str to str, optional
-        Answers that all those give whom the estimates are about; everybody by default.
+    where : mapping of str to str or sequence of str, optional
+        Answers of which all those give one whom the estimates are about; everybody by default.
+    missing : {"keep", "exclude"}
+        Whether categories that are no answer (``Attribute.missing``) are answers like others, or
+        every table is about those alone who answered all that it is about.
 
     Attributes
     ----------
     schema : Schema
-        The attributes that can be asked about, all but those of `where`.
+        The attributes that can be asked about, all but those of `where`, with the categories that
+        count.
 
     Raises
     ------
@@ -86,7 +100,11 @@ class Estimator:
     """
 
     def __init__(
-        self, survey: Survey, counts: Counts, where: Mapping[str, str] | None = None
+        self,
+        survey: Survey,
+        counts: Counts,
+        where: Answers | None = None,
+        missing: Missing = "keep",
     ) -> None:
         space = survey.report_space
         if (counts.names, counts.shape) != (space.names, space.shape):
@@ -99,7 +117,10 @@ class Estimator:
             raise NoReports(f"survey '{survey.id}': no report has been counted yet")
         self.survey = survey
         self.counts = counts
-        self._reconstructed = Reconstructed(survey, counts, dict(where or {}))
+        if missing not in get_args(Missing):
+            raise ParameterError("missing: expected keep or exclude", field="missing")
+        self.missing: Missing = missing
+        self._reconstructed = Reconstructed(survey, counts, where or {}, missing == "exclude")
         self.schema = self._reconstructed.schema
 
     @property
@@ -107,18 +128,38 @@ class Estimator:
         """About how many of the reports are of those whom the estimates are about."""
         return self._reconstructed.reports
 
-    def where(self, answers: Mapping[str, str]) -> "Estimator":
+    def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
-        return Estimator(self.survey, self.counts, answers)
+        return Estimator(self.survey, self.counts, answers, self.missing)
 
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
         """How large the group is that all estimates are about; None if it is everybody."""
         check_target(target)
         return self._reconstructed.group(confidence, target)
 
-    def table(self, attributes: Sequence[str]) -> Table:
-        """Reconstructed table of some attributes, one axis for each in the order given."""
-        return self._reconstructed.table(attributes)
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+        """Reconstructed table of some attributes, one axis for each in the order given.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        answering : sequence of str
+            Further attributes that those answered whom it is about, if missing answers are
+            excluded.
+        """
+        return self._reconstructed.table(attributes, answering)
+
+    def people(
+        self, attributes: Sequence[str], answering: Sequence[str] = ()
+    ) -> tuple[Array, Array]:
+        """Share of everybody of each cell of that table.
+
+        Returns
+        -------
+        share, variance : ndarray
+            The variance is that for exactly these respondents.
+        """
+        return self._reconstructed.people(attributes, answering)
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
         """Support of each cell of a table, shape as of :meth:`table`.
@@ -133,8 +174,7 @@ class Estimator:
         check_method(estimate)
         if estimate == "moment":
             return self.table(attributes).support
-        self._reconstructed.check(attributes)
-        return margin(self._reconstructed.constrained(estimate), self.schema.positions(attributes))
+        return self._reconstructed.margin(estimate, attributes)
 
     def itemsets(
         self,
@@ -178,6 +218,7 @@ class Estimator:
         >>> itemset.items, round(itemset.support, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
+        self._check_keeping()
         schema, reconstructed = self.schema, self._reconstructed
         criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
         criteria = criteria.up_to(reconstructed.longest, schema)
@@ -480,6 +521,7 @@ class Estimator:
             Its `warnings` name every cell behind it that is not known to be above 0.
         """
         check_confidence(confidence)
+        self._check_keeping()
         schema = self.schema
         chosen = check_features(schema, predict, features)
         check_limits(max_depth, min_support)
@@ -494,6 +536,13 @@ class Estimator:
             deepest = min(max_depth, max(1, self._reconstructed.longest - 1))
             return decision_tree(schema, tables, predict, chosen, deepest, min_support)
         raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
+
+    def _check_keeping(self) -> None:
+        if self.missing == "exclude":
+            raise ParameterError(
+                "missing: tables of different people do not agree with each other; expected keep",
+                field="missing",
+            )
 
     def _conditional(self, attributes: Sequence[str], given: Sequence[str]) -> list[str]:
         if len(attributes) != 2:

@@ -1,10 +1,11 @@
-"""The people who give some answers, and what is reconstructed of them alone.
+"""The people who give some answers, or any, and what is reconstructed of them alone.
 
 The share of a cell c among those in a group w is p = s/b, where s is the cell's share of everybody
 in the table of the attributes asked about and filtered on, and b = π̂_w is the *base*, the sum of
 that table over the cells of the group. With V the covariance of these cells, that of the shares is
 J V Jᵀ, J = (I − p 1ᵀ)/b (delta method). So the result is a table like any other, for every
-mechanism and target, and whatever is computed from tables holds of the group.
+mechanism and target, and whatever is computed from tables holds of the group. So it is where one
+of several answers is given, and where those are left out who did not answer; see `part`.
 
 What the delta method leaves out is that an error of the base changes the size of the others. Of
 surveys whose base is told from zero, intervals of 95 % hold the truth in as few as 0.79 where it is
@@ -13,35 +14,39 @@ five cells simulated, normal with equal errors). So a group is refused below `CL
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from halftruth_shared import EstimateError, ParameterError, Schema
-from halftruth_shared.analyses.base import Group, Interval, Items
+from halftruth_shared import Attribute, DomainTooLarge, EstimateError, ParameterError, Schema
+from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.channels.axes import Places
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
-from halftruth_shared.mechanisms.reconstruction import Reconstruction, ReportCounts
+from halftruth_shared.mechanisms.reconstruction import (
+    COVARIANCE_CELLS,
+    Reconstruction,
+    ReportCounts,
+)
 
 from ..wording import half_width, items, percent
 from .bounds import Array, check_confidence, normal_quantile
 from .confidences import CLEARLY
-from .presence import category_code
-
-#: Against the variances that a variance is the difference of, one that is nothing but rounding.
-_ROUNDING = 1e-12
+from .part import ROUNDING, PartTable, TableMargins, answers_of, codes_of
 
 
 class GroupSchema(Schema):
-    """The attributes that a group does not share."""
+    """The attributes that are not filtered on; where only answers count, without what is none."""
 
-    def __init__(self, whole: Schema, shared: Items) -> None:
+    def __init__(self, whole: Schema, shared: Collection[str], answered: bool) -> None:
         object.__setattr__(self, "shared", tuple(shared))
-        super().__init__(tuple(a for a in whole.attributes if a.name not in shared))
+        object.__setattr__(self, "answered", answered)
+        others = [a for a in whole.attributes if a.name not in shared]
+        super().__init__(tuple(_answers_alone(a) for a in others) if answered else tuple(others))
 
     shared: tuple[str, ...]
+    answered: bool
 
     def position(self, name: str, field: str = "attributes") -> int:
         """Of an attribute; ParameterError for one that all of the group share."""
@@ -50,18 +55,45 @@ class GroupSchema(Schema):
                 f"{field}: '{name}' is filtered on by where; expected other attributes",
                 field=field,
             )
-        return super().position(name, field)
+        place = super().position(name, field)
+        if self.answered and len(answers_of(self.attributes[place])) < 2:
+            raise ParameterError(
+                f"missing: '{name}' has one answer besides those missing; expected keep",
+                field="missing",
+            )
+        return place
+
+
+def _answers_alone(attribute: Attribute) -> Attribute:
+    """An attribute without the categories that are no answer, if it has several besides."""
+    codes = answers_of(attribute)
+    if not attribute.missing or len(codes) < 2:
+        return attribute
+    kept = tuple(attribute.categories[code] for code in codes)
+    items = attribute.items
+    return replace(
+        attribute,
+        categories=kept,
+        items=None if items is None else tuple(item for item in items if item in kept),
+        missing=(),
+        optional=False,
+        ask_if={},
+        answers={c: said for c, said in attribute.answers.items() if c in kept},
+    )
 
 
 class Filter:
-    """Restricts estimates to a group.
+    """Restricts estimates to a group, or to those who answered what is asked about.
 
     Parameters
     ----------
     reconstruction : Reconstruction
     counts : Counts
-    where : mapping of str to str
-        Answers that all of the group give, one or more.
+    where : mapping of str to str or sequence of str
+        One of the answers to each of these attributes all of the group give.
+    answered : bool
+        Whether those are left out, table by table, whose answer to one of its attributes is none
+        (``Attribute.missing``).
 
     Raises
     ------
@@ -74,22 +106,30 @@ class Filter:
         If the group's share of everybody is not clearly above 0.
     """
 
-    def __init__(self, reconstruction: Reconstruction, counts: ReportCounts, where: Items) -> None:
+    def __init__(
+        self,
+        reconstruction: Reconstruction,
+        counts: ReportCounts,
+        where: Answers,
+        answered: bool = False,
+    ) -> None:
         whole = reconstruction.schema
-        self._reconstruction, self._counts = reconstruction, counts
+        self._reconstruction, self._counts, self._answered = reconstruction, counts, answered
         self.where = dict(where)
-        self._positions = whole.positions(list(where), "where")
+        self._positions = whole.positions(list(where), "where") if where else ()
         self._codes = tuple(
-            category_code(whole.attributes[j], category, "where")
-            for j, category in zip(self._positions, where.values(), strict=True)
+            codes_of(whole.attributes[j], said, "where")
+            for j, said in zip(self._positions, where.values(), strict=True)
         )
         if len(self._positions) == len(whole.names):
             raise ParameterError(
                 "where: every attribute is filtered on; expected one that is left to ask about",
                 field="where",
             )
-        self.schema = GroupSchema(whole, where)
-        self._check()
+        self.schema = GroupSchema(whole, where, answered)
+        if where:
+            self.check_cells(())
+            self._check()
 
     @property
     def cells(self) -> int:
@@ -109,16 +149,114 @@ class Filter:
         """About how many of the reports are of the group, at least 1."""
         return max(1, round(self._counts.reports * self._share))
 
-    def table(self, attributes: Sequence[str]) -> TableEstimate:
-        """Table of some other attributes within the group."""
-        joint = self._reconstruction.table(self._counts, [*attributes, *self.where])
-        margins = self.margins(attributes)
-        return _GroupTable(tuple(attributes), self.reports, joint, margins, self._codes)
+    def sums(self, attributes: Sequence[str]) -> bool:
+        """Whether a table is put together from sums, or answers to it are left out.
 
-    def margins(self, attributes: Sequence[str]) -> "GroupMargins":
+        Otherwise it is a slice of a larger one, which may have more cells than a covariance.
+        """
+        several = any(len(codes) > 1 for codes in self._codes)
+        return several or self._leaves_out(attributes)
+
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
+        """Table of some other attributes within the group.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        answering : sequence of str
+            Where answers are left out: further attributes that all answered whom it is about.
+        """
+        asked = [*attributes, *answering]
+        if self._leaves_out(asked):
+            return self._clear(self._part(attributes, answering))
+        if self.sums(asked):
+            return self._part(attributes)
+        joint = self._reconstruction.table(self._counts, [*attributes, *self.where])
+        if not self.where:
+            return joint
+        margins = self._slices(attributes)
+        return _GroupTable(tuple(attributes), self.reports, joint, margins, self._single)
+
+    def margins(self, attributes: Sequence[str]) -> Margins:
         """All margins of that table."""
+        if self.sums(attributes):
+            return TableMargins(self.table(attributes))
+        if not self.where:
+            return self._reconstruction.margins(self._counts, attributes)
+        return self._slices(attributes)
+
+    def people(
+        self, attributes: Sequence[str], answering: Sequence[str] = ()
+    ) -> tuple[Array, Array]:
+        """Share of everybody of each cell of that table, and its variance for these respondents."""
+        if self.sums([*attributes, *answering]):
+            part = self._part(attributes, answering)
+            return part.cells, part.cells_variance("respondents")
+        joint = self._reconstruction.table(self._counts, [*attributes, *self.where])
+        cells = _of_group(self._single)
+        return joint.support[cells], joint.variance("respondents")[cells]
+
+    def answers_to(self, attributes: Sequence[str], table: Array) -> Array:
+        """Of a table inside the simplex, what those answer who answered all that it is about."""
+        kept = table[np.ix_(*self._kept(attributes))]
+        return np.asarray(kept / kept.sum())
+
+    def check_cells(self, attributes: Sequence[str]) -> None:
+        """Refuse a table whose covariance is needed and too large.
+
+        Raises
+        ------
+        DomainTooLarge
+        """
+        whole = self._reconstruction.schema
         names = [*attributes, *self.where]
-        return GroupMargins(self._reconstruction.margins(self._counts, names), self._codes)
+        cells = math.prod(whole.shape[whole.position(name)] for name in names)
+        if self.sums(attributes) and cells > COVARIANCE_CELLS:
+            field = "missing" if self._leaves_out(attributes) else "where"
+            raise DomainTooLarge(
+                f"{field}: answers taken together in a table of {cells} cells; expected at most"
+                f" {COVARIANCE_CELLS}, so fewer attributes",
+                field=field,
+            )
+
+    @property
+    def _single(self) -> tuple[int, ...]:
+        return tuple(codes[0] for codes in self._codes)
+
+    def _slices(self, attributes: Sequence[str]) -> "GroupMargins":
+        names = [*attributes, *self.where]
+        return GroupMargins(self._reconstruction.margins(self._counts, names), self._single)
+
+    def _leaves_out(self, attributes: Sequence[str]) -> bool:
+        whole = self._reconstruction.schema
+        return self._answered and any(
+            whole.attributes[whole.position(name)].missing for name in attributes
+        )
+
+    def _kept(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
+        """Codes of the answers to each attribute that count."""
+        whole = self._reconstruction.schema
+        found = [whole.attributes[whole.position(name)] for name in attributes]
+        return [answers_of(a) if self._answered else tuple(range(len(a.categories))) for a in found]
+
+    def _part(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> PartTable:
+        others = list(answering) if self._leaves_out(answering) else []
+        names = [*attributes, *others]
+        joint = self._reconstruction.table(self._counts, [*names, *self.where])
+        kept = (*self._kept(names), *self._codes)
+        return PartTable(tuple(attributes), self._counts.reports, joint, kept)
+
+    def _clear(self, part: PartTable) -> PartTable:
+        """Refuse a table that hardly anybody answered all of."""
+        error = math.sqrt(part.base_variance("population"))
+        if not part.base > CLEARLY * error and part.base_variance("respondents") != 0:
+            raise EstimateError(
+                f"missing: those who answered {', '.join(part.joint.attributes)} are"
+                f" {percent(part.base, 1)} of everybody, which is not clearly above zero; expected"
+                " keep, or more reports",
+                field="missing",
+            )
+        return part
 
     def within(self, table: Array) -> Array:
         """What a table of all attributes inside the simplex says of the group.
@@ -128,10 +266,12 @@ class Filter:
         EstimateError
             If nobody is in it.
         """
-        place: list[int | slice] = [slice(None)] * table.ndim
-        for j, code in zip(self._positions, self._codes, strict=True):
-            place[j] = code
-        part = table[tuple(place)]
+        if not self.where:
+            return table
+        part = table
+        for j, codes in zip(self._positions, self._codes, strict=True):
+            part = part.take(codes, axis=j)
+        part = part.sum(axis=tuple(self._positions))
         base = float(part.sum())
         if not base > 0:
             raise EstimateError(
@@ -151,7 +291,7 @@ class Filter:
             return None if math.isnan(width) else (middle - width, middle + width)
 
         return Group(
-            items=self.where,
+            items=one_or_several(self.where),
             share=self._share,
             interval=around(target, 1),
             people=self._share * reports,
@@ -170,14 +310,23 @@ class Filter:
 
     @cached_property
     def _share(self) -> float:
-        return float(self._base.support[self._codes])
+        if not self.where:
+            return 1.0
+        return float(self._base.support[np.ix_(*self._codes)].sum())
 
     def _error(self, target: Target) -> float:
         """Standard error of the share, NaN where unknown; 0 where every report tells it."""
-        variance = self._base.variance(target)[self._codes]
-        if np.isnan(variance) and self._base.variance("respondents")[self._codes] == 0:
+
+        def variance(aim: Target) -> float:
+            if self.sums(()):
+                part = PartTable((), self._counts.reports, self._base, self._codes)
+                return part.base_variance(aim)
+            return float(self._base.variance(aim)[self._single])
+
+        found = variance(target)
+        if math.isnan(found) and variance("respondents") == 0:
             return 0.0
-        return math.sqrt(variance)
+        return math.sqrt(found)
 
     def _check(self) -> None:
         share, error = self._share, self._error("population")
@@ -195,6 +344,15 @@ class Filter:
                 " together; expected fewer, so that one is left to ask about",
                 field="where",
             )
+
+
+def one_or_several(where: Answers) -> dict[str, str | list[str]]:
+    """Answers as a result says them: a single one by itself."""
+    found: dict[str, str | list[str]] = {}
+    for name, said in where.items():
+        several = [said] if isinstance(said, str) else list(dict.fromkeys(said))
+        found[name] = several[0] if len(several) == 1 else several
+    return found
 
 
 class GroupMargins(Margins):
@@ -224,7 +382,7 @@ class GroupMargins(Margins):
         places = np.indices(of_whole.shape).reshape(of_whole.ndim, -1).T
         spread, bases = self._spread(of_whole.ravel(), places, places, target)
         # All that is left of equal weights is rounding, as of the reports of one table.
-        nothing = _ROUNDING * (np.abs(of_whole.ravel()) + bases)
+        nothing = ROUNDING * (np.abs(of_whole.ravel()) + bases)
         if target == "population":
             known = np.where(spread > nothing, spread, np.nan)
         else:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from halftruth_shared import DomainTooLarge, EstimateError, Survey
-from halftruth_shared.analyses.base import Group, Items, Method, Target
+from halftruth_shared.analyses.base import Answers, Group, Method, Target
 from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms import Margins, TableEstimate
 
 from .bounds import Array
-from .constrained import CONSTRAINED_CELLS, project_to_simplex
+from .constrained import CONSTRAINED_CELLS, margin, project_to_simplex
 from .counts import Counts
 from .group import Filter
 from .likelihood import best_guess
@@ -39,8 +39,10 @@ class Reconstructed:
     ----------
     survey : Survey
     counts : Counts
-    where : mapping of str to str
-        Answers that all those give whom the tables are about; none for everybody.
+    where : mapping of str to str or sequence of str
+        Answers of which all those give one whom the tables are about; none for everybody.
+    answered : bool
+        Whether each table is about those alone who answered all that it is about.
 
     Attributes
     ----------
@@ -50,10 +52,14 @@ class Reconstructed:
         About how many of the reports are of these people.
     """
 
-    def __init__(self, survey: Survey, counts: Counts, where: Items) -> None:
+    def __init__(
+        self, survey: Survey, counts: Counts, where: Answers, answered: bool = False
+    ) -> None:
         self._counts = counts
         self._reconstruction = survey.mechanism.reconstruction(survey.schema)
-        self._filter = Filter(self._reconstruction, counts, where) if where else None
+        self._filter: Filter | None = None
+        if where or answered:
+            self._filter = Filter(self._reconstruction, counts, where, answered)
         self.schema = self._filter.schema if self._filter else survey.schema
         self.reports = self._filter.reports if self._filter else counts.reports
         self._constrained: dict[Method, Array] = {}
@@ -74,7 +80,8 @@ class Reconstructed:
         reconstruction = self._reconstruction
         cells = math.prod(size + 1 for size in reconstruction.schema.shape)
         return (
-            reconstruction.quick_margins
+            not (self._filter and self._filter.sums(self.schema.names))
+            and reconstruction.quick_margins
             and cells <= _AT_ONCE
             and reconstruction.complete(self._counts)
         )
@@ -84,10 +91,25 @@ class Reconstructed:
         """Margins of all attributes."""
         return self._margins(self.schema.names)
 
-    def table(self, attributes: Sequence[str]) -> Table:
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """The table of some attributes, one axis for each in the order given."""
-        self.check(attributes)
+        self.check([*attributes, *answering])
+        if self._filter is not None:
+            return Table(self._filter.table(attributes, answering))
         return Table(self._estimate(attributes))
+
+    def people(self, attributes: Sequence[str], answering: Sequence[str]) -> tuple[Array, Array]:
+        """Share of everybody of each of its cells, with the variance for these respondents."""
+        if self._filter is not None:
+            return self._filter.people(attributes, answering)
+        table = self.table(attributes)
+        return table.support, table.variance("respondents")
+
+    def margin(self, method: Method, attributes: Sequence[str]) -> Array:
+        """The table of some attributes, by an estimate inside the simplex."""
+        self.check(attributes)
+        table = margin(self.constrained(method), self.schema.positions(attributes))
+        return table if self._filter is None else self._filter.answers_to(attributes, table)
 
     def tables(self, subsets: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
         """The tables of the attributes at some positions, one after the other."""
@@ -133,10 +155,11 @@ class Reconstructed:
         """The table of the reports themselves; EstimateError if they are no records."""
         self.check(attributes)
         if self._filter is not None:
+            field, none = ("where", "none") if self._filter.where else ("missing", "keep")
             raise EstimateError(
-                "where: who is in the group is known of answers, and not of single reports;"
-                " expected none where reports themselves are looked at",
-                field="where",
+                f"{field}: who is in the group is known of answers, and not of single reports;"
+                f" expected {none} where reports themselves are looked at",
+                field=field,
             )
         return randomized_table(self._reconstruction, self._counts, attributes)
 
@@ -158,6 +181,7 @@ class Reconstructed:
             )
         if self._filter is not None:
             self._check_margins(positions)
+            self._filter.check_cells(attributes)
             attributes = [*attributes, *self._filter.where]
         self._reconstruction.check(attributes)
 
@@ -174,7 +198,9 @@ class Reconstructed:
 
     def group(self, confidence: float, target: Target) -> Group | None:
         """How large the group is; None where the tables are about everybody."""
-        return self._filter.describe(confidence, target) if self._filter else None
+        if self._filter is None or not self._filter.where:
+            return None
+        return self._filter.describe(confidence, target)
 
     def _estimate(self, names: Sequence[str]) -> TableEstimate:
         if self._filter is not None:

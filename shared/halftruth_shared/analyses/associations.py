@@ -8,9 +8,9 @@ from msgspec import Meta
 from ..protocol.base import Message
 from .base import (
     MEASURE_COLUMNS,
+    AnsweredQuery,
     AttributeName,
     Columns,
-    EstimateQuery,
     MeasureEstimate,
     Result,
     measure_row,
@@ -48,7 +48,7 @@ class AssociationsResult(Result, frozen=True, kw_only=True):
             yield (found.row, found.column, *measure_row(found.estimate))
 
 
-class AssociationsQuery(EstimateQuery[AssociationsResult], frozen=True, kw_only=True):
+class AssociationsQuery(AnsweredQuery[AssociationsResult], frozen=True, kw_only=True):
     """How much each attribute tells of each other one."""
 
     attributes: (

@@ -5,7 +5,7 @@ attributes of the survey. Reading, checking, the HTTP interface with its descrip
 line, the pages and the methods of ``Analyst`` all go by it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
@@ -39,6 +39,12 @@ Interval = tuple[float, float]
 
 
 Items = dict[str, str]
+
+#: One of the answers to each of some attributes.
+Answers = Mapping[str, str | Sequence[str]]
+
+#: What becomes of categories that are no answer.
+Missing = Literal["keep", "exclude"]
 
 #: Name and type of each column; an attribute may be called like another column.
 Columns = Sequence[tuple[str, type]]
@@ -76,10 +82,18 @@ Presence = Annotated[
     ),
 ]
 Where = Annotated[
-    Items,
+    dict[str, str | list[str]],
     Meta(
-        description="Only people who give these answers, as attribute=category. Shares are shares"
-        " of them, with errors that include that of how many they are."
+        description="Only people who give these answers, as attribute=category; of an attribute"
+        " that is given several times, any of them. Shares are shares of these people, with errors"
+        " that include that of how many they are."
+    ),
+]
+MissingOf = Annotated[
+    Missing,
+    Meta(
+        description="Whether what is no answer, as not asked or not said, counts like an answer, or"
+        " shares are of those who answered every question that they are about."
     ),
 ]
 Confidence = Annotated[
@@ -127,10 +141,11 @@ class Group(Message, frozen=True, kw_only=True):
     """The people that a filter leaves.
 
     `share` of everybody, for the target that was asked for, and about how many of these
-    respondents; each with its interval, or null where its error is unknown.
+    respondents; each with its interval, or null where its error is unknown. Where any of several
+    answers is meant, `items` lists them.
     """
 
-    items: Items
+    items: dict[str, str | list[str]]
     share: float
     interval: Interval | None
     people: float
@@ -264,6 +279,12 @@ class EstimateQuery(FilteredQuery[R], Generic[R], frozen=True, kw_only=True):
 
     confidence: Confidence = 0.95
     target: TargetOf = "population"
+
+
+class AnsweredQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
+    """What can be asked of those alone who answered."""
+
+    missing: MissingOf = "keep"
 
 
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):

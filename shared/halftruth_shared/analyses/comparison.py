@@ -7,10 +7,10 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AnsweredQuery,
     AttributeName,
     CategoryName,
     Columns,
-    EstimateQuery,
     Interval,
     Items,
     Result,
@@ -124,7 +124,7 @@ def _effect_row(effect: EffectEstimate) -> tuple[Any, ...]:
     )
 
 
-class ComparisonQuery(EstimateQuery[ComparisonResult], frozen=True, kw_only=True):
+class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True):
     """How the share of one answer differs between groups, with intervals and tests.
 
     Shares of the groups are those among the respondents of each; a difference or ratio is that of

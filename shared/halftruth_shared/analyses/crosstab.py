@@ -7,9 +7,9 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AnsweredQuery,
     AttributeName,
     Columns,
-    EstimateQuery,
     FiellerSet,
     Interval,
     Items,
@@ -121,7 +121,7 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
             )
 
 
-class CrosstabQuery(EstimateQuery[CrosstabResult], frozen=True, kw_only=True):
+class CrosstabQuery(AnsweredQuery[CrosstabResult], frozen=True, kw_only=True):
     """Cross-tabulation of two to four questions, each percentage with its interval."""
 
     attributes: Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from .base import AttributeName, Columns, FilteredQuery, Result, numbers, texts
+from .base import AttributeName, Columns, FilteredQuery, MissingOf, Result, numbers, texts
 
 
 class IndependenceResult(Result, frozen=True, kw_only=True):
@@ -54,3 +54,4 @@ class IndependenceQuery(FilteredQuery[IndependenceResult], frozen=True, kw_only=
             extra_json_schema={"uniqueItems": True},
         ),
     ]
+    missing: MissingOf = "keep"

@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from .base import (
     MEASURE_COLUMNS,
+    AnsweredQuery,
     AttributeName,
     Columns,
-    EstimateQuery,
     Items,
     MeasureEstimate,
     MeasureNames,
@@ -56,7 +56,7 @@ class MeasuresResult(Result, frozen=True, kw_only=True):
         yield from map(measure_row, self.measures)
 
 
-class MeasuresQuery(EstimateQuery[MeasuresResult], frozen=True, kw_only=True):
+class MeasuresQuery(AnsweredQuery[MeasuresResult], frozen=True, kw_only=True):
     """Association measures of two or more attributes, each with its bounds."""
 
     attributes: Associated

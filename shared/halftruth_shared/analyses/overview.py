@@ -8,13 +8,13 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AnsweredQuery,
     AttributeName,
     AttributeNames,
     CategoryName,
     Columns,
     DayCount,
     Estimate,
-    EstimateQuery,
     Interval,
     Result,
     Usability,
@@ -46,7 +46,8 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     """How the answers to one question are distributed.
 
     `label` is the question as a form asks it, or its name. `verdict` says in words whether the
-    shares are precise enough to be used.
+    shares are precise enough to be used. What is no answer, as the survey declares it, is in
+    `missing`, with shares of all; `answers` are shares of all, too, or of those who answered.
     """
 
     attribute: AttributeName
@@ -54,6 +55,7 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     usability: Usability
     verdict: str
     answers: list[AnswerShare]
+    missing: list[AnswerShare]
 
 
 class OverviewResult(Result, frozen=True, kw_only=True):
@@ -73,6 +75,7 @@ class OverviewResult(Result, frozen=True, kw_only=True):
             *numbers("share", "standard_error", "lower", "upper"),
             ("usability", str),
             *numbers("perturbation_error", "sampling_error"),
+            ("missing", bool),
         ]
 
     @property
@@ -81,7 +84,7 @@ class OverviewResult(Result, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for question in self.questions:
-            for found in question.answers:
+            for i, found in enumerate([*question.answers, *question.missing]):
                 yield (
                     question.attribute,
                     question.label,
@@ -92,10 +95,11 @@ class OverviewResult(Result, frozen=True, kw_only=True):
                     found.usability,
                     found.perturbation_error,
                     found.sampling_error,
+                    i >= len(question.answers),
                 )
 
 
-class OverviewQuery(EstimateQuery[OverviewResult], frozen=True, kw_only=True):
+class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
     """How the answers to every question are distributed, each share with its bounds."""
 
     attributes: (

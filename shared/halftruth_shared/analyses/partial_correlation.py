@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from .base import (
     MEASURE_COLUMNS,
+    AnsweredQuery,
     AttributeName,
     Columns,
-    EstimateQuery,
     Items,
     MeasureEstimate,
     Presence,
@@ -46,7 +46,7 @@ class PartialResult(Result, frozen=True, kw_only=True):
             yield ("reports", *measure_row(self.randomized.estimate))
 
 
-class PartialQuery(EstimateQuery[PartialResult], frozen=True, kw_only=True):
+class PartialQuery(AnsweredQuery[PartialResult], frozen=True, kw_only=True):
     """Correlation of two attributes given others, of the answers and of the reports."""
 
     attributes: Annotated[

@@ -69,6 +69,8 @@ class Field:
         How each of several is written, in words.
     places : tuple of str
         What each of its names stands for, where their order says it.
+    any_of : bool
+        Whether an attribute may be given with several categories, any of which is meant.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Field:
     accepted: str
     written: str
     places: tuple[str, ...] = ()
+    any_of: bool = False
 
     @property
     def several(self) -> bool:
@@ -136,7 +139,11 @@ class Field:
             If a name holds a comma, which no attribute does.
         """
         if self.kind == "items":
-            return [f"{name}={category}" for name, category in value.items()]
+            return [
+                f"{name}={category}"
+                for name, said in value.items()
+                for category in ([said] if isinstance(said, str) else said)
+            ]
         if self.kind == "terms":
             return [self._joined(names) for names in value] or [""]
         if self.kind == "categories":
@@ -157,18 +164,20 @@ class Field:
         """The complaint about a value that this field does not take."""
         return ParameterError(f"{self.name}: expected {self.accepted}", field=self.name)
 
-    def _items(self, texts: Sequence[str]) -> dict[str, str]:
-        pairs: dict[str, str] = {}
+    def _items(self, texts: Sequence[str]) -> dict[str, str | list[str]]:
+        pairs: dict[str, list[str]] = {}
         for text in texts:
             name, equals, category = text.partition("=")
             if not equals:
                 raise ParameterError(f"{self.name}: expected {self.written}", field=self.name)
-            if name in pairs:
+            said = pairs.setdefault(name, [])
+            if said and not self.any_of:
                 raise ParameterError(
                     f"{self.name}: '{name}' is given twice; expected once", field=self.name
                 )
-            pairs[name] = category
-        return pairs
+            if category not in said:
+                said.append(category)
+        return {name: said[0] if len(said) == 1 else said for name, said in pairs.items()}
 
     def _margins(self, texts: Sequence[str]) -> dict[str, dict[str, float]]:
         found: dict[str, dict[str, float]] = {}
@@ -280,6 +289,8 @@ def _field(field: inspect.Field, type: Any) -> Field:
         accepted=_accepted(inner, kind, choices, said),
         written=_written(kind, said),
         places=said.get("places", ()),
+        any_of=isinstance(inner, inspect.DictType)
+        and isinstance(inner.value_type, inspect.UnionType),
     )
 
 
@@ -308,8 +319,8 @@ def _kind(type: Any) -> Kind:
         case inspect.LiteralType():
             return "choice"
         case inspect.DictType():
-            inner = _said(type.value_type)[1]
-            return "margins" if isinstance(inner, inspect.DictType) else "items"
+            # Of an attribute a category, or any of several; or a number for each of its categories.
+            return "margins" if isinstance(type.value_type, inspect.DictType) else "items"
         case inspect.ListType():
             said, inner = _said(type.item_type)
             if said.get("of") == "category":

@@ -57,15 +57,23 @@ def of_reports(result: Any) -> str:
 
 def of_group(result: "Result") -> list[str]:
     """Whom a result is about, where that is not everybody, and how many they are."""
+    query: Any = getattr(result, "query", None)
+    left_out = getattr(query, "missing", "keep") == "exclude"
+    said = (
+        ["Of each table those are left out whose answer to a question of it is missing."]
+        if left_out
+        else []
+    )
     if result.group is None:
-        return []
+        return said
     found = result.group
     size = number(found.people, 0)
     if found.people_interval is not None:
         size += f" ({' to '.join(number(end, 0) for end in found.people_interval)})"
     return [
         f"Only those with {items(found.items)}: {share(found.share, found.interval)}"
-        f" ({share_interval(found.interval)}) of everybody, about {size} of these reports."
+        f" ({share_interval(found.interval)}) of everybody, about {size} of these reports.",
+        *said,
     ]
 
 
@@ -307,7 +315,7 @@ def _asked(result: Any) -> list[str]:
     said = [
         f"{name.replace('_', ' ')}: {', '.join(texts)}"
         for name, texts in write(result.query).items()
-        if name != "where" and getattr(result.query, name) != defaults[name]
+        if name not in ("where", "missing") and getattr(result.query, name) != defaults[name]
     ]
     return ["; ".join(said)] if said else []
 

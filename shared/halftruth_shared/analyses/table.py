@@ -7,10 +7,10 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AnsweredQuery,
     AttributeNames,
     Columns,
     Estimate,
-    EstimateQuery,
     Interval,
     Items,
     Result,
@@ -77,7 +77,7 @@ class TableResult(Result, frozen=True, kw_only=True):
             )
 
 
-class TableQuery(EstimateQuery[TableResult], frozen=True, kw_only=True):
+class TableQuery(AnsweredQuery[TableResult], frozen=True, kw_only=True):
     """Reconstructed table of some attributes, each cell with its bounds."""
 
     attributes: AttributeNames

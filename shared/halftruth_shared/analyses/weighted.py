@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
+    AnsweredQuery,
     AttributeName,
     AttributeNames,
     CategoryName,
     Columns,
-    EstimateQuery,
     Interval,
     Result,
     Usability,
@@ -121,7 +121,7 @@ class WeightedResult(Result, frozen=True, kw_only=True):
                 )
 
 
-class WeightedQuery(EstimateQuery[WeightedResult], frozen=True, kw_only=True):
+class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):
     """How answers are distributed in a population of which other questions' margins are known."""
 
     margins: Margins

@@ -8,7 +8,7 @@ outside says how uncertain it is, and its verdict says so in words.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,13 +31,18 @@ _SAID = re.compile(
 )
 
 
-def items(found: Mapping[str, str]) -> str:
-    """An itemset in words, of names or of what people read in their place.
+def items(found: Mapping[str, str | Sequence[str]]) -> str:
+    """Answers in words, of names or of what people read in their place.
 
     >>> items({"sex": "Male", "race": "White"}), items({"Do you smoke?": "yes"})
     ('sex=Male, race=White', 'Do you smoke? yes')
+    >>> items({"sex": "Male", "age": ["18-29", "30-49"]})
+    'sex=Male, age=18-29 or 30-49'
     """
-    return ", ".join(f"{name}{_beside(name)}{category}" for name, category in found.items())
+    return ", ".join(
+        f"{name}{_beside(name)}{said if isinstance(said, str) else ' or '.join(said)}"
+        for name, said in found.items()
+    )
 
 
 def _beside(name: str) -> str:

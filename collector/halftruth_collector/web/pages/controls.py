@@ -25,7 +25,8 @@ class Option:
 class Control:
     """A control of a form: an "input", an "area", a "select", "selects", or "boxes" to tick.
 
-    There is a tuple of options for each select, and a word in `groups` for what each is about.
+    There is a tuple of options for each select, and a word in `groups` for what each is about;
+    where `several` of them may be chosen, it is a list.
     `apart` is one that can be left as it is, and was.
     """
 
@@ -36,6 +37,7 @@ class Control:
     value: str = ""
     options: tuple[tuple[Option, ...], ...] = ()
     groups: tuple[str, ...] = ()
+    several: bool = False
     apart: bool = False
 
 
@@ -70,12 +72,15 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
     found = categories if field.of == "category" else choices(field, survey)
     labels = [known.get(name, name) for name in found]
     if field.kind == "items":
-        every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
+        blank = "" if field.any_of else "any"
+        every = [_items(a, field.choices, texts, blank) for a in survey.schema.attributes]
         # What is said of no attribute of this survey stays, too, next to the error about it.
         strange = [text for text in texts if text.partition("=")[0] not in known]
-        every += [_options([text], texts, blank="any") for text in strange]
+        every += [_options([text], [text], blank=blank) for text in strange]
         groups = (*known.values(), *(text.partition("=")[0] for text in strange))
-        return Control(*described, "selects", options=tuple(every), groups=groups)
+        return Control(
+            *described, "selects", options=tuple(every), groups=groups, several=field.any_of
+        )
     if field.kind == "terms":
         terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
         # A term that was given is kept, however long it is.
@@ -113,13 +118,15 @@ def _named(attribute: Attribute) -> str:
     return attribute.name if label == attribute.name else f"{label} ({attribute.name})"
 
 
-def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
+def _items(
+    attribute: Attribute, found: Sequence[str], texts: Sequence[str], blank: str
+) -> tuple[Option, ...]:
     """What can be said of an attribute: a category, or one of the choices and what was given."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*(found or attribute.categories), *given]))
     every = [f"{begin}{one}" for one in said]
-    return _options(every, texts, said, blank="any", keep=False)
+    return _options(every, texts, said, blank=blank, keep=False)
 
 
 def _options(
