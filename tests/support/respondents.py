@@ -66,3 +66,35 @@ def estimators(survey, asked, surveys=400, target="population", seed=3):
         sample = rng.choice(codes, len(codes)) if target == "population" else codes
         reports = survey.mechanism.perturb_many(schema, sample, rng)
         yield Estimator(survey, Counts.from_reports(survey, reports))
+
+
+def drawn_counts(survey, shares, people, surveys, target="population", seed=3):
+    """Counts of simulated surveys, drawn from the probabilities of every report; and the truth.
+
+    Parameters
+    ----------
+    survey : Survey
+    shares : ndarray
+        Of every record, shape of the schema.
+
+    Returns
+    -------
+    truth : ndarray
+        `shares`, or for *respondents* those of the people who are the same in every survey.
+    counts : iterator of Counts
+    """
+    rng = np.random.default_rng(seed)
+    space, reconstruction = survey.report_space, survey.mechanism.reconstruction(survey.schema)
+    cells = np.stack(np.indices(space.shape), axis=-1).reshape(-1, len(space.shape))
+    places = [reconstruction.observed(Counts.from_cells(survey, [c], [1])).argmax() for c in cells]
+    records = np.eye(shares.size).reshape(-1, *shares.shape)
+    chances = np.stack([reconstruction.expected(one).ravel()[places] for one in records])
+    assert np.allclose(chances.sum(axis=1), 1)
+    if target == "population":
+        truth, found = shares, rng.multinomial(people, shares.ravel() @ chances, size=surveys)
+    else:
+        same = rng.multinomial(people, shares.ravel())
+        truth = same.reshape(shares.shape) / people
+        drawn = (rng.multinomial(n, p, size=surveys) for n, p in zip(same, chances, strict=True))
+        found = sum(drawn)
+    return truth, (Counts.from_cells(survey, cells[n > 0], n[n > 0]) for n in found)

@@ -104,9 +104,9 @@ class Counted:
             every = np.array(float(self.counts.reports))
             return every, every, every
         share, variance = self.estimator.people(names, answering)
-        people, reports = share * self.counts.reports, self.counts.reports
-        half_width = normal_quantile(1 - confidence) * np.sqrt(variance) * reports
-        return people, people - half_width, people + half_width
+        half_width = normal_quantile(1 - confidence) * np.sqrt(variance)
+        reports = self.counts.reports
+        return share * reports, (share - half_width) * reports, (share + half_width) * reports
 
     @property
     def _where(self) -> Answers:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from halftruth_shared import Survey
 from halftruth_shared.analyses import Result
+from halftruth_shared.analyses.base import Answers
 from msgspec import inspect
 
 R = TypeVar("R", bound=Result)
@@ -44,12 +45,17 @@ class Labels:
             },
         )
 
-    def items(self, found: Mapping[str, str]) -> dict[str, str]:
+    def items(self, found: Answers) -> dict[str, str | list[str]]:
         """Answers by question, both as people read them."""
-        return {
-            self.questions.get(name, name): self.answers.get(name, {}).get(category, category)
-            for name, category in found.items()
-        }
+        said: dict[str, str | list[str]] = {}
+        for name, given in found.items():
+            known = self.answers.get(name, {})
+            said[self.questions.get(name, name)] = (
+                known.get(given, given)
+                if isinstance(given, str)
+                else [known.get(category, category) for category in given]
+            )
+        return said
 
 
 def labelled(result: R, survey: Survey, *languages: str) -> R:
@@ -117,7 +123,7 @@ def _of(value: Any, type_: inspect.Type, labels: Labels, attribute: str) -> Any:
         if isinstance(value, list) and isinstance(inner, inspect.ListType):
             return [_of(member, inner.item_type, labels, attribute) for member in value]
         if isinstance(value, dict) and isinstance(inner, inspect.DictType):
-            if isinstance(inner.value_type, inspect.StrType):
+            if any(isinstance(one, inspect.StrType) for one in _each(inner.value_type)):
                 return labels.items(value)
             # By category of an attribute, or by attribute.
             known = {**labels.questions, **labels.answers.get(attribute, {})}

@@ -49,7 +49,7 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
         said = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {said}; expected other questions", field="attributes")
     found = [_weighted(counted, query, margins, name) for name in names]
-    first, reports = found[0][1], counted.estimator.table(names[:1]).reports
+    first, reports = found[0][1], counted.estimator.table([*query.margins]).reports
     return WeightedResult(
         **counted.origin(),
         query=query,
@@ -65,10 +65,11 @@ def _weighted(
 ) -> tuple[WeightedQuestion, Weighted]:
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(name)]
-    table = counted.estimator.table([name, *(margin.attribute.name for margin in margins)])
+    others = [margin.attribute.name for margin in margins]
+    table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
     found = method(table.support, known_covariance(table, query.target), margins)
-    by_itself = counted.estimator.table([name])
+    by_itself = counted.estimator.table([name], answering=others)
     before = by_itself.variance(query.target)
     variance = np.diag(found.covariance)
     error = np.sqrt(np.where(variance > 0, variance, np.nan))

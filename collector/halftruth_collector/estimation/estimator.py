@@ -23,7 +23,6 @@ from halftruth_shared.analyses.base import (
     Target,
 )
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
-from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.analyses.rules import RuleEstimate
 from halftruth_shared.errors import listing
 
@@ -34,17 +33,16 @@ from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
 from .learning import check_features, check_limits, decision_tree, naive_bayes
-from .loglinear import LoglinearFit, check_terms, model_of_reports
 from .measures import MEASURE_NAMES
+from .of_reports import ReportEstimator, conditional
 from .partial import partial_correlation
-from .randomized import randomized_measures, randomized_partial_correlation
 from .reconstructed import Reconstructed
 from .rules import RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .simultaneous import check_candidates
 from .table import Table
 
 
-class Estimator:
+class Estimator(ReportEstimator):
     """Reconstructs what the respondents answered, from counts of perturbed reports.
 
     Every method raises SchemaError for an attribute that is unknown or named twice, ParameterError
@@ -140,25 +138,14 @@ class Estimator:
     def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given.
 
-        Parameters
-        ----------
-        attributes : sequence of str
-        answering : sequence of str
-            Further attributes that those answered whom it is about, if missing answers are
-            excluded.
+        If missing answers are excluded, of those who answered the ones in `answering`, too.
         """
         return self._reconstructed.table(attributes, answering)
 
     def people(
         self, attributes: Sequence[str], answering: Sequence[str] = ()
     ) -> tuple[Array, Array]:
-        """Share of everybody of each cell of that table.
-
-        Returns
-        -------
-        share, variance : ndarray
-            The variance is that for exactly these respondents.
-        """
+        """Share of everybody of each cell of that table, with the variance for *respondents*."""
         return self._reconstructed.people(attributes, answering)
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
@@ -405,87 +392,8 @@ class Estimator:
         confidence : float
         target : {"population", "respondents"}
         """
-        table = self.table(self._conditional(attributes, given))
+        table = self.table(conditional(self.schema, attributes, given))
         return partial_correlation(self.schema, table, present or {}, confidence, target)
-
-    def randomized_partial_correlation(
-        self,
-        attributes: Sequence[str],
-        given: Sequence[str],
-        present: Mapping[str, str] | None = None,
-        confidence: float = 0.95,
-    ) -> RandomizedMeasure | None:
-        """The same among the reports themselves, and what it says of the answers.
-
-        Parameters are those of :meth:`partial_correlation`. None where a report is no record, and
-        where estimates are about a group: who is in it is known of answers alone.
-        """
-        if not self._reconstructed.reports_are_records:
-            return None
-        table = self._reconstructed.randomized(self._conditional(attributes, given))
-        return randomized_partial_correlation(
-            self.schema, table, self._reconstructed.distortions, present or {}, confidence
-        )
-
-    def randomized(
-        self,
-        attributes: Sequence[str],
-        present: Mapping[str, str] | None = None,
-        measures: Sequence[str] | None = None,
-        confidence: float = 0.95,
-    ) -> list[RandomizedMeasure]:
-        """Measures straight from the reports, and what they say of the answers (Guo ch. 4).
-
-        Of the mechanism nothing is used but which attributes it distorts and how symmetrically.
-
-        Parameters
-        ----------
-        attributes, present, measures, confidence
-            As for :meth:`measures`.
-
-        Raises
-        ------
-        EstimateError
-            If a report is no record.
-        """
-        return randomized_measures(
-            self.schema,
-            self._reconstructed.randomized(attributes),
-            self._reconstructed.distortions,
-            present or {},
-            measures,
-            confidence,
-        )
-
-    def loglinear(self, terms: Sequence[Sequence[str]]) -> tuple[LoglinearFit, bool, str]:
-        """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
-
-        With single attributes as terms this is the test of independence.
-
-        Parameters
-        ----------
-        terms : sequence of sequences of str
-            Attributes of each highest-order term; the table has every attribute named.
-
-        Returns
-        -------
-        fit : LoglinearFit
-            Axes in the order in which the attributes are first named.
-        preserved : bool
-            Whether the model holds for the reports if it holds for the answers (Korn).
-        statement : str
-            What may be concluded.
-
-        Raises
-        ------
-        EstimateError
-            If a report is no record.
-        """
-        check_terms(terms)
-        names = tuple(dict.fromkeys(name for term in terms for name in term))
-        self.schema.positions(names, "terms")
-        table = self._reconstructed.randomized(names)
-        return model_of_reports(table, terms, self._reconstructed.distortions)
 
     def classifier(
         self,
@@ -543,11 +451,3 @@ class Estimator:
                 "missing: tables of different people do not agree with each other; expected keep",
                 field="missing",
             )
-
-    def _conditional(self, attributes: Sequence[str], given: Sequence[str]) -> list[str]:
-        if len(attributes) != 2:
-            raise ParameterError("attributes: expected two attributes", field="attributes")
-        self.schema.positions(attributes)
-        if given:
-            self.schema.positions(given, "given")
-        return [*attributes, *given]

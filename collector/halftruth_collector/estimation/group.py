@@ -248,8 +248,7 @@ class Filter:
 
     def _clear(self, part: PartTable) -> PartTable:
         """Refuse a table that hardly anybody answered all of."""
-        error = math.sqrt(part.base_variance("population"))
-        if not part.base > CLEARLY * error and part.base_variance("respondents") != 0:
+        if not part.base > CLEARLY * part.base_error("population"):
             raise EstimateError(
                 f"missing: those who answered {', '.join(part.joint.attributes)} are"
                 f" {percent(part.base, 1)} of everybody, which is not clearly above zero; expected"
@@ -316,17 +315,13 @@ class Filter:
 
     def _error(self, target: Target) -> float:
         """Standard error of the share, NaN where unknown; 0 where every report tells it."""
-
-        def variance(aim: Target) -> float:
-            if self.sums(()):
-                part = PartTable((), self._counts.reports, self._base, self._codes)
-                return part.base_variance(aim)
-            return float(self._base.variance(aim)[self._single])
-
-        found = variance(target)
-        if math.isnan(found) and variance("respondents") == 0:
+        if self.sums(()):
+            part = PartTable((), self._counts.reports, self._base, self._codes)
+            return part.base_error(target)
+        variance = self._base.variance(target)[self._single]
+        if np.isnan(variance) and self._base.variance("respondents")[self._single] == 0:
             return 0.0
-        return math.sqrt(found)
+        return math.sqrt(variance)
 
     def _check(self) -> None:
         share, error = self._share, self._error("population")

@@ -83,9 +83,16 @@ class PartTable(TableEstimate):
         """Variance of `cells`; NaN where the reports do not determine one."""
         return self._known(np.diag(self.cells_covariance(target)), 1.0, target)
 
-    def base_variance(self, target: Target) -> float:
-        """Variance of `base`; NaN where the reports do not determine one."""
-        return float(self._known(self.cells_covariance(target).sum(), 1.0, target))
+    def base_error(self, target: Target) -> float:
+        """Standard error of `base`, NaN where unknown; 0 where every report tells it."""
+
+        def variance(aim: Target) -> float:
+            return float(self._known(self.cells_covariance(aim).sum(), 1.0, aim))
+
+        found = variance(target)
+        if math.isnan(found) and variance("respondents") == 0:
+            return 0.0
+        return math.sqrt(found)
 
     def variance(self, target: Target = "population") -> Array:
         return self._known(np.diag(self._covariance(target)), self.base**2, target)

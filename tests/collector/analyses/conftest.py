@@ -93,6 +93,7 @@ def study(tmp_path_factory):
     url, token = f"http://127.0.0.1:{server.port}", store.tokens.create("analyst")
     browser = app.test_client()
     browser.post("/results/sign-in", data={"token": token})
+    _, counts, as_of, days = store.reports.snapshot("study")
     yield SimpleNamespace(
         database=database,
         url=url,
@@ -100,7 +101,7 @@ def study(tmp_path_factory):
         http=app.test_client(),
         browser=browser,
         analyst=Analyst(url, token, retries=0),
-        counted=Counted(SURVEYS[0], *store.reports.counts("study")[1:], min_reports=1),
+        counted=Counted(SURVEYS[0], counts, as_of, min_reports=1, days=days),
         estimators={
             survey.id: Estimator(survey, store.reports.counts(survey.id)[1]) for survey in SURVEYS
         },

@@ -4,6 +4,7 @@ import html
 import json
 import re
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
@@ -139,3 +140,39 @@ def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(get):
         assert base["values"] == {"age": cell["values"]["age"]}
         assert base["people"] == pytest.approx(3000 * cell["support"])
         assert base["people_interval"] == pytest.approx([3000 * end for end in cell["interval"]])
+
+
+def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, get, halftruth):
+    either = {"age": ["young", "old"], "smoker": "yes"}
+    where = [("where", "age=young"), ("where", "smoker=yes"), ("where", "age=old")]
+    address = urlencode([("attributes", "vote"), *where])
+    headers = {"Authorization": f"Bearer {study.token}"}
+    answer = study.http.get(f"/v1/surveys/study/table?{address}", headers=headers).get_json()
+    assert answer["query"]["where"] == answer["group"]["items"] == either
+    estimator = study.estimators["study"].where(either)
+    supports = estimator.table(["vote"]).support
+    assert [cell["support"] for cell in answer["cells"]] == pytest.approx(supports)
+    q = study.analyst.survey("study").questions
+    chosen = [q.age.young, q.age.old, q.smoker.yes]
+    words = [word for name, text in where for word in (f"--{name}", text)]
+    status, printed, _ = halftruth("table", "study", "--attributes", "vote", *words, "--json")
+    assert status == 0
+    found = study.analyst.table("study", ["vote"], where=either)
+    assert found.cells == study.analyst.table("study", ["vote"], where=chosen).cells
+    assert [cell.support for cell in found.cells] == pytest.approx(supports)
+    assert json.loads(printed)["cells"] == answer["cells"]
+    assert "Only those with age=young or old, smoker=yes" in repr(found)
+    page = html.unescape(study.browser.get(f"/results/study/table?{address}").text)
+    assert "Only those with age=young or old, smoker=yes" in page
+    for text in ("age=young", "age=old", "smoker=yes"):
+        assert f'<option value="{text}" selected>' in page
+    file = study.http.get(f"/v1/surveys/study/table?{address}&format=csv", headers=headers).text
+    assert file.splitlines()[1].count('"age=young or old, smoker=yes"') == 1
+
+
+def test_of_what_has_one_answer_two_are_refused(study, get):
+    asked = [("answer", "smoker=yes"), ("answer", "smoker=no"), ("groups", "age")]
+    headers = {"Authorization": f"Bearer {study.token}"}
+    address = f"/v1/surveys/study/comparison?{urlencode(asked)}"
+    answer = study.http.get(address, headers=headers).get_json()
+    assert answer["detail"] == "answer: 'smoker' is given twice; expected once"

@@ -149,6 +149,7 @@ def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, ta
     table = estimator.table(attributes)
     lower, upper = table.interval(confidence, target)
     support, error = estimator.support(attributes, estimate), np.sqrt(table.variance(target))
+    perturbation, sampling = table.error_parts(target)
     verdicts = iter(judge_table((upper - lower) / 2, table.reports)[0])
     chosen = [SCHEMA.attributes[SCHEMA.position(name)] for name in attributes]
     return [
@@ -156,6 +157,8 @@ def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, ta
             "values": {a.name: a.categories[code] for a, code in zip(chosen, cell, strict=True)},
             "support": support[cell].item(),
             "standard_error": error[cell].item(),
+            "perturbation_error": perturbation[cell].item(),
+            "sampling_error": sampling[cell].item(),
             "interval": [lower[cell].item(), upper[cell].item()],
             "usability": next(verdicts),
         }
@@ -563,7 +566,9 @@ def test_csv_and_data_frames_have_the_same_columns_and_rows(
     header, *lines = csv.reader(io.StringIO(printed))
     assert header == [*columns, *BESIDE]
     assert len(lines) == rows(answer)
-    asked_of = [str(answer["query"].get(name) or "") for name in ("confidence", "target")]
+    asked_of = [
+        str(answer["query"].get(name) or "") for name in ("confidence", "target", "missing")
+    ]
     group = ", ".join("=".join(item) for item in asked.get("where", {}).items())
     assert {tuple(line[len(columns) :]) for line in lines} <= {("3000", group, *asked_of)}
     lines = [line[: len(columns)] for line in lines]

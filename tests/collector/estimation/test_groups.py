@@ -21,7 +21,13 @@ from .definitions import KINDS
 TARGETS = ("population", "respondents")
 SHAPE = (2, 3, 2)
 NAMES = ("a", "b", "c")
-WHERE = [{"a": "c1"}, {"b": "c2"}, {"c": "c0", "a": "c1"}]
+WHERE = [
+    {"a": "c1"},
+    {"b": "c2"},
+    {"c": "c0", "a": "c1"},
+    {"b": ["c0", "c2"]},
+    {"b": ["c1", "c0"], "a": ["c1"]},
+]
 
 
 @pytest.fixture(params=KINDS)
@@ -32,9 +38,19 @@ def reports(request, make_survey, make_reports):
 
 def within(table, where):
     """Part of a table of all attributes that is of the group; cells add up to 1."""
-    place = tuple(int(where[name][1:]) if name in where else slice(None) for name in NAMES)
-    part = table.reshape(SHAPE)[place]
+    summed = tuple(axis for axis, name in enumerate(NAMES) if name in where)
+    part = (table.reshape(SHAPE) * inside_of(where)).sum(axis=summed)
     return (part / part.sum()).ravel()
+
+
+def inside_of(where):
+    """1 in the cells of the group, 0 in the others."""
+    inside = np.ones(SHAPE)
+    for axis, (name, size) in enumerate(zip(NAMES, SHAPE, strict=True)):
+        if name in where:
+            chosen = [f"c{code}" in where[name] for code in range(size)]
+            inside *= np.reshape(chosen, [size if k == axis else 1 for k in range(len(SHAPE))])
+    return inside
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -60,12 +76,13 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
     np.testing.assert_allclose(table.covariance(target), expected, atol=1e-8 * expected.max())
     np.testing.assert_allclose(table.variance(target).ravel(), np.diag(expected), rtol=1e-6)
 
-    place = tuple(int(where[name][1:]) if name in where else slice(None) for name in NAMES)
-    inside = np.zeros(SHAPE)
-    inside[place] = 1
+    inside = inside_of(where)
     share, sd = inside.ravel() @ whole, np.sqrt(inside.ravel() @ covariance @ inside.ravel())
     described = group.group(0.95, target)
-    assert described.items == where
+    single = {name: said[0] if len(said) == 1 else said for name, said in where.items()}
+    assert described.items == {
+        n: where[n] if isinstance(where[n], str) else single[n] for n in where
+    }
     assert described.share == pytest.approx(share)
     assert described.interval == pytest.approx((share - 1.959964 * sd, share + 1.959964 * sd))
     assert described.people == pytest.approx(30_000 * share)

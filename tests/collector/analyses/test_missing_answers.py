@@ -1,0 +1,138 @@
+"""Answers that are none: apart in the overview, and left out of bases where that is asked for."""
+
+import csv
+import io
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses.tabular import to_csv
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.base import AnsweredQuery
+from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.analyses.weighted import WeightedQuery
+
+SCHEMA = Schema(
+    (
+        Attribute(
+            "sex",
+            ("female", "male", "-"),
+            missing=("-",),
+            label="Your sex?",
+            answers={"male": "A man", "-": "Not said"},
+        ),
+        Attribute("vote", ("no", "yes"), optional=True),
+        Attribute("town", ("big", "small")),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def records():
+    """3 000 people, of whom more of those who say no do not say their sex."""
+    rng = np.random.default_rng(4)
+    vote = rng.choice(3, 3_000, p=[0.5, 0.3, 0.2])
+    sex = np.where(rng.random(3_000) < 0.3 - 0.1 * vote, 2, rng.integers(0, 2, 3_000))
+    return np.stack([sex, vote, rng.integers(0, 2, 3_000)], axis=1)
+
+
+@pytest.fixture
+def ask(records):
+    """Answers of a survey whose reports are the records, so that shares are those of people."""
+
+    def asked(query, records=records, schema=SCHEMA):
+        survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.999")))
+        # What is expected of these records, so that the estimates are what is true of them.
+        counts = Counts.from_cells(survey, *np.unique(records, axis=0, return_counts=True))
+        counted = Counted(survey, counts, datetime.now(UTC), min_reports=1)
+        name = type(query).__module__.rpartition(".")[2].replace("_", "-")
+        return ANALYSES[name].compute(counted, query)
+
+    return asked
+
+
+def close(found, expected):
+    return found == pytest.approx(expected, abs=3e-3)
+
+
+def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
+    sex = np.bincount(records[:, 0]) / len(records)
+    for missing, base in (("keep", 1.0), ("exclude", sex[:2].sum())):
+        found = ask(OverviewQuery(missing=missing))
+        question = found.questions[0]
+        assert [one.answer for one in question.answers] == ["female", "male"]
+        assert close([one.share for one in question.answers], sex[:2] / base)
+        assert [one.answer for one in question.missing] == ["-"]
+        assert close(question.missing[0].share, sex[2])
+        assert found.questions[2].missing == []
+        analysis = ANALYSES["overview"]
+        rows = [row[:2] for row in analysis.grid(found).rows]
+        assert rows[:3] == [["Your sex?", "female"], ["", "male"], ["no answer, of all", "-"]]
+        groups = [group.heading for group in analysis.chart(found).groups]
+        assert groups[:2] == ["Your sex?", "Your sex?: no answer, of all"]
+        table = list(csv.DictReader(io.StringIO(to_csv(found))))
+        assert [row["missing"] for row in table[:3]] == ["False", "False", "True"]
+        assert {row["missing_answers"] for row in table} == {missing}
+        said = labelled(
+            found, Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.9")))
+        )
+        assert said.questions[0].missing[0].answer == "Not said"
+        assert ("left out" in repr(found)) == (missing == "exclude")
+
+
+def test_percentages_are_of_those_who_answered_both_questions(ask, records):
+    found = ask(CrosstabQuery(attributes=["sex", "vote"], missing="exclude"))
+    answered = records[(records[:, 0] < 2) & (records[:, 1] < 2)]
+    table = np.histogram2d(answered[:, 0], answered[:, 1], bins=[2, 2])[0]
+    assert [tuple(cell.values.values()) for cell in found.cells] == [
+        ("female", "no"),
+        ("female", "yes"),
+        ("male", "no"),
+        ("male", "yes"),
+    ]
+    assert close([cell.share for cell in found.cells], (table / table.sum(1)[:, None]).ravel())
+    assert close([base.share for base in found.bases], table.sum(1) / table.sum())
+    people = [base.people for base in found.bases]
+    assert people == pytest.approx(table.sum(1), rel=0.01)
+    joint = ask(CrosstabQuery(attributes=["sex", "vote"], percentages="joint", missing="exclude"))
+    assert joint.bases[0].people == pytest.approx(len(answered), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        (CrosstabQuery(attributes=["vote", "sex"], percentages="column"), (0, 1)),
+        (ComparisonQuery(answer={"vote": "yes"}, groups="sex"), (0, 1)),
+        (RegressionQuery(outcome="vote", predictors=["sex"], present={"vote": "yes"}), (0, 1)),
+        (WeightedQuery(margins={"sex": {"female": 0.6, "male": 0.4}}, attributes=["vote"]), (0, 1)),
+    ],
+    ids=lambda query: type(query).__name__ if isinstance(query, AnsweredQuery) else "",
+)
+def test_without_perturbation_all_is_as_of_those_alone_who_answered(ask, records, query, columns):
+    """Those who did not answer could as well never have taken part."""
+    answered = records[(records[:, list(columns)] < 2).all(axis=1)]
+    alone = Schema(
+        (
+            Attribute("sex", ("female", "male")),
+            Attribute("vote", ("no", "yes")),
+            Attribute("town", ("big", "small")),
+        )
+    )
+    found = ask(msgspec.structs.replace(query, missing="exclude"))
+    expected = ask(query, answered, alone)
+    compared = 0
+    for ours, theirs in zip(found.rows(), expected.rows(), strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            if isinstance(other, float):
+                compared += 1
+                assert one == pytest.approx(other, rel=0.03, abs=0.01)
+            else:
+                assert one == other
+    assert compared >= 4
