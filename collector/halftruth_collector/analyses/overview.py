@@ -119,7 +119,7 @@ def chart_of_questions(
         missing = question.missing if isinstance(question, QuestionOverview) else []
         for heading, answers in (
             (question.label, question.answers),
-            (f"{question.label}: {_MISSING}", missing),
+            (f"{question.label} – {_MISSING}", missing),
         ):
             bars = tuple(_bar(answer, result.query.confidence) for answer in answers)
             groups += [BarGroup(heading, bars)] if bars else []

@@ -33,7 +33,7 @@ from halftruth_shared.mechanisms.reconstruction import (
 from ..wording import half_width, items, percent
 from .bounds import Array, check_confidence, normal_quantile
 from .confidences import CLEARLY
-from .part import ROUNDING, PartTable, TableMargins, answers_of, codes_of
+from .part import ROUNDING, PartTable, TableMargins, answer_codes, codes_of
 
 
 class GroupSchema(Schema):
@@ -56,7 +56,7 @@ class GroupSchema(Schema):
                 field=field,
             )
         place = super().position(name, field)
-        if self.answered and len(answers_of(self.attributes[place])) < 2:
+        if self.answered and len(answer_codes(self.attributes[place])) < 2:
             raise ParameterError(
                 f"missing: '{name}' has one answer besides those missing; expected keep",
                 field="missing",
@@ -66,7 +66,7 @@ class GroupSchema(Schema):
 
 def _answers_alone(attribute: Attribute) -> Attribute:
     """An attribute without the categories that are no answer, if it has several besides."""
-    codes = answers_of(attribute)
+    codes = answer_codes(attribute)
     if not attribute.missing or len(codes) < 2:
         return attribute
     kept = tuple(attribute.categories[code] for code in codes)
@@ -237,7 +237,9 @@ class Filter:
         """Codes of the answers to each attribute that count."""
         whole = self._reconstruction.schema
         found = [whole.attributes[whole.position(name)] for name in attributes]
-        return [answers_of(a) if self._answered else tuple(range(len(a.categories))) for a in found]
+        return [
+            answer_codes(a) if self._answered else tuple(range(len(a.categories))) for a in found
+        ]
 
     def _part(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> PartTable:
         others = list(answering) if self._leaves_out(answering) else []

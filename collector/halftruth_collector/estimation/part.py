@@ -179,6 +179,6 @@ def codes_of(attribute: Attribute, said: str | Sequence[str], field: str) -> tup
     return tuple(sorted({category_code(attribute, c, field) for c in categories}))
 
 
-def answers_of(attribute: Attribute) -> tuple[int, ...]:
+def answer_codes(attribute: Attribute) -> tuple[int, ...]:
     """Codes of the categories that are answers."""
     return tuple(np.flatnonzero(~attribute.missing_mask).tolist())

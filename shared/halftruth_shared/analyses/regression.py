@@ -8,10 +8,10 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AnsweredQuery,
     AttributeName,
     CategoryName,
     Columns,
+    EstimateQuery,
     Interval,
     Items,
     Result,
@@ -103,7 +103,7 @@ class RegressionResult(Result, frozen=True, kw_only=True):
             )
 
 
-class RegressionQuery(AnsweredQuery[RegressionResult], frozen=True, kw_only=True):
+class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
     """How one answer goes with others at once: logistic or linear regression, main effects alone.
 
     Outcome and predictors may all be perturbed: their table is reconstructed, and the errors of
