@@ -92,7 +92,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
             )
             for place, ((_, values), share, error, found, residual) in enumerate(columns)
         ],
-        independence=IndependenceOutcome(**outcome(departures.test())) if pair else None,
+        independence=IndependenceOutcome(**outcome(departures.test())),
         measures=_measures(counted, query) if pair else [],
     )
 
@@ -308,9 +308,9 @@ def reading(result: CrosstabResult) -> list[str]:
             f" p-value {p_value(test.p_value)}: "
         )
         said.append(
-            f"Independence {test.statement}."
+            f"Independence{layers} {test.statement}."
             if test.p_value is None
-            else f"Wald test of independence in the population: {tested}{test.statement}."
+            else f"Wald test of independence{layers} in the population: {tested}{test.statement}."
         )
     return [*said, *_association(result.measures)]
 

@@ -5,7 +5,9 @@ that over independent answers they exceed the usual limits in most surveys. What
 the vector h of the departures π̂_ij − π̂_i+ π̂_+j from independence, by Wald's quadratic form
 hᵀ(HVHᵀ)⁻¹h ~ χ² with H = ∂h/∂π and the full covariance V of the table. Of a single departure the
 same is its standardized residual, h over its standard error. Within the layers of further
-attributes departures are π̂_ijk − π̂_i+k π̂_+jk / π̂_++k.
+attributes departures are π̂_ijk − π̂_i+k π̂_+jk / π̂_++k, and what is tested is that there are none in
+any layer: errors of layers hang together under perturbation, so that their statistics do not add
+up, and H V Hᵀ is that of the departures of all.
 
 V is taken *under independence*: its part from sampling is that of the table of independent answers
 with the estimated margins, its part from perturbation is estimated. Where nothing is perturbed
@@ -48,7 +50,7 @@ class IndependenceTest:
     statistic : float or None
         About a χ² variable of `degrees_of_freedom` where the answers are independent.
     degrees_of_freedom : int
-        (R − 1)(C − 1).
+        (R − 1)(C − 1), times the number of layers.
     p_value : float or None
     undefined : str or None
         Why nothing was tested.
@@ -152,28 +154,28 @@ class Departures:
         return np.asarray((self.table.support - self.expected) / error)
 
     def test(self) -> IndependenceTest:
-        """Test the independence of two attributes in the population.
+        """Test the independence of two attributes in the population, in all layers together.
 
         Raises
         ------
-        ParameterError
-            If there are more.
         DomainTooLarge
             If the table is too large for its covariance.
         """
         table, reports = self.table, self.table.reports
-        if len(table.attributes) != 2:
-            raise ParameterError("attributes: expected two attributes", field="attributes")
-        freedom = (table.support.shape[0] - 1) * (table.support.shape[1] - 1)
+        rows, columns, layers = self._cells.shape
+        freedom = (rows - 1) * (columns - 1) * layers
 
         def untested(reason: str) -> IndependenceTest:
             return IndependenceTest(None, freedom, None, reason)
 
         if reports < 2:
             return untested("one report shows no error")
-        for name, clear in zip(table.attributes, self.clear, strict=True):
+        for name, clear in zip(table.attributes[:2], self.clear, strict=True):
             if not clear.all():
-                return untested(f"a category of '{name}' cannot be told from one that nobody gives")
+                where = " in some layer" if layers > 1 else ""
+                return untested(
+                    f"a category of '{name}' cannot be told from one that nobody gives{where}"
+                )
         if reports * self.expected.min() < _LEAST_EXPECTED:
             return untested("independent answers would leave a cell with less than one person")
         departures = (table.support - self.expected)[:-1, :-1].ravel()
@@ -194,5 +196,13 @@ def _margins(cells: Array) -> tuple[Array, Array, Array]:
 
 
 def independence_test(table: Table) -> IndependenceTest:
-    """Test the independence of the two attributes of a table; see `Departures.test`."""
+    """Test the independence of the two attributes of a table; see `Departures.test`.
+
+    Raises
+    ------
+    ParameterError
+        If there are more.
+    """
+    if len(table.attributes) != 2:
+        raise ParameterError("attributes: expected two attributes", field="attributes")
     return Departures(table).test()

@@ -57,7 +57,10 @@ class CrosstabCell(Message, frozen=True, kw_only=True):
 
 
 class IndependenceOutcome(Message, frozen=True, kw_only=True):
-    """The test of independence of two questions; fields as those of `IndependenceResult`."""
+    """The test of independence of the first two questions, in all layers together.
+
+    Fields are as those of `IndependenceResult`.
+    """
 
     statistic: float | None
     degrees_of_freedom: int
@@ -69,8 +72,9 @@ class IndependenceOutcome(Message, frozen=True, kw_only=True):
 class CrosstabResult(Result, frozen=True, kw_only=True):
     """A cross-tabulation, cells in row-major order.
 
-    `verdict` says in words whether its shares are precise enough to be used. Of two questions there
-    are a test of independence in the population, and measures of association.
+    `verdict` says in words whether its shares are precise enough to be used. There is a
+    test of independence in the population, in all layers together; of two questions there are
+    measures of association, too.
     """
 
     query: "CrosstabQuery"

@@ -2,7 +2,7 @@
 
 Columns `lower` and `upper` are the interval of the first number of a row, `X_lower` and `X_upper`
 that of the column `X`; a column `set` or `X_set` before them says what kind of set they are.
-`sampling_lower` and `sampling_upper` are the part of the first interval that sampling alone adds.
+A column `sampling_error` is the part of `standard_error` that sampling alone adds.
 """
 
 import math
@@ -36,8 +36,6 @@ MOST_DRAWN = 40
 
 #: Numbers with intervals beside each other, if there is one row of them.
 _MOST_BESIDE = 4
-
-_SAMPLING = "sampling"
 
 #: First columns that name what is measured, each with an axis of its own.
 _QUANTITIES = ("estimate", "measure")
@@ -135,8 +133,8 @@ class Layout:
         How many of the first columns say what a row is of.
     bounds : list of Bounds
         The numbers that have intervals; the first is what a picture shows.
-    sampling : Bounds or None
-        The part of the first interval that sampling alone adds.
+    in_two_tones : bool
+        Whether the first interval has a part that sampling alone adds.
     others : list of int
         The other columns, without standard errors.
     """
@@ -148,7 +146,7 @@ class Layout:
         # An attribute among the keys may be called like another column.
         self._after = {name: i for i, name in enumerate(self.names) if i >= self.keys}
         found = {name: self._bounds(name) for name in self._after if name.endswith("lower")}
-        self.sampling = found.pop(f"{_SAMPLING}_lower", None)
+        self.in_two_tones = {"standard_error", "sampling_error"} <= self._after.keys()
         self.bounds = [bounds for bounds in found.values() if bounds is not None]
         told = {i for b in self.bounds for i in (b.value, b.lower, b.lower + 1, b.kind)}
         self.others = [
@@ -162,6 +160,17 @@ class Layout:
         """The column that says whether numbers are to be used."""
         return self._after.get("usability")
 
+    def sampling(self, row: Sequence[Any]) -> tuple[float, float] | None:
+        """The part of the first interval of a row that sampling alone adds, where it has one."""
+        interval = self.bounds[0].of(row) if self.in_two_tones else None
+        if interval is None:
+            return None
+        error, part = row[self._after["standard_error"]], row[self._after["sampling_error"]]
+        if not error or not part:
+            return None
+        middle, half_width = sum(interval) / 2, (interval[1] - interval[0]) / 2
+        return middle - half_width * part / error, middle + half_width * part / error
+
     def _leading_texts(self) -> int:
         for i, (name, kind) in enumerate(zip(self.names, self.types, strict=True)):
             if kind is not str or name == "usability":
@@ -171,7 +180,7 @@ class Layout:
     def _bounds(self, lower: str) -> Bounds | None:
         stem = lower.removesuffix("lower").removesuffix("_")
         number = self._after.get(stem)
-        if stem in ("", _SAMPLING):
+        if not stem:
             after = range(self.keys, len(self.names))
             number = next((i for i in after if self.types[i] is float), None)
         if number is None:
@@ -252,7 +261,8 @@ def _table(
         )
         columns.append((interval, [bounds.said(row) for row in rows]))
     for i in layout.others:
-        if all(row[i] in (None, "usable") for row in rows):
+        usual = (None, "usable", *((False,) if layout.names[i] == "missing" else ()))
+        if all(row[i] in usual for row in rows):
             continue
         columns.append((layout.names[i], [_plain(layout.names[i], row[i]) for row in rows]))
     header = [name.replace("_", " ") for name, _ in columns]
@@ -377,7 +387,7 @@ def picture(result: "Result") -> Picture | None:
         *of_group(result),
         *(["Pale: not usable."] if not all(mark.usable for mark in marks) else []),
         *(["Hollow: no interval."] if not all(mark.interval for mark in marks) else []),
-        *(["Thick: what sampling alone adds."] if layout.sampling else []),
+        *(["Thick: what sampling alone adds."] if any(mark.sampling for mark in marks) else []),
     ]
     if len(found) > MOST_DRAWN:
         notes.append(f"Not drawn: {number(len(found) - MOST_DRAWN, 0)} more rows.")
@@ -392,6 +402,6 @@ def _mark(layout: Layout, bounds: Bounds, row: Sequence[Any], split: int) -> Mar
         label or str(row[0]),
         row[bounds.value],
         bounds.drawn(row),
-        None if layout.sampling is None else layout.sampling.of(row),
+        layout.sampling(row),
         layout.usability is None or row[layout.usability] != "not usable",
     )

@@ -15,7 +15,6 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from halftruth_shared.analyses.comparison import ComparisonResult
 from halftruth_shared.analyses.crosstab import CrosstabResult
-from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.protocol.reports import Report
 
 from .conftest import SURVEYS
@@ -136,8 +135,8 @@ def test_questions_and_answers_stand_for_their_names(health, study):
 
 def test_what_stands_for_no_name_is_refused(health):
     q = health.questions
-    with pytest.raises(ParameterError, match="where: 'age' is given twice"):
-        health.overview(where=[q.age.old, q.age.young])
+    with pytest.raises(ParameterError, match="answer: 'age' is given twice"):
+        health.comparison([q.age.old, q.age.young], q.smoker)
     with pytest.raises(ParameterError, match="answer: expected one attribute=category"):
         health.comparison(q.smoker, q.age)
     with pytest.raises(ParameterError, match="attributes: expected two to four names"):
@@ -295,29 +294,22 @@ def test_a_set_of_ratios_need_not_be_an_interval():
     assert all(not axes.collections for axes in found.plot().axes)
 
 
-class Parted(OverviewResult, frozen=True, kw_only=True):
-    """An overview whose intervals come with the part that sampling alone adds."""
-
-    @property
-    def columns(self):
-        return [*super().columns, ("sampling_lower", float), ("sampling_upper", float)]
-
-    def rows(self):
-        for row in super().rows():
-            yield (*row, row[3] - 0.01, row[3] + 0.01)
-
-
 def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
     found = study.analyst.overview("study", attributes=["smoker"])
-    parted = Parted(**msgspec.structs.asdict(found))
-    [axes] = parted.plot().axes
+    picture = found.plot()
+    [axes] = picture.axes
     ends = [lines.get_segments()[0][:, 0] for lines in axes.collections]
-    assert [high - low for low, high in ends[1::2]] == pytest.approx([0.02, 0.02])
-    assert [tuple(end) for end in ends[::2]] == [
-        answer.interval for answer in found.questions[0].answers
-    ]
+    answers = found.questions[0].answers
+    widths = [2 * 1.959964 * answer.sampling_error for answer in answers]
+    assert [high - low for low, high in ends[1::2]] == pytest.approx(widths)
+    assert [tuple(end) for end in ends[::2]] == [answer.interval for answer in answers]
     assert len({tuple(lines.get_color()[0]) for lines in axes.collections}) == 2
-    assert "Thick: what sampling alone adds." in parted.plot().get_supxlabel()
+    assert "Thick: what sampling alone adds." in picture.get_supxlabel()
+
+
+def test_of_exactly_these_respondents_nothing_is_sampling(study):
+    picture = study.analyst.overview("study", target="respondents").plot()
+    assert "Thick" not in picture.get_supxlabel()
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def crosstab(estimator, attributes, percentages, confidence=0.95):
         )
     ]
     if layers:
-        return {"bases": bases, "independence": None, "measures": []}
+        return {"bases": bases, "measures": []}
     measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
     return {
         "bases": bases,
