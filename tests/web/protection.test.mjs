@@ -6,15 +6,12 @@ import { test } from "node:test";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { asTheyAre, protection } from "../../client/halftruth_client/js/protection.js";
-import { inLanguage } from "../../client/halftruth_client/js/texts.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
 /** The promise in English. */
 function promises(survey, names) {
-  const labels = new Map(
-    survey.schema.attributes.map(({ name, label }) => [name, inLanguage(label, "en") || name]),
-  );
-  return new Wording("en").promises(protection(survey, new Set(names)), labels);
+  const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
+  return new Wording("en").promises(protection(survey, new Set(names)), attributes);
 }
 
 for (const { survey, public: names, sentences } of readVectors("protection").vectors) {

@@ -287,7 +287,7 @@ test("a report is told in words: what was picked, the code, and whom it fits", (
   const survey = new Survey(one);
   assert.deepEqual(survey.mechanism.describe([1, 4]), [
     { label: "a2", value: "c1" },
-    { label: "Your device picked one of the two questions at random", value: "How often?" },
+    { label: "Your device picked 1 of the 2 questions at random", value: "How often?" },
     { label: "It sent this code", value: "4" },
     { label: "The code is 9.5 times likelier for this answer than for any other", value: "c2" },
   ]);

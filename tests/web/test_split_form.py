@@ -125,8 +125,8 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     shown = page.locator(".card.sent dd").all_text_contents()
     assert shown[:3] == ["40 or older", "\n".join(asked[1:]), str(symbol)]
     words = page.locator(".card.sent dt").all_text_contents()
-    number = {3: "two", 7: "six"}[len(asked)]
-    assert words[1] == f"Your device picked {number} of the ten questions at random"
+    number = {3: 2, 7: 6}[len(asked)]
+    assert words[1] == f"Your device picked {number} of the 10 questions at random"
     assert "hush" not in found.traffic()
     assert found.said == []
 

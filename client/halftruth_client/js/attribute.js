@@ -121,15 +121,6 @@ export class Attribute {
   }
 
   /**
-   * What people read as its categories, in order.
-   *
-   * @param {...string} languages
-   */
-  answersIn(...languages) {
-    return this.categories.map((c) => inLanguage(this.answers.get(c) ?? c, ...languages));
-  }
-
-  /**
    * The code of an answer: of a category or, where these are bins, of a number.
    *
    * @param {unknown} answer

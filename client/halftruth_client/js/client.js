@@ -329,10 +329,11 @@ export class Client {
    * What someone could still keep from being sent is not shown, lest people choose their draws.
    *
    * @param {Survey} survey
+   * @param {import("./reading.js").Reading} [reading] In a language; in English by default.
    */
-  receipt(survey) {
-    const report = this.memory.get(survey.id);
-    return report !== null && isCounted(report) ? survey.mechanism.describe(report.values) : null;
+  receipt({ id, mechanism }, reading) {
+    const report = this.memory.get(id);
+    return report !== null && isCounted(report) ? mechanism.describe(report.values, reading) : null;
   }
 
   /**

@@ -35,7 +35,7 @@ export class NumberRange {
       throw new SurveyError(`step: expected the width of 2 to ${MOST_BINS} bins`, "step");
     }
     /** What the bins are called, in order. */
-    this.categories = Array.from({ length: Number(count) }, (_, i) => this.category(BigInt(i)));
+    this.categories = Array.from({ length: Number(count) }, (_, i) => this.category(i));
     Object.freeze(this);
   }
 
@@ -46,16 +46,25 @@ export class NumberRange {
     return (numerator + denominator - 1n) / denominator;
   }
 
-  /** @param {bigint} i */
+  /** @param {number} i */
   category(i) {
-    const low = this.minimum.plus(this.step.times(new Rational(i)));
+    const { low, high, isOpen } = this.ends(i) ?? { low: "", high: "", isOpen: false };
+    if (!this.whole) return `[${low}, ${high}${isOpen ? ")" : "]"}`;
+    return low === high ? low : `${low} to ${high}`;
+  }
+
+  /**
+   * The ends of a bin, of which the upper one may be just outside; null where there is no such bin.
+   *
+   * @param {number} i
+   */
+  ends(i) {
+    const last = Number(this.count()) - 1;
+    if (i > last) return null;
+    const low = this.minimum.plus(this.step.times(new Rational(BigInt(i))));
     const next = low.plus(this.step);
-    const last = i === this.count() - 1n;
-    if (!this.whole) {
-      return `[${decimals(low)}, ${decimals(last ? this.maximum : next)}${last ? "]" : ")"}`;
-    }
-    const high = last ? this.maximum : next.minus(ONE);
-    return low.compare(high) === 0 ? decimals(low) : `${decimals(low)} to ${decimals(high)}`;
+    const high = i === last ? this.maximum : this.whole ? next.minus(ONE) : next;
+    return { low: decimals(low), high: decimals(high), isOpen: !this.whole && i < last };
   }
 
   /**

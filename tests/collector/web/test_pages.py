@@ -2,12 +2,15 @@
 
 import csv
 import io
+import json
 from html.parser import HTMLParser
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
+from halftruth_collector.web.pages.languages import chosen, direction_of
 from halftruth_shared import Attribute, DistortionMatrices, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -436,3 +439,18 @@ def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
         assert problem.status_code == 404
     lost = http.get("/v1/nothing", headers={"Accept": "text/html"})
     assert lost.mimetype == "application/problem+json"
+
+
+LANGUAGES = json.loads(
+    (Path(__file__).parents[2] / "vectors" / "languages.json").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("case", LANGUAGES["chosen"], ids=str)
+def test_a_page_is_in_the_language_that_its_form_chooses(case):
+    assert chosen(case["offered"], case["named"], case["preferred"]) == case["language"]
+
+
+@pytest.mark.parametrize("way", ["ltr", "rtl"])
+def test_a_page_is_written_the_way_of_its_language(way):
+    assert {direction_of(tag) for tag in LANGUAGES[way]} == {way}

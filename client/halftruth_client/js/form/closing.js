@@ -1,7 +1,7 @@
 /** What comes after sending, or in place of the questions. */
 
 import { element } from "./dom.js";
-import { buttons, card, view } from "./views.js";
+import { buttons, card, ofSurvey, view } from "./views.js";
 
 /**
  * @typedef {import("./views.js").Line} Line
@@ -54,14 +54,14 @@ export function outcome(step, words) {
   const promise = isOwn ? ` ${words.say(holds)}` : "";
   return view(
     words.say(heading),
-    thanks ? element("p", {}, thanks) : null,
+    thanks ? element("p", {}, ofSurvey(thanks, words)) : null,
     element("p", {}, `${words.say(text)}${promise}`),
     report &&
       element(
         "div",
         { class: "pair" },
-        card(words.say("sent"), report, "card sent"),
-        ofAll && answers.length > 0 ? card(words.say("stayed"), answers, "card") : null,
+        card(words.say("sent"), report, "card sent", words),
+        ofAll && answers.length > 0 ? card(words.say("stayed"), answers, "card", words) : null,
       ),
     report && element("p", {}, words.say("receipt")),
     onward && further(onward, words),
@@ -146,7 +146,7 @@ export function closed({ closedBecause, terms }, words) {
  * Something that went wrong, and perhaps another try.
  *
  * @param {string} heading
- * @param {string} text
+ * @param {string | readonly import("./dom.js").Child[]} text
  * @param {(() => void) | null} retry
  * @param {Wording} words
  */
@@ -154,7 +154,7 @@ export function problem(heading, text, retry, words) {
   const again = { type: "button", class: "main", click: () => retry?.() };
   return view(
     heading,
-    element("p", {}, text),
+    element("p", {}, ...text),
     retry && buttons(element("button", again, words.say("retry"))),
   );
 }

@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { NO_NUMBER, offeredMissing, rangeOf } from "./questionnaire.js";
+import { ofSurvey } from "./views.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -57,14 +58,14 @@ function isList({ question, attributes }) {
 /** @param {Making} making */
 function choice({ asked, questionnaire, words, change }) {
   const [attribute] = asked.attributes;
-  const texts = attribute.answersIn(words.language);
+  const texts = words.answers(attribute);
   const codes = questionnaire.order(asked);
   const short = codes.length === 2 && codes.every((code) => texts[code].length <= SHORT);
   return [
     element(
       "div",
       { class: short ? "options two" : "options" },
-      ...codes.map((code) => radio(attribute, code, texts[code], questionnaire, change)),
+      ...codes.map((code) => radio(attribute, code, ofSurvey(texts[code], words), questionnaire, change)),
     ),
     ...missing(asked, questionnaire, words, change),
   ];
@@ -73,7 +74,7 @@ function choice({ asked, questionnaire, words, change }) {
 /** @param {Making} making */
 function scale({ asked, questionnaire, words, change }) {
   const [attribute] = asked.attributes;
-  const texts = attribute.answersIn(words.language);
+  const texts = words.answers(attribute);
   const codes = questionnaire.order(asked);
   const { categories } = attribute;
   // Where answers are as short as numbers, what they mean is written below.
@@ -85,7 +86,11 @@ function scale({ asked, questionnaire, words, change }) {
       { class: isTiny ? "scale tiny" : "scale" },
       ...codes.map((code) => {
         const label = radio(
-          attribute, code, isTiny ? categories[code] : texts[code], questionnaire, change,
+          attribute,
+          code,
+          isTiny ? categories[code] : ofSurvey(texts[code], words),
+          questionnaire,
+          change,
         );
         if (meaning.includes(code)) {
           inputOf(label).setAttribute("aria-label", `${categories[code]}: ${texts[code]}`);
@@ -99,7 +104,7 @@ function scale({ asked, questionnaire, words, change }) {
           element(
             "p",
             { class: "ends", "aria-hidden": "true" },
-            ...meaning.map((code) => element("span", {}, `${categories[code]}: ${texts[code]}`)),
+            ...meaning.map((code) => element("span", {}, ofSurvey(`${categories[code]}: ${texts[code]}`, words))),
           ),
         ]),
     ...missing(asked, questionnaire, words, change),
@@ -110,7 +115,7 @@ function scale({ asked, questionnaire, words, change }) {
 function list({ asked, id, questionnaire, words, change }) {
   const [attribute] = asked.attributes;
   const { name, categories, optional } = attribute;
-  const texts = attribute.answersIn(words.language);
+  const texts = words.answers(attribute);
   const answer = questionnaire.answers.get(name);
   const apart = offeredMissing(attribute).map((category) => categories.indexOf(category));
   const input = (/** @type {Event} */ event) => {
@@ -128,7 +133,8 @@ function list({ asked, id, questionnaire, words, change }) {
       ),
       ...[...questionnaire.order(asked), ...apart].map((code) => {
         const value = categories[code];
-        return element("option", { value, selected: answer === value }, texts[code]);
+        const lang = words.isForeign && words.language;
+        return element("option", { value, lang, selected: answer === value }, texts[code]);
       }),
     ),
   ];
@@ -161,7 +167,7 @@ function number({ asked, id, questionnaire, words, change }) {
       change([[name, validity.badInput ? NO_NUMBER : value || null]]);
     },
   });
-  const texts = attribute.answersIn(words.language);
+  const texts = words.answers(attribute);
   for (const category of offeredMissing(attribute)) {
     const text = texts[categories.indexOf(category)];
     const chosen = (/** @type {HTMLInputElement} */ { checked }) => {
@@ -171,7 +177,7 @@ function number({ asked, id, questionnaire, words, change }) {
       }
       change([[name, checked ? category : null]]);
     };
-    others.push(tick(`${name}-missing`, category, text, answer === category, chosen));
+    others.push(tick(`${name}-missing`, category, ofSurvey(text, words), answer === category, chosen));
   }
   const hint = words.say(range.whole ? "wholeNumber" : "number", rangeOf(range, words));
   return [
@@ -186,7 +192,7 @@ function several({ asked, id, questionnaire, words, change }) {
   const { question, attributes } = asked;
   const [first] = attributes;
   const { answers } = questionnaire;
-  const texts = first.answersIn(words.language);
+  const texts = words.answers(first);
   const answer = answers.get(first.name);
   const isChosen = attributes.some((option) => answers.get(option.name) === "yes");
   /** @type {HTMLElement[]} */
@@ -204,14 +210,14 @@ function several({ asked, id, questionnaire, words, change }) {
   for (const i of questionnaire.order(asked)) {
     const option = attributes[i];
     const checked = answers.get(option.name) === "yes";
-    const label = option.optionIn(words.language);
+    const label = ofSurvey(option.optionIn(words.language), words);
     ticks.push(tick(question.name, option.name, label, checked, settle));
   }
   const none = tick(question.name, "no", words.say("none"), answer === "no" && !isChosen, settle);
   const apart = [none].concat(
     offeredMissing(first).map((category) => {
       const text = texts[first.categories.indexOf(category)];
-      return tick(question.name, category, text, answer === category, settle);
+      return tick(question.name, category, ofSurvey(text, words), answer === category, settle);
     }),
   );
   for (const one of apart) inputOf(one).dataset.alone = "";
@@ -249,17 +255,19 @@ function severalAnswers(attributes, ticked) {
  * @param {(changes: Changes) => void} change
  */
 function missing({ attributes: [attribute] }, questionnaire, words, change) {
-  const texts = attribute.answersIn(words.language);
+  const texts = words.answers(attribute);
   const codes = offeredMissing(attribute).map((c) => attribute.categories.indexOf(c));
   if (codes.length === 0) return [];
-  const made = codes.map((code) => radio(attribute, code, texts[code], questionnaire, change));
+  const made = codes.map((code) =>
+    radio(attribute, code, ofSurvey(texts[code], words), questionnaire, change),
+  );
   return [element("div", { class: "options apart" }, ...made)];
 }
 
 /**
  * @param {import("../attribute.js").Attribute} attribute
  * @param {number} code
- * @param {string} text
+ * @param {Node | string} text
  * @param {Questionnaire} questionnaire
  * @param {(changes: Changes) => void} change
  */
@@ -274,7 +282,7 @@ function radio({ name, categories, optional }, code, text, questionnaire, change
 /**
  * @param {string} name
  * @param {string} value
- * @param {string} text
+ * @param {Node | string} text
  * @param {boolean} checked
  * @param {(box: HTMLInputElement) => void} chosen
  */

@@ -7,13 +7,14 @@ import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
 import { failure, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
+import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
 import { asksAll, clientOf, invitationOf } from "./settings.js";
+import { Spoken } from "./spoken.js";
 import { styleSheet } from "./style.js";
 import { review } from "./views.js";
-import { Wording } from "./wording.js";
 
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
@@ -33,20 +34,19 @@ const sheet = styleSheet();
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
  * are, and `operator-keys`, public keys of which one must have signed the survey, both with blanks
  * between them; `invitation`, what lets the report in where the survey asks for one; `ask`, whether
- * only what is `drawn` for this browser is asked, by default, or `all`. Events:
- * `submitted` with `{id, status}` and `refused` with `{message}` as detail; neither ever holds an
- * answer.
+ * only what is `drawn` for this browser is asked, by default, or `all`; `lang`, the language, which
+ * changes when a person chooses another one. Events: `submitted` with `{id, status}`, `refused` with
+ * `{message}` and, after another language was chosen, `language` with what a page around the form may
+ * show in it, as detail; none ever holds an answer.
  */
-export class HalftruthForm extends HTMLElement {
+export class HalftruthForm extends Spoken {
   constructor() {
     super();
-    this.root = this.attachShadow({ mode: "open" });
     this.root.adoptedStyleSheets = [sheet];
-    this.words = new Wording();
     /** @type {Questionnaire | null} What this person is asked, and answered. */
     this.questionnaire = null;
-    /** @type {import("./views.js").Line[]} Answers that were sent for, for their owner to see. */
-    this.stayed = [];
+    /** @type {Questionnaire | null} Answers that were sent for, for their owner to see. */
+    this.stayed = null;
     /** Whether this person agreed to what the asker wants agreed to. */
     this.agreed = false;
     this.timer = 0;
@@ -72,11 +72,12 @@ export class HalftruthForm extends HTMLElement {
   forgetPerson() {
     clearInterval(this.timer);
     this.questionnaire?.clear();
-    this.stayed = [];
+    this.stayed?.clear();
+    this.stayed = null;
     this.agreed = false;
     // Whoever comes back to the browser's copy of the page is a stranger.
     this.client?.drawn.clear();
-    this.show(loading(this.words));
+    this.show(loading);
   }
 
   /** What asks and sends, as the attributes want it. */
@@ -86,12 +87,14 @@ export class HalftruthForm extends HTMLElement {
 
   /** Fetch the survey, and show its opening or what became of an earlier report. */
   async start() {
-    this.show(loading(this.words));
+    this.show(loading);
     const id = this.getAttribute("survey") ?? "";
     try {
+      if (!this.survey) await this.greet();
       this.client = this.makeClient();
       await this.client.flush();
       this.survey = await this.client.survey(id);
+      this.words = await wordingIn(chosen(this.survey.languages, wantedBy(this)));
       const before = this.client.before(id, await this.survey.digest());
       if (before === null) await this.begin(this.client, this.survey);
       else if (before.refused !== undefined) this.refused(this.invitedAgain(this.survey));
@@ -126,31 +129,33 @@ export class HalftruthForm extends HTMLElement {
    * @param {boolean} [missing] Whether consent was passed over.
    */
   open(missing = false) {
-    const { survey, client, words, questionnaire } = this;
+    const { survey, client, questionnaire } = this;
     if (!survey || !client || !questionnaire) return;
+    const { schema, framing, terms } = survey;
     const practice = practiceOf(survey);
+    const practise = practice && (() => this.show((words) => practiceRound({ practice, back }, words)));
     const back = () => this.open();
-    const [some, all] = [questionnaire.all.length, survey.schema.questions.length];
-    const made = opening(
-      {
-        framing: survey.framing,
-        protection: protection(survey, client.unprotected),
-        labels: new Map(survey.schema.attributes.map((each) => [each.name, each.labelIn(words.language)])),
-        terms: survey.terms,
-        drawn: some < all ? words.say("drawn", { some, all }) : null,
-        lasts: client.memory.lasts,
-        agreed: this.agreed,
-        missing,
-        agree: (agreed) => {
-          this.agreed = agreed;
-        },
-        practise: practice && (() => this.show(practiceRound({ practice, back }, words))),
-        begin: () => (survey.framing.consent && !this.agreed ? this.open(true) : this.ask(questionnaire)),
+    const [some, all] = [questionnaire.all.length, schema.questions.length];
+    const step = {
+      framing,
+      protection: protection(survey, client.unprotected),
+      attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
+      terms,
+      lasts: client.memory.lasts,
+      missing,
+      agree: (/** @type {boolean} */ agreed) => {
+        this.agreed = agreed;
       },
-      words,
-    );
-    this.show(made);
-    if (missing) /** @type {HTMLElement | null} */ (made.querySelector("[name=consent]"))?.focus();
+      practise,
+      begin: () => (framing.consent && !this.agreed ? this.open(true) : this.ask(questionnaire)),
+    };
+    this.show((words) => {
+      const drawn = some < all ? words.say("drawn", { some, all }) : null;
+      return opening({ ...step, agreed: this.agreed, drawn }, words);
+    });
+    if (missing) {
+      /** @type {HTMLElement | null} */ (this.root.querySelector("[name=consent]"))?.focus();
+    }
   }
 
   /**
@@ -180,7 +185,7 @@ export class HalftruthForm extends HTMLElement {
       if (after === undefined) this.review(questionnaire);
       else this.ask(questionnaire, after);
     };
-    this.show(questions({ questionnaire, group, back, next }, this.words));
+    this.show((words) => questions({ questionnaire, group, back, next }, words));
   }
 
   /**
@@ -191,19 +196,14 @@ export class HalftruthForm extends HTMLElement {
   review(questionnaire) {
     const { client } = this;
     if (!client) return;
-    this.show(
-      review(
-        {
-          answers: questionnaire.lines(this.words),
-          ofAll: this.protectsAll(),
-          proves: this.proves(),
-          lasts: client.memory.lasts,
-          back: () => this.ask(questionnaire, questionnaire.pages().pop()),
-          send: () => void this.submit(questionnaire),
-        },
-        this.words,
-      ),
-    );
+    const step = {
+      ofAll: this.protectsAll(),
+      proves: this.proves(),
+      lasts: client.memory.lasts,
+      back: () => this.ask(questionnaire, questionnaire.pages().pop()),
+      send: () => void this.submit(questionnaire),
+    };
+    this.show((words) => review({ ...step, answers: questionnaire.lines(words) }, words));
   }
 
   /**
@@ -214,7 +214,6 @@ export class HalftruthForm extends HTMLElement {
   async submit(questionnaire) {
     const invitation = invitationOf(this);
     const record = questionnaire.record();
-    this.stayed = questionnaire.lines(this.words);
     await this.sent((client, survey) => client.submit(survey, record, { invitation }));
   }
 
@@ -231,11 +230,14 @@ export class HalftruthForm extends HTMLElement {
   async sent(send) {
     const { survey, client } = this;
     if (!survey || !client) return;
-    for (const button of this.root.querySelectorAll("button")) button.disabled = true;
+    for (const control of this.root.querySelectorAll("button, select")) {
+      /** @type {HTMLButtonElement} */ (control).disabled = true;
+    }
     try {
       const submission = await send(client, survey);
-      // The report is drawn and remembered for good.
-      this.questionnaire?.clear();
+      // The report is drawn and remembered for good; nobody can change what it was made of.
+      this.stayed ??= this.questionnaire;
+      this.questionnaire = null;
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
@@ -243,6 +245,7 @@ export class HalftruthForm extends HTMLElement {
         this.fail(error, null);
       } else {
         this.questionnaire?.clear();
+        this.questionnaire = null;
         this.refused();
       }
     }
@@ -250,7 +253,7 @@ export class HalftruthForm extends HTMLElement {
 
   /** @param {import("../client.js").Submission["status"]} status */
   done(status) {
-    const { survey, client, words } = this;
+    const { survey, client, stayed } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const isCounted = status !== "waiting";
@@ -259,22 +262,21 @@ export class HalftruthForm extends HTMLElement {
     const { sharedDevices } = survey.terms;
     const waiting = client.memory.lasts ? "waiting" : "open";
     const before = sharedDevices ? "shared" : "before";
-    this.show(
-      outcome(
-        {
-          outcome: isCounted ? (isOwn || status === "accepted" ? "counted" : before) : waiting,
-          thanks: isCounted && isOwn ? inLanguage(survey.framing.thanks) : "",
-          answers: isOwn ? this.stayed : [],
-          report: isOwn ? client.receipt(survey) : null,
-          ofAll: this.protectsAll(),
-          proves: this.proves(),
-          onward: isCounted && isOwn ? this.onward() : null,
-          again: isCounted ? null : () => void this.resend(),
-          another: isCounted && sharedDevices ? () => this.askAnother(status) : null,
-        },
-        words,
-      ),
-    );
+    const counted = isOwn || status === "accepted" ? "counted" : before;
+    const step = {
+      outcome: /** @type {import("./closing.js").Outcome} */ (isCounted ? counted : waiting),
+      ofAll: this.protectsAll(),
+      proves: this.proves(),
+      onward: isCounted && isOwn ? this.onward() : null,
+      again: isCounted ? null : () => void this.resend(),
+      another: isCounted && sharedDevices ? () => this.askAnother(status) : null,
+    };
+    this.show((words) => {
+      const answers = (isOwn && stayed?.lines(words)) || [];
+      const report = isOwn ? client.receipt(survey, words) : null;
+      const said = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
+      return outcome({ ...step, thanks: said, answers, report }, words);
+    });
     if (!isCounted) this.timer = setInterval(() => void this.retry(), RETRY);
   }
 
@@ -299,11 +301,16 @@ export class HalftruthForm extends HTMLElement {
     if (!redirect) return null;
     const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
     if (redirectAfter) this.timer = setTimeout(go, 1_000 * redirectAfter);
-    return {
+    /** @type {import("./closing.js").Onward} */
+    const onward = {
       address: new URL(redirect, location.origin),
       seconds: redirectAfter ?? null,
-      stay: () => clearTimeout(this.timer),
+      stay: () => {
+        clearTimeout(this.timer);
+        onward.seconds = null;
+      },
     };
+    return onward;
   }
 
   /**
@@ -312,7 +319,7 @@ export class HalftruthForm extends HTMLElement {
    * @param {import("../client.js").Submission["status"]} status Of the report before.
    */
   askAnother(status) {
-    const { survey, client, words } = this;
+    const { survey, client } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const go = async () => {
@@ -325,7 +332,7 @@ export class HalftruthForm extends HTMLElement {
       }
     };
     const back = () => this.done(status);
-    this.show(anotherPerson({ back, go: () => void go() }, words));
+    this.show((words) => anotherPerson({ back, go: () => void go() }, words));
   }
 
   /**
@@ -334,12 +341,12 @@ export class HalftruthForm extends HTMLElement {
    * @param {(() => void) | null} [retry]
    */
   refused(retry = null) {
-    const { survey, client, words } = this;
+    const { survey, client } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const message = client.refusal(survey.id) ?? "";
     const about = client.memory.get(survey.id)?.about;
-    this.show(refusal({ refused: message, about }, survey, retry, words));
+    this.show((words) => refusal({ refused: message, about }, survey, retry, words));
     this.tell("refused", { message });
   }
 
@@ -359,26 +366,10 @@ export class HalftruthForm extends HTMLElement {
    * @param {(() => void) | null} retry
    */
   fail(error, retry) {
-    this.show(failure(error, invitationOf(this) !== undefined, retry, this.words));
+    const isInvited = invitationOf(this) !== undefined;
+    this.show((words) => failure(error, isInvited, retry, words));
     if (!(error instanceof CollectorUnavailable)) {
       this.tell("refused", { message: said(error, this.words) });
     }
-  }
-
-  /**
-   * @param {string} name
-   * @param {unknown} detail
-   */
-  tell(name, detail) {
-    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
-  }
-
-  /** @param {HTMLElement} view */
-  show(view) {
-    const first =
-      this.root.childElementCount === 0 || this.root.querySelector("[role=status]") !== null;
-    this.root.replaceChildren(view);
-    // A first view leaves the reader where they are; each further one is announced by its heading.
-    if (!first) /** @type {HTMLElement | null} */ (view.querySelector("h2"))?.focus();
   }
 }

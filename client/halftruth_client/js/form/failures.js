@@ -7,6 +7,7 @@ import {
   ParameterError,
 } from "../errors.js";
 import { closed, problem } from "./closing.js";
+import { element } from "./dom.js";
 
 /** @typedef {import("./wording.js").Wording} Wording */
 
@@ -48,8 +49,14 @@ export function failure(error, isInvited, retry, words) {
         )
       : problem(words.say("invitationMissing"), words.say("invitationMissingText"), null, words);
   }
-  const heading = words.say(error instanceof AnsweredBefore ? "answeredBefore" : "notAsked");
-  return problem(heading, words.say("nothingSent", { message: said(error, words) }), null, words);
+  if (error instanceof AnsweredBefore) {
+    return problem(words.say("answeredBefore"), words.say("answeredBeforeText"), null, words);
+  }
+  const text =
+    error instanceof HalftruthError
+      ? inEnglish("nothingSent", error.message, words)
+      : words.say("nothingSent", { message: words.say("unforeseen") });
+  return problem(words.say("notAsked"), text, null, words);
 }
 
 /**
@@ -68,8 +75,20 @@ export function refusal({ refused, about }, survey, retry, words) {
   const text =
     about === "invitation" && survey.terms.invitations
       ? words.say("invitationRefusedText")
-      : words.say("refusedText", { message: refused });
+      : inEnglish("refusedText", refused, words);
   return problem(heading, text, retry, words);
+}
+
+/**
+ * A sentence around what a program said, which is English whatever the form speaks.
+ *
+ * @param {"nothingSent" | "refusedText"} key
+ * @param {string} message
+ * @param {Wording} words
+ */
+function inEnglish(key, message, words) {
+  const [before, after] = words.around(key, "message");
+  return [before, element("span", { lang: "en", dir: "ltr" }, message), after];
 }
 
 /**

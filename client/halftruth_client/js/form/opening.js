@@ -2,7 +2,7 @@
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-import { buttons, view } from "./views.js";
+import { buttons, ofSurvey, view } from "./views.js";
 
 /** @typedef {import("./wording.js").Wording} Wording */
 
@@ -15,7 +15,7 @@ const LISTED = 10;
  * @param {object} step
  * @param {import("../framing.js").Framing} step.framing
  * @param {import("../protection.js").Protection} step.protection
- * @param {ReadonlyMap<string, string>} step.labels Of the attributes, by name.
+ * @param {import("./wording.js").Attributes} step.attributes
  * @param {import("../terms.js").Terms} step.terms
  * @param {string | null} step.drawn Why only some questions are asked.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
@@ -29,7 +29,7 @@ const LISTED = 10;
 export function opening(step, words) {
   const { framing, protection, terms, drawn, lasts, practise, begin } = step;
   const [askedBy, purpose, agreement] = [framing.askedBy, framing.purpose, framing.consent].map(
-    (text) => inLanguage(text),
+    (text) => inLanguage(text, words.language),
   );
   return element(
     "form",
@@ -47,11 +47,11 @@ export function opening(step, words) {
       ? element(
           "dl",
           { class: "asker" },
-          ...defined(words.say("askedBy"), askedBy),
-          ...defined(words.say("purpose"), purpose),
+          ...defined(words.say("askedBy"), askedBy, words),
+          ...defined(words.say("purpose"), purpose, words),
         )
       : null,
-    ...protected_(protection, step.labels, practise, words),
+    ...protected_(protection, step.attributes, practise, words),
     ...[
       drawn,
       terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
@@ -66,22 +66,23 @@ export function opening(step, words) {
 /**
  * @param {string} term
  * @param {string} text
+ * @param {Wording} words
  */
-function defined(term, text) {
-  return text ? [element("dt", {}, term), element("dd", {}, text)] : [];
+function defined(term, text, words) {
+  return text ? [element("dt", {}, term), element("dd", {}, ofSurvey(text, words))] : [];
 }
 
 /**
  * How answers are protected: in plain words, in figures, and exactly.
  *
  * @param {import("../protection.js").Protection} protection
- * @param {ReadonlyMap<string, string>} labels By attribute.
+ * @param {import("./wording.js").Attributes} attributes
  * @param {(() => void) | null} practise
  * @param {Wording} words
  */
-function protected_(protection, labels, practise, words) {
+function protected_(protection, attributes, practise, words) {
   const { bare, provable, hidden, whole } = protection;
-  const exact = words.promises(protection, labels).map((said) => element("p", {}, said));
+  const exact = words.promises(protection, attributes).map((said) => element("p", {}, said));
   const heading = element("h3", {}, words.say("protection"));
   if (hidden === 0 || whole === null) return [heading, ...exact];
   const plainly = [
@@ -97,7 +98,7 @@ function protected_(protection, labels, practise, words) {
       ...plainly.map((key) => element("li", {}, words.say(/** @type {"stays"} */ (key)))),
     ),
     // What is not protected is said where nobody has to open anything.
-    bare.length > 0 ? element("p", {}, words.bare(bare, labels)) : null,
+    bare.length > 0 ? element("p", {}, words.bare(bare)) : null,
     practise &&
       buttons(element("button", { type: "button", click: practise }, words.say("practise"))),
     element("h3", {}, words.say("learn")),
@@ -180,7 +181,7 @@ function consent(text, { agreed, missing, agree }, words) {
     missing
       ? element("p", { class: "problem", id: "consent-problem" }, words.say("consentMissing"))
       : null,
-    element("label", { class: "option" }, box, element("span", {}, text)),
+    element("label", { class: "option" }, box, element("span", {}, ofSurvey(text, words))),
   );
 }
 

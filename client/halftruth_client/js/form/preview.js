@@ -40,7 +40,7 @@ export class HalftruthPreview extends HalftruthForm {
   /** The end of a preview: nothing is drawn. */
   async submit() {
     this.questionnaire?.clear();
-    this.show(
+    this.show(() =>
       element(
         "section",
         { "aria-labelledby": "heading" },

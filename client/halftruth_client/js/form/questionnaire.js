@@ -127,10 +127,8 @@ export class Questionnaire {
     const [first] = attributes;
     const answer = this.answers.get(first.name);
     if (answer === undefined) return words.say("noAnswer");
-    const shown = (/** @type {string} */ category) =>
-      first.answersIn(words.language)[first.categories.indexOf(category)];
     if (question.kind !== "several" || first.missing.includes(answer)) {
-      return first.categories.includes(answer) ? shown(answer) : answer;
+      return first.categories.includes(answer) ? words.answer(first, answer) : words.point(answer);
     }
     const chosen = attributes.filter(({ name }) => this.answers.get(name) === "yes");
     return chosen.map((option) => option.optionIn(words.language)).join(", ") || words.say("none");

@@ -4,7 +4,7 @@ import { inLanguage } from "../texts.js";
 import { controls, isOneControl } from "./controls.js";
 import { element } from "./dom.js";
 import { rangeOf } from "./questionnaire.js";
-import { buttons } from "./views.js";
+import { buttons, ofSurvey } from "./views.js";
 
 /**
  * @typedef {import("./questionnaire.js").Asked} Asked
@@ -113,7 +113,7 @@ function question({ asked, id, questionnaire, words, settle }) {
   const [{ name }] = attributes;
   const body = element("div");
   const label = [
-    question.labelIn(words.language),
+    ofSurvey(question.labelIn(words.language), words),
     question.optional ? element("span", { class: "aside" }, ` ${words.say("optional")}`) : null,
   ];
   const help = inLanguage(question.help, words.language);
@@ -140,7 +140,7 @@ function question({ asked, id, questionnaire, words, settle }) {
     single
       ? element("label", { class: "label", for: id }, ...label)
       : element("legend", {}, ...label),
-    help ? element("p", { class: "help", id: `${id}-help` }, help) : null,
+    help ? element("p", { class: "help", id: `${id}-help` }, ofSurvey(help, words)) : null,
     problem,
     body,
     canTakeBack ? takeBack : null,

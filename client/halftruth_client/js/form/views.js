@@ -3,18 +3,18 @@
 import { element } from "./dom.js";
 
 /**
- * @typedef {import("../attribute.js").Attribute} Attribute
  * @typedef {import("./wording.js").Wording} Wording
  * @typedef {{label: string, value: string}} Line
  */
 
 /**
- * The name of an attribute as people read it.
+ * A text of the survey, which says its language where that is not the one of the words around it.
  *
- * @param {Attribute} attribute
+ * @param {string} text
+ * @param {Wording} words
  */
-export function labelOf(attribute) {
-  return attribute.labelIn();
+export function ofSurvey(text, { isForeign, language, direction }) {
+  return isForeign ? element("span", { lang: language, dir: direction }, text) : text;
 }
 
 /**
@@ -52,7 +52,7 @@ export function buttons(...made) {
 export function review({ answers, ofAll, proves, lasts, back, send }, words) {
   return view(
     words.say("review"),
-    card(words.say(ofAll ? "stayHere" : "answers"), answers, "card"),
+    card(words.say(ofAll ? "stayHere" : "answers"), answers, "card", words),
     element("p", {}, words.say(proves ? "drawProving" : "draw")),
     lasts ? null : element("p", {}, words.say("forgetful")),
     buttons(
@@ -66,11 +66,12 @@ export function review({ answers, ofAll, proves, lasts, back, send }, words) {
  * @param {string} heading
  * @param {readonly Line[]} rows
  * @param {string} style
+ * @param {Wording} words
  */
-export function card(heading, rows, style) {
+export function card(heading, rows, style, words) {
   const lines = rows.flatMap(({ label, value }) => [
-    element("dt", {}, label),
-    element("dd", {}, value),
+    element("dt", {}, ofSurvey(label, words)),
+    element("dd", {}, ofSurvey(value, words)),
   ]);
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
 }

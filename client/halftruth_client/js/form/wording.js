@@ -1,20 +1,41 @@
 /** The form's words in a language: texts with what is put into them, numbers, moments, promises. */
 
+import { Reading } from "../reading.js";
 import { designsInWords } from "./designs.js";
-import { WORDS } from "./words.js";
+import { ENGLISH } from "./words.js";
 
 const GAP = "\u202f";
 
-/** @typedef {keyof typeof WORDS.en} Key */
+const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|-(arab|hebr|thaa)(-|$)/i;
 
-/** What the form says in one language, English where there is none. */
-export class Wording {
-  /** @param {string} [language] Its tag. */
-  constructor(language = "en") {
-    this.language = language in WORDS ? language : "en";
-    this.words = WORDS[this.language];
-    this.plural = new Intl.PluralRules(this.language);
-    this.decimal = new Intl.NumberFormat(this.language, { maximumFractionDigits: 1 });
+/**
+ * Which way a language is written.
+ *
+ * @param {string} language
+ */
+export function directionOf(language) {
+  return RIGHT_TO_LEFT.test(language) ? "rtl" : "ltr";
+}
+
+/**
+ * @typedef {import("./words.js").Key} Key
+ * @typedef {ReadonlyMap<string, import("../attribute.js").Attribute>} Attributes By name.
+ */
+
+/** What the form says, around the texts of a survey in their language. */
+export class Wording extends Reading {
+  /**
+   * @param {string} [language] Of the survey's texts; empty where it is not known.
+   * @param {string} [locale] Of the words.
+   * @param {import("./words.js").Vocabulary} [words]
+   */
+  constructor(language = "en", locale = "en", words = ENGLISH) {
+    super(language, locale, words);
+    const style = /** @type {const} */ ({ style: "percent", maximumFractionDigits: 1 });
+    this.percentage = new Intl.NumberFormat(locale, style);
+    this.direction = directionOf(language);
+    /** Whether the survey's texts are in another language than the words around them. */
+    this.isForeign = language !== "" && language.split("-")[0] !== locale.split("-")[0];
   }
 
   /**
@@ -25,16 +46,24 @@ export class Wording {
    * @returns {string}
    */
   say(key, values = {}) {
-    const written = this.words[key];
-    const text =
-      typeof written === "string"
-        ? written
-        : (Object(written)[this.plural.select(Number(values.count))] ?? Object(written).other);
-    return text.replace(/\{(\w+)\}/g, (/** @type {string} */ all, /** @type {string} */ name) => {
-      const value = values[name];
-      if (value === undefined) return all;
-      return typeof value === "number" ? this.decimal.format(value) : value;
-    });
+    if (!this.isForeign) return super.say(key, values);
+    // Each keeps its own direction.
+    const isolated = Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === "string" ? `\u2068${value}\u2069` : value,
+    ]);
+    return super.say(key, Object.fromEntries(isolated));
+  }
+
+  /**
+   * What comes before and after a value.
+   *
+   * @param {Key} key
+   * @param {string} name
+   * @returns {readonly string[]}
+   */
+  around(key, name) {
+    return super.say(key).split(`{${name}}`);
   }
 
   /**
@@ -49,7 +78,7 @@ export class Wording {
 
   /** @param {number} tenths Of a percent. */
   percent(tenths) {
-    return `${this.decimal.format(tenths / 10)}${GAP}%`;
+    return this.percentage.format(tenths / 1_000).replace(/\s*%/, `${GAP}%`);
   }
 
   /**
@@ -59,21 +88,23 @@ export class Wording {
    */
   moment(moment) {
     const style = /** @type {const} */ ({ dateStyle: "long", timeStyle: "short" });
-    return new Intl.DateTimeFormat(this.language, style).format(new Date(moment));
+    return new Intl.DateTimeFormat(this.locale, style).format(new Date(moment));
   }
 
   /**
    * What a survey promises, a sentence each.
    *
    * @param {import("../protection.js").Protection} protection
-   * @param {ReadonlyMap<string, string>} labels By attribute.
+   * @param {Attributes} attributes
    */
-  promises({ prior, designs, bare, provable, hidden, whole, single }, labels) {
-    const said = designsInWords(designs, labels);
-    if (bare.length > 0) said.push(this.bare(bare, labels));
+  promises({ prior, designs, bare, provable, hidden, whole, single }, attributes) {
+    const said = designsInWords(designs, attributes, this);
+    if (bare.length > 0) said.push(this.bare(bare));
     for (const { name, answer, other, bound } of provable) {
-      const values = { answer, other, bound: this.bound(prior, bound) };
-      said.push(this.say("provable", { label: labels.get(name) ?? name, ...values }));
+      const attribute = /** @type {import("../attribute.js").Attribute} */ (attributes.get(name));
+      const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
+      const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
+      said.push(this.say("provable", values));
     }
     if (hidden === 0) return said;
     if (whole === null) return [...said, this.say("unbounded")];
@@ -93,11 +124,10 @@ export class Wording {
   /**
    * What is sent as it is.
    *
-   * @param {readonly {name: string}[]} attributes
-   * @param {ReadonlyMap<string, string>} labels
+   * @param {readonly import("../attribute.js").Attribute[]} attributes
    */
-  bare(attributes, labels) {
-    const shown = attributes.map(({ name }) => labels.get(name)).join(", ");
+  bare(attributes) {
+    const shown = attributes.map((attribute) => this.label(attribute)).join(", ");
     // A label may be a question.
     return this.say("bare", { labels: shown }).replace("?.", "?");
   }
@@ -120,15 +150,5 @@ export class Wording {
       posterior: this.percent(posterior),
       gamma: this.point(gamma),
     };
-  }
-
-  /**
-   * A number that was written with a point, with what the language has in its place.
-   *
-   * @param {string} number
-   */
-  point(number) {
-    const parts = this.decimal.formatToParts(0.5);
-    return number.replace(".", parts.find(({ type }) => type === "decimal")?.value ?? ".");
   }
 }

@@ -1,13 +1,17 @@
 /**
- * All that the form says, by language.
+ * All that the form says, by language: English here, the others in a module each that is loaded
+ * where it is read.
  *
  * What stands in braces is put in by `wording.js`. A text that depends on a number is a table by the
  * categories of `Intl.PluralRules`, chosen by the value of `count`.
  */
 
-/** @typedef {string | readonly string[] | Readonly<Record<string, string>>} Text */
+import { loaded } from "../delivery.js";
+import { ENGLISH as OF_REPORTS } from "../reading.js";
 
-const ENGLISH = {
+export const ENGLISH = {
+  ...OF_REPORTS,
+  language: "Language",
   loading: "Loading the questions …",
   back: "Back",
   continue: "Continue",
@@ -97,7 +101,6 @@ const ENGLISH = {
     " random, before you answered anything; nothing is sent about the others.",
   optional: "(you may leave this out)",
   takeBack: "Take my answer back",
-  noAnswer: "No answer",
   choose: "Choose …",
   severalHint: "Choose all that apply.",
   none: "None of these",
@@ -163,6 +166,9 @@ const ENGLISH = {
   notAsked: "This survey is not asked",
   nothingSent: "Nothing was sent: {message}.",
   answeredBefore: "Answered before",
+  answeredBeforeText:
+    "Another version of this survey was answered in this browser. A second report about the same" +
+    " answers would tell more of you, so nothing is asked and nothing was sent.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report does not count",
   refusedText: "The collector refused it: {message}.",
@@ -184,7 +190,54 @@ const ENGLISH = {
   closedOperator: "It takes no more answers. Thank you for your interest.",
   closedDeadline: "It could be answered until {moment}. Thank you for your interest.",
   closedQuota: "Enough people have answered already. Thank you for your interest.",
+
+  // What the device does under a named design, the same as everywhere else.
+  quoted: "“{text}”",
+  chanceOf: "{some} in {all}",
+  designFor: "For {questions}, {said}",
+  "design-warner":
+    "with chance {p} the device reports the answer, and with chance {not_p} the other one.",
+  "design-forced-response":
+    "with chance {yes} the device reports “{Yes}” whatever the answer is, with chance {no} “{No}”," +
+    " and else the answer.",
+  "design-unrelated-question":
+    "with chance {p} the device reports the answer. Else it reports the answer to a harmless" +
+    " question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
+  "design-kuk":
+    "the device draws a card from one of two decks and reports its colour alone, “{Yes}” for red" +
+    " and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}” {theta2}.",
+  "design-crosswise":
+    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance" +
+    " {prevalence}. It reports “{Yes}” if both answers are the same, and else “{No}”.",
+  "design-triangular":
+    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance" +
+    " {prevalence}. It reports “{No}” if both answers are “{No}”, and else “{Yes}”.",
+  "design-mangat":
+    "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with" +
+    " chance {p}, and else “{Yes}”.",
 };
 
-/** @type {Readonly<Record<string, Readonly<Record<keyof typeof ENGLISH, Text>>>>} */
-export const WORDS = { en: ENGLISH };
+/**
+ * @typedef {keyof typeof ENGLISH} Key
+ * @typedef {Readonly<Record<Key, import("../reading.js").Words>>} Vocabulary
+ */
+
+/** @type {Readonly<Record<string, () => Promise<{default: Vocabulary}>>>} */
+const FILES = {
+  de: () => import("./words/de.js"),
+  es: () => import("./words/es.js"),
+  fr: () => import("./words/fr.js"),
+};
+
+/** Languages that there are words in. */
+export const LANGUAGES = ["en", ...Object.keys(FILES)];
+
+/**
+ * The words of a language.
+ *
+ * @param {string} language One of those that there are words in.
+ * @returns {Promise<Vocabulary>}
+ */
+export async function wordsIn(language) {
+  return language in FILES ? (await loaded(FILES[language]())).default : ENGLISH;
+}

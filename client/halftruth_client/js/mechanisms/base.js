@@ -2,6 +2,7 @@
 
 import { ParameterError } from "../errors.js";
 import { ONE } from "../rational.js";
+import { Reading } from "../reading.js";
 
 /**
  * What a report looks like: a name and a number of values for each of its columns.
@@ -27,7 +28,7 @@ import { ONE } from "../rational.js";
  *   view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.
- * @property {(values: readonly number[], languages?: readonly string[]) =>
+ * @property {(values: readonly number[], reading?: Reading) =>
  *   {label: string, value: string}[]} describe
  *   A report in words, for the person whose it is; a line of a value for each thing it tells.
  * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
@@ -54,12 +55,12 @@ export class RecordMechanism {
 
   /**
    * @param {readonly number[]} values
-   * @param {readonly string[]} [languages]
+   * @param {Reading} [reading]
    */
-  describe(values, languages = []) {
+  describe(values, reading = new Reading()) {
     return this.schema.attributes.map((attribute, j) => ({
-      label: attribute.labelIn(...languages),
-      value: attribute.answersIn(...languages)[values[j]],
+      label: reading.label(attribute),
+      value: reading.answers(attribute)[values[j]],
     }));
   }
 }

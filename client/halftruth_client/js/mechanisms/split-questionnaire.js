@@ -5,6 +5,7 @@
 
 import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
+import { Reading } from "../reading.js";
 import { largest } from "./base.js";
 import { another } from "./columns.js";
 import {
@@ -27,8 +28,6 @@ const MOST_LOOKED_AT = 2 ** 22;
 
 /** Combinations of answers that a receipt shows. */
 const EXAMPLES = 3;
-
-const WORDS = "one two three four five six seven eight nine ten".split(" ");
 
 /** @typedef {import("./views.js").View} View */
 
@@ -266,12 +265,12 @@ export class SplitQuestionnaire {
 
   /**
    * @param {readonly number[]} values
-   * @param {readonly string[]} [languages]
+   * @param {Reading} [reading]
    */
-  describe(values, languages = []) {
+  describe(values, reading = new Reading()) {
     const { attributes } = this.schema;
-    const labelOf = (/** @type {number} */ j) => attributes[j].labelIn(...languages);
-    const answers = attributes.map((attribute) => attribute.answersIn(...languages));
+    const labelOf = (/** @type {number} */ j) => reading.label(attributes[j]);
+    const answers = attributes.map((attribute) => reading.answers(attribute));
     const symbol = values[values.length - 1];
     const view = this.views.find(({ first, response }) => symbol < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");
@@ -281,23 +280,20 @@ export class SplitQuestionnaire {
         .map((code, i) => answers[positions[i]][code])
         .join(", "),
     );
+    const [some, all] = [positions.length, attributes.length - this.public.length];
+    const what = some > 1 ? "Combinations" : "Answers";
+    const told = likelier.length > EXAMPLES ? "likelierSome" : "likelier";
+    const gamma = reading.point(String(Number(this.gamma.toNumber().toPrecision(3))));
+    const label = reading.say(`${told}${what}`, { gamma, count: likelier.length });
     return [
-      ...this.public.map((j, i) => ({
-        label: labelOf(j),
-        value: answers[j][values[i]],
-      })),
+      ...this.public.map((j, i) => ({ label: labelOf(j), value: answers[j][values[i]] })),
       {
-        label: picked(positions.length, attributes.length - this.public.length),
+        label: some < all ? reading.say("picked", { some, all }) : reading.say("reportedOn"),
         value: positions.map(labelOf).join("\n"),
       },
-      { label: "It sent this code", value: String(symbol) },
+      { label: reading.say("code"), value: String(symbol) },
       ...(likelier.length > 0
-        ? [
-            {
-              label: comparison(this.gamma, likelier.length, positions.length > 1),
-              value: likelier.slice(0, EXAMPLES).join("\n"),
-            },
-          ]
+        ? [{ label, value: likelier.slice(0, EXAMPLES).join("\n") }]
         : []),
     ];
   }
@@ -331,31 +327,4 @@ function codesOf(cell, shape) {
     rest = Math.floor(rest / size);
     return codes;
   }, []);
-}
-
-/**
- * @param {number} some
- * @param {number} all
- */
-function picked(some, all) {
-  const word = (/** @type {number} */ count) => WORDS[count - 1] ?? String(count);
-  return some < all
-    ? `Your device picked ${word(some)} of the ${word(all)} questions at random`
-    : "Your device reported on";
-}
-
-/**
- * What a code says.
- *
- * @param {Rational} gamma
- * @param {number} count Of those that it is likelier for, as far as it is told.
- * @param {boolean} several Whether it is about several questions.
- */
-function comparison(gamma, count, several) {
-  const times = `The code is ${Number(gamma.toNumber().toPrecision(3))} times likelier for`;
-  const one = several ? "combination of answers" : "answer";
-  const many = several ? "combinations of answers" : "answers";
-  if (count === 1) return `${times} this ${one} than for any other`;
-  if (count <= EXAMPLES) return `${times} these ${many} than for others`;
-  return `${times} some ${many} than for others; these are some of them`;
 }

@@ -7,7 +7,7 @@ to the same address as every other client. No page has a form that a browser cou
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from flask import Blueprint, Response, render_template, send_from_directory
+from flask import Blueprint, Response, make_response, render_template, send_from_directory
 from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException, NotFound
 
@@ -15,6 +15,7 @@ from ...dry_run import allowed_by_form, why_form_refuses
 from ..content_security import harden
 from ..context import collector, states
 from ..errors import status_of
+from .languages import WORDS, chosen, direction_of, primary, wanted
 
 blueprint = Blueprint("pages", __name__, template_folder="templates")
 
@@ -42,18 +43,27 @@ def front() -> str:
 
 
 @blueprint.get("/s/<survey_id>")
-def form(survey_id: str) -> str:
+def form(survey_id: str) -> Response:
     """The form of a survey, which the browser fills with its questions."""
     stored = collector().store.surveys.get(survey_id)
     survey = stored.survey()
-    return render_template(
+    language = chosen(survey.languages, *wanted())
+    spoken = primary(language) if primary(language) in WORDS else "en"
+    page = render_template(
         "form.html",
         survey=survey,
+        language=language,
+        direction=direction_of(language),
+        spoken=spoken,
+        words=WORDS[spoken],
         # One that is closed otherwise is left to the form, which says to each what is true of them.
         is_open=stored.status == "open",
         max_gamma=collector().config.max_gamma,
         unprotected=" ".join(allowed_by_form(survey)),
     )
+    response = make_response(page)
+    response.vary.add("Accept-Language")
+    return response
 
 
 @blueprint.get("/js/<path:name>")

@@ -1,5 +1,5 @@
 /**
- * Takes an invitation out of the address, where everyone sees it, and gives it to the form.
+ * Follows the form to another language, and takes an invitation out of the address, where everyone sees it, and gives it to the form.
  *
  * It comes behind the #, which browsers send to nobody, and stays with this entry of the history,
  * so that the page can be loaded again before the report is sent.
@@ -24,3 +24,16 @@ addEventListener("submitted", () => {
 
 // Another invitation was opened in this place.
 addEventListener("hashchange", () => location.reload());
+
+// The page around the form is in the language that was chosen there, also when it is loaded again.
+addEventListener("language", ({ detail: { language, direction, title, description } }) => {
+  const root = document.documentElement;
+  [root.lang, root.dir] = [language, direction];
+  document.title = document.title.replace(/^.* – /s, `${title} – `);
+  document.querySelector("h1").textContent = title;
+  const lead = document.querySelector(".lead");
+  if (lead) lead.textContent = description;
+  const address = new URL(location.href);
+  address.searchParams.set("lang", language);
+  history.replaceState(history.state, "", address);
+});

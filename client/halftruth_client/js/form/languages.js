@@ -1,0 +1,115 @@
+/** In which language a form is read. */
+
+import { isLanguage } from "../texts.js";
+import { element } from "./dom.js";
+import { LANGUAGES, wordsIn } from "./words.js";
+import { directionOf, Wording } from "./wording.js";
+
+/**
+ * What is wanted in front of an element: what its page and its address say, then what its browser says.
+ *
+ * @param {Element} form
+ */
+export function wantedBy(form) {
+  const named = [form.getAttribute("lang"), new URLSearchParams(location.search).get("lang")];
+  return { named: named.filter(isLanguage), preferred: navigator.languages };
+}
+
+/**
+ * The language that a survey is read in; the collector's pages choose the same.
+ *
+ * A survey that names no language is read as it is: nobody knows which one that is, unless its page
+ * or address says so.
+ *
+ * @param {readonly string[]} offered Of the survey, of which the first is fallen back to.
+ * @param {{named: readonly string[], preferred: readonly string[]}} wanted
+ * @returns {string} Its tag; empty where it is not known.
+ */
+export function chosen(offered, { named, preferred }) {
+  if (offered.length === 0) return named.find((tag) => LANGUAGES.includes(primary(tag))) ?? "";
+  for (const tag of [...named, ...preferred]) {
+    const within = offered.filter((one) => isWithin(tag, one));
+    const [found] = [...within.sort((a, b) => b.length - a.length), ...offered.filter((one) => isKin(tag, one))];
+    if (found !== undefined) return found;
+  }
+  return offered[0];
+}
+
+/**
+ * The form's words for a language: in it, or in English where there are none in it.
+ *
+ * @param {string} language
+ */
+export async function wordingIn(language) {
+  const known = LANGUAGES.includes(primary(language));
+  const words = await wordsIn(known ? primary(language) : "en");
+  return new Wording(language, known ? localeOf(language) : "en", words);
+}
+
+/**
+ * Lets a person choose among the languages of a survey.
+ *
+ * @param {readonly string[]} offered
+ * @param {(language: string) => void} choose
+ * @param {Wording} words
+ */
+export function chooser(offered, choose, words) {
+  const change = (/** @type {Event} */ event) =>
+    choose(/** @type {HTMLSelectElement} */ (event.target).value);
+  return element(
+    "label",
+    { class: "language" },
+    element("span", {}, words.say("language")),
+    element(
+      "select",
+      { name: "language", change },
+      ...offered.map((tag) => {
+        const direction = directionOf(tag);
+        const state = { value: tag, lang: tag, dir: direction, selected: tag === words.language };
+        return element("option", state, nameOf(tag));
+      }),
+    ),
+  );
+}
+
+/** @param {string} tag What it is called in itself. */
+function nameOf(tag) {
+  try {
+    return new Intl.DisplayNames([tag], { type: "language" }).of(tag) ?? tag;
+  } catch {
+    // No tag of a language to this browser.
+    return tag;
+  }
+}
+
+/** @param {string} tag */
+function localeOf(tag) {
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return primary(tag);
+  }
+}
+
+/** @param {string} tag */
+function primary(tag) {
+  return tag.toLowerCase().split("-")[0];
+}
+
+/**
+ * Whether what is wanted is a language or one of its regions: de-AT is within de.
+ *
+ * @param {string} tag
+ * @param {string} language
+ */
+function isWithin(tag, language) {
+  return `${tag}-`.toLowerCase().startsWith(`${language}-`.toLowerCase());
+}
+
+/**
+ * @param {string} tag
+ * @param {string} language
+ */
+function isKin(tag, language) {
+  return primary(tag) === primary(language);
+}

@@ -1,0 +1,241 @@
+/** All that the form says, in Spanish. */
+
+/** @type {import("../words.js").Vocabulary} */
+export default {
+  language: "Idioma",
+  yes: "sí",
+  no: "no",
+  noAnswer: "Sin respuesta",
+  wasNotAsked: "No se preguntó",
+  fromTo: "{low} a {high}",
+  fromUnder: "{low} a menos de {high}",
+  picked: "Su dispositivo eligió al azar {some} de las {all} preguntas",
+  reportedOn: "Su dispositivo envió algo sobre",
+  code: "Envió este código",
+  likelierAnswers: {
+    one: "El código es {gamma} veces más probable con esta respuesta que con cualquier otra",
+    other: "El código es {gamma} veces más probable con estas respuestas que con otras",
+  },
+  likelierCombinations: {
+    one:
+      "El código es {gamma} veces más probable con esta combinación de respuestas que con cualquier" +
+      " otra",
+    other:
+      "El código es {gamma} veces más probable con estas combinaciones de respuestas que con otras",
+  },
+  likelierSomeAnswers:
+    "El código es {gamma} veces más probable con unas respuestas que con otras; estas son algunas de" +
+    " ellas",
+  likelierSomeCombinations:
+    "El código es {gamma} veces más probable con unas combinaciones de respuestas que con otras; estas" +
+    " son algunas de ellas",
+
+  loading: "Cargando las preguntas…",
+  back: "Atrás",
+  continue: "Continuar",
+  retry: "Intentar de nuevo",
+
+  // Before the first question.
+  opening: "Antes de empezar",
+  askedBy: "Quién pregunta",
+  purpose: "Para qué",
+  protection: "Cómo se protegen sus respuestas",
+  stays:
+    "Lo que usted responde se queda en este dispositivo. Nadie más llega a verlo, ni siquiera quienes" +
+    " le preguntan.",
+  staysMostly:
+    "Lo que usted responde se queda en este dispositivo, salvo lo que se indica más abajo. Nadie más" +
+    " llega a verlo, ni siquiera quienes le preguntan.",
+  chance:
+    "Al enviar, este dispositivo deja que el azar cambie sus respuestas, como si tirara unos dados. Solo" +
+    " se envía lo que sale. Puede ser lo que usted respondió, u otra cosa.",
+  togetherProving:
+    "Casi siempre nadie puede saber cuál de las dos es; lo que se puede demostrar se indica más abajo." +
+    " Pero con lo que envían muchas personas se puede calcular cuántas respondieron qué.",
+  together:
+    "Quien lo ve no puede saber cuál de las dos es. Pero con lo que envían muchas personas se puede" +
+    " calcular cuántas respondieron qué.",
+  learn: "¿Cuánto puede alguien saber de usted?",
+  suppose:
+    "Supongamos que alguien sospecha algo de usted y lo cree probable en un {prior}. Después de ver lo" +
+    " que usted envía, puede creerlo probable, como mucho, en un:",
+  before: "lo que sospechaba antes",
+  afterWhole: "sobre todas sus respuestas juntas",
+  afterSingle: "sobre una sola respuesta",
+  afterKnown: "sobre una sola respuesta, si conoce todas las demás",
+  afterUnknown: "sobre una sola respuesta, si no conoce ninguna de las demás",
+  exactly: "Lo mismo con palabras exactas",
+  bare: "Se envía tal como usted responde, sin protección: {labels}.",
+  provable:
+    "De «{label}», un informe puede demostrar la respuesta «{answer}», que esta encuesta no considera" +
+    " delicada. Nunca demuestra «{other}»: {bound}.",
+  unbounded: "No hay límite: un informe puede demostrar una respuesta (γ es infinito).",
+  whole:
+    "Todas las respuestas juntas: lo que alguien creía probable en un {prior}, un informe puede hacerlo" +
+    " probable en un {posterior} como mucho, sea quien sea y sepa lo que sepa además (γ = {gamma}," +
+    " ε = {epsilon}).",
+  others:
+    "Todas las demás respuestas juntas: lo que alguien creía probable en un {prior}, un informe puede" +
+    " hacerlo probable en un {posterior} como mucho, sea quien sea y sepa lo que sepa además" +
+    " (γ = {gamma}, ε = {epsilon}).",
+  single: "Una sola respuesta: {bound}, se conozcan o no las demás respuestas.",
+  singleOfBoth:
+    "Una sola respuesta: {known} para quien conoce todas las demás respuestas, y {unknown} para quien no" +
+    " conoce ninguna.",
+  bound: "de {prior} a {posterior} como mucho (γ = {gamma})",
+  boundless: "sin límite, pues un informe puede demostrar una respuesta (γ infinito)",
+  closesAt: "Puede responder hasta el {moment}.",
+  maxReports: {
+    one: "La encuesta termina con el primer informe.",
+    other: "La encuesta termina cuando hayan respondido {count} personas.",
+  },
+  forgetful:
+    "Este navegador no guarda nada de esta página. Su informe se conoce mientras la página esté abierta;" +
+    " por favor, no responda otra vez después de cerrarla, porque un segundo informe diría más de usted.",
+  consent: "Su consentimiento",
+  consentMissing: "Marque esta casilla si está de acuerdo; antes no se pregunta nada.",
+  practise: "Probarlo con una pregunta sin importancia",
+  begin: "Empezar",
+
+  // The practice round.
+  practice: "Una ronda de prueba",
+  practiceLead:
+    "Esto es solo para probar: no se envía ni se guarda nada, y no tiene nada que ver con sus respuestas." +
+    " Elija una respuesta y deje actuar al azar, tantas veces como quiera.",
+  practiceQuestion: "¿Qué color le gusta más?",
+  practiceAnswers: ["rojo", "azul", "verde", "amarillo", "negro", "blanco", "rosa", "marrón"],
+  practiceYesNo: "¿Le gusta la lluvia?",
+  practiceYesNoAnswers: ["no", "sí"],
+  practiceDraw: "Dejar actuar al azar",
+  practiceFits: "Se enviaría esto: {sent}. Es lo que usted eligió.",
+  practiceDiffers: "Se enviaría esto: {sent}. No es lo que usted eligió.",
+  practiceTally: "Hasta ahora, {fits} de {tries} veces salió lo que usted había elegido.",
+  practiceLesson:
+    "Quien ve uno de estos resultados no puede saber si es lo que usted eligió. Muchos juntos le" +
+    " delatarían: por eso en la encuesta hay solo uno, con las mismas reglas y la misma parte de azar, y" +
+    " usted lo verá en cuanto se haya enviado.",
+
+  // The questions.
+  answers: "Sus respuestas",
+  place: "{title} ({number} de {count})",
+  drawn:
+    "Esta encuesta tiene {all} preguntas, y a usted se le hacen {some}. Este dispositivo sorteó cuáles," +
+    " antes de que usted respondiera nada; de las demás no se envía nada.",
+  optional: "(puede dejarla sin responder)",
+  takeBack: "Retirar mi respuesta",
+  choose: "Elija…",
+  severalHint: "Elija todo lo que corresponda.",
+  none: "Nada de esto",
+  wholeNumber: "Un número entero de {minimum} a {maximum}.",
+  number: "Un número de {minimum} a {maximum}.",
+  missing: "Por favor, elija una respuesta.",
+  missingSeveral: "Por favor, elija lo que corresponda, o que nada corresponde.",
+  missingWhole: "Por favor, escriba un número entero de {minimum} a {maximum}.",
+  missingNumber: "Por favor, escriba un número de {minimum} a {maximum}.",
+
+  // Before sending.
+  review: "Todavía no se ha enviado nada",
+  stayHere: "Sus respuestas se quedan aquí",
+  draw:
+    "Al enviar, un sorteo en este dispositivo hace un informe a partir de sus respuestas. Puede coincidir" +
+    " con ellas o no, y nadie que lo vea puede saberlo. Solo se envía el informe, y usted lo verá.",
+  drawProving:
+    "Al enviar, un sorteo en este dispositivo hace un informe a partir de sus respuestas. Puede coincidir" +
+    " con ellas o no. Solo se envía el informe, y usted lo verá.",
+  send: "Enviar un informe",
+
+  // After sending.
+  thanks: "Gracias",
+  counted: "Su informe se ha contado.",
+  answeredHere: "En este navegador ya se ha respondido",
+  answeredHereText:
+    "Se ha contado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de otra" +
+    " persona: esta encuesta acepta un informe de cada navegador, así que use otro dispositivo, por favor.",
+  answeredHereShared:
+    "Se ha contado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de otra" +
+    " persona, usted puede responder aquí ahora.",
+  keptForLater: "Guardado para más tarde",
+  waiting:
+    "Ahora no se puede conectar con el servidor de la encuesta. Su informe queda guardado en este" +
+    " navegador y se enviará en cuanto se pueda, como muy tarde cuando vuelva a abrir esta página.",
+  open:
+    "Ahora no se puede conectar con el servidor de la encuesta. Su informe se enviará en cuanto se pueda," +
+    " mientras esta página esté abierta. Este navegador no lo guarda: por favor, deje la página abierta.",
+  neverLeft: "Lo que usted respondió de verdad nunca salió de este dispositivo.",
+  nothingElse: "De este dispositivo no salió nada más que el informe.",
+  othersNeverLeft: "Sus demás respuestas nunca salieron de este dispositivo.",
+  stayed: "Esto se quedó aquí",
+  sent: "Esto es lo que se envió",
+  receipt:
+    "Lo hizo el azar a partir de sus respuestas, y puede no coincidir con ellas. Se muestra esta única" +
+    " vez, y solo a usted.",
+  again: "Enviar otra vez el mismo informe",
+  another: "Responder como otra persona",
+  anotherHeading: "¿Es usted otra persona?",
+  anotherText:
+    "Siga solo si todavía no ha respondido. Un segundo informe de la misma persona diría más de ella. No" +
+    " se mostrará nada de quien respondió antes.",
+  anotherYes: "Todavía no he respondido",
+  goOn: "Seguir a {host}",
+  goesOn: {
+    one: "Esta página irá allí en {count} segundo.",
+    other: "Esta página irá allí en {count} segundos.",
+  },
+  stay: "Quedarse aquí",
+
+  // What went wrong.
+  unreachable: "No se puede conectar con la encuesta",
+  unreachableText: "Por favor, inténtelo de nuevo dentro de un rato.",
+  notAsked: "A esta encuesta no se puede responder aquí",
+  nothingSent: "No se ha enviado nada. El motivo, en inglés: {message}.",
+  answeredBefore: "Ya se ha respondido",
+  answeredBeforeText:
+    "En este navegador se respondió a otra versión de esta encuesta. Un segundo informe sobre las mismas" +
+    " respuestas diría más de usted, así que no se pregunta nada y no se ha enviado nada.",
+  unforeseen: "ha ocurrido un problema imprevisto",
+  refused: "Su informe no cuenta",
+  refusedText: "El servidor de la encuesta lo rechazó. El motivo, en inglés: {message}.",
+  refusedLate: "Llegó demasiado tarde y no se contó. Gracias de todos modos.",
+  invitationMissing: "Hace falta una invitación",
+  invitationMissingText:
+    "A esta encuesta solo se responde con invitación. Por favor, abra el enlace que le enviaron.",
+  invitationUnreadable: "Esta invitación no se puede leer",
+  invitationUnreadableText:
+    "Quizá le falte una parte. Por favor, abra el enlace completo que le enviaron.",
+  invitationSpent: "Esta invitación ya no sirve",
+  invitationSpentText:
+    "Ya se usó o se retiró; no se ha preguntado ni enviado nada. Si todavía no ha respondido, pida otra a" +
+    " quien le invitó.",
+  invitationRefusedText:
+    "Su informe no se aceptó: la invitación ya se usó o se retiró. Pida otra a quien le invitó; con ella" +
+    " se enviará el mismo informe.",
+  closed: "Esta encuesta ha terminado",
+  closedOperator: "Ya no acepta respuestas. Gracias por su interés.",
+  closedDeadline: "Se podía responder hasta el {moment}. Gracias por su interés.",
+  closedQuota: "Ya han respondido suficientes personas. Gracias por su interés.",
+
+  // What the device does under a named design.
+  quoted: "«{text}»",
+  chanceOf: "{some} de cada {all}",
+  designFor: "Para {questions}: {said}",
+  "design-warner":
+    "en {p} casos el dispositivo envía la respuesta, y en {not_p} casos la otra.",
+  "design-forced-response":
+    "en {yes} casos el dispositivo envía «{Yes}» sea cual sea la respuesta, en {no} casos «{No}», y si no," +
+    " la respuesta.",
+  "design-unrelated-question":
+    "en {p} casos el dispositivo envía la respuesta. Si no, envía la respuesta a una pregunta sin" +
+    " importancia que no se hace a nadie: el dispositivo sortea «{Yes}» en {prevalence} casos.",
+  "design-kuk":
+    "el dispositivo saca una carta de uno de dos mazos y envía solo su color, «{Yes}» para rojo y «{No}»" +
+    " para negro. Del mazo para «{Yes}» son rojas {theta1} cartas, y del mazo para «{No}», {theta2}.",
+  "design-crosswise":
+    "el dispositivo sortea la respuesta a una pregunta sin importancia que no se hace a nadie, «{Yes}» en" +
+    " {prevalence} casos. Envía «{Yes}» si las dos respuestas son iguales, y si no, «{No}».",
+  "design-triangular":
+    "el dispositivo sortea la respuesta a una pregunta sin importancia que no se hace a nadie, «{Yes}» en" +
+    " {prevalence} casos. Envía «{No}» si las dos respuestas son «{No}», y si no, «{Yes}».",
+  "design-mangat":
+    "el dispositivo envía «{Yes}» si esa es la respuesta. Si es «{No}», envía «{No}» en {p} casos, y si" +
+    " no, «{Yes}».",
+};

@@ -1,0 +1,92 @@
+"""In which language a form's page is read, and what the page says around the form."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from flask import request
+from halftruth_shared.texts import is_language
+
+#: What the page of a form says itself, by language; the form has words of its own.
+WORDS = {
+    "en": {
+        "scripts": "This form needs scripts, because your answers are changed at random on your own"
+        " device before anything is sent. If no questions appear here, scripts are blocked or could"
+        " not be loaded; nothing is asked then, and nothing is sent.",
+        "closed": "This survey is closed. Thank you for your interest.",
+        "motto": "Every record is half true; the totals are true.",
+    },
+    "de": {
+        "scripts": "Dieses Formular braucht Skripte, weil Ihre Antworten auf Ihrem eigenen Gerät"
+        " zufällig verändert werden, bevor etwas gesendet wird. Wenn hier keine Fragen erscheinen,"
+        " sind Skripte gesperrt oder konnten nicht geladen werden; dann wird nichts gefragt und"
+        " nichts gesendet.",
+        "closed": "Diese Umfrage ist beendet. Vielen Dank für Ihr Interesse.",
+        "motto": "Jeder Datensatz ist halb wahr; die Summen sind wahr.",
+    },
+    "fr": {
+        "scripts": "Ce formulaire a besoin de scripts, car vos réponses sont changées au hasard sur"
+        " votre propre appareil avant tout envoi. Si aucune question n’apparaît ici, les scripts"
+        " sont bloqués ou n’ont pas pu être chargés\u202f; dans ce cas, rien n’est demandé"
+        " et rien n’est envoyé.",
+        "closed": "Cette enquête est terminée. Merci de votre intérêt.",
+        "motto": "Chaque fiche est à moitié vraie\u202f; les totaux sont vrais.",
+    },
+    "es": {
+        "scripts": "Este formulario necesita scripts, porque sus respuestas se cambian al azar en"
+        " su propio dispositivo antes de enviar nada. Si aquí no aparecen preguntas, los scripts"
+        " están bloqueados o no se pudieron cargar; entonces no se pregunta ni se envía nada.",
+        "closed": "Esta encuesta ha terminado. Gracias por su interés.",
+        "motto": "Cada registro es verdad a medias; los totales son verdad.",
+    },
+}
+
+_RIGHT_TO_LEFT = re.compile(
+    r"(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|.*-(arab|hebr|thaa)(-|$)", re.IGNORECASE
+)
+
+
+def chosen(offered: Sequence[str], named: Iterable[str], preferred: Iterable[str]) -> str:
+    """The language that a survey is read in, as its form chooses it.
+
+    Parameters
+    ----------
+    offered : sequence of str
+        Languages of the survey, of which the first is fallen back to.
+    named, preferred : iterable of str
+        What the address says, and what the browser says; these count only where the survey says
+        which languages it is in.
+
+    Returns
+    -------
+    str
+        Its tag; empty where it is not known.
+
+    Examples
+    --------
+    >>> chosen(["en", "de"], [], ["fr", "de-AT"])
+    'de'
+    """
+    if not offered:
+        return next((tag for tag in named if primary(tag) in WORDS), "")
+    for tag in (*named, *preferred):
+        within = [one for one in offered if f"{tag}-".lower().startswith(f"{one}-".lower())]
+        kin = [one for one in offered if primary(one) == primary(tag)]
+        if within or kin:
+            return max(within, key=len) if within else kin[0]
+    return offered[0]
+
+
+def wanted() -> tuple[list[str], list[str]]:
+    """What the address of this request names, and what its browser prefers."""
+    named = [tag for tag in request.args.getlist("lang")[:1] if is_language(tag)]
+    return named, [tag for tag in request.accept_languages.values() if is_language(tag)]
+
+
+def primary(tag: str) -> str:
+    """A language without its region and script."""
+    return tag.lower().partition("-")[0]
+
+
+def direction_of(language: str) -> str:
+    """Which way a language is written."""
+    return "rtl" if _RIGHT_TO_LEFT.match(language) else "ltr"
