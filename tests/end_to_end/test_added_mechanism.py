@@ -201,6 +201,7 @@ ASKED = {
     "regression": {"outcome": "coughs", "predictors": "smoker,drinks"},
     "comparison": {"answer": "coughs=yes", "groups": "drinks"},
     "distribution": {"attribute": "drinks", "groups": "smoker"},
+    "several": {"attributes": "smoker,coughs"},
     "risk": {"quasi": "smoker,drinks", "sensitive": "coughs"},
     "weighted": {"margins": ["smoker=no:0.6", "smoker=yes:0.4"]},
 }

@@ -216,9 +216,11 @@ class Analysis(Generic[Q, R]):
 
 
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:
-    """All that a field accepts, as far as it can be listed; of attributes, those of a survey."""
+    """All that a field accepts, as far as it can be listed; of names, those of a survey."""
     if field.of == "measure":
         return (*field.choices, *MEASURE_NAMES, *ORDERED_NAMES, *ALIASES)
     if field.of == "attribute" and survey is not None:
         return survey.schema.names
+    if field.of == "question" and survey is not None:
+        return tuple([q.name for q in survey.schema.questions if q.kind == "several"])
     return field.choices

@@ -126,6 +126,11 @@ class Estimator(ReportEstimator):
         """About how many of the reports are of those whom the estimates are about."""
         return self._reconstructed.reports
 
+@property
+    def longest(self) -> int:
+        """Most attributes of a table that the reports tell of."""
+        return self._reconstructed.longest
+
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
         return Estimator(self.survey, self.counts, answers, self.missing)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from numbers import Integral, Real
-from typing import get_args
+from typing import Protocol, get_args
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, Selection, Target
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
 from halftruth_shared.errors import listing
-from halftruth_shared.mechanisms import Margins, TableEstimate
+from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, check_target, normal_quantile, optional
@@ -43,8 +43,18 @@ DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
 
 Mask = NDArray[np.bool_]
 
+
+class Supports(Protocol):
+    """A table of supports, with their variance."""
+
+    @property
+    def support(self) -> Array: ...
+
+    def variance(self, target: Target = "population") -> Array: ...
+
+
 #: Estimated tables of attribute subsets, by positions.
-Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]]
+Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[Supports]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,8 @@ class Field:
         None where it is left out by default.
     description : str
     of : str
-        What its names are of: "attribute", "category", "measure", or "" where it has none.
+        What its names are of: "attribute", "category", "measure", "question", or "" where it has
+        none.
     choices : tuple of str
         All that is accepted, or what is besides the names.
     accepted : str

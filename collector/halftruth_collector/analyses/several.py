@@ -1,0 +1,414 @@
+"""Questions of which several options may be chosen: how many choose each, and which together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.analyses.base import Interval, Usability
+from halftruth_shared.analyses.distribution import MomentEstimate
+from halftruth_shared.analyses.several import (
+    Combination,
+    ConditionalShare,
+    Lift,
+    OptionShare,
+    PairEstimate,
+    SeveralQuery,
+    SeveralResult,
+)
+from halftruth_shared.errors import listing
+
+from ..charts.specification import Estimate, HeatMap
+from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..estimation.conditional import conditional_shares
+from ..estimation.itemsets import Criteria
+from ..estimation.several import Options, lift, option_code
+from ..estimation.usability import (
+    IN_DEVIATIONS,
+    TWENTY_POINTS,
+    judge_measures,
+    judge_number,
+    judge_table,
+    typical,
+)
+from ..wording import judged, number, percent, ratio, ratio_set, share, share_interval, value
+from . import sentences
+from .base import Analysis, Counted, Grid
+
+#: Options beyond which there are too many pairs to read, or to estimate while somebody waits.
+MAX_OPTIONS = 32
+
+_NOBODY = "who answered it cannot be told from nobody"
+_NO_LIFT = "a share is estimated to be 0 or less"
+
+
+def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
+    """Everything from tables of few options each, of those who answered them."""
+    check_confidence(query.confidence)
+    check_target(query.target)
+    criteria = Criteria(query.min_support, query.max_length, query.confidence, target=query.target)
+    estimator = counted.estimator
+    label, chosen = _asked(estimator.schema, query)
+    codes = {attribute.name: _code(attribute) for attribute in chosen}
+    options = Options(estimator, codes, query.target)
+    judge = _Judge(query.confidence, estimator.reports)
+    listed, widths = [], []
+    for attribute in chosen:
+        one, half_width = _option(attribute, codes, options, judge, by_itself=not label)
+        listed.append(one)
+        widths.append(half_width)
+    _, usability, verdict = judge.table(typical(np.array(widths)), 2)
+    longer = options.combinations(criteria) if len(chosen) > 2 else ()
+    return SeveralResult(
+        **counted.origin(),
+        query=query,
+        label=label or "Options",
+        usability=usability,
+        verdict=verdict,
+        options=listed,
+        mean=_mean(options, judge),
+        pairs=[_pair(pair, options, judge) for pair in options.pairs()],
+        combinations=[
+            Combination(
+                items={a.name: found.items[a.name] for a in chosen if a.name in found.items},
+                share=found.support,
+                standard_error=found.standard_error,
+                interval=found.interval,
+                usability=found.usability,
+            )
+            for found in longer
+            if len(found.items) > 2
+        ],
+    )
+
+
+def _asked(schema: Schema, query: SeveralQuery) -> tuple[str, list[Attribute]]:
+    """Name of the question for people, empty where options are attributes; and its options."""
+    if query.attributes is not None:
+        if query.question is not None:
+            raise ParameterError(
+                "question: expected this, or attributes, and not both", field="question"
+            )
+        chosen = [schema.attributes[j] for j in schema.positions(query.attributes)]
+        return "", _few(chosen)
+    questions = {q.name: q for q in schema.questions if q.kind == "several"}
+    if query.question is not None and query.question not in questions:
+        there_are = listing(list(questions)) or "none in this survey; attributes may be given"
+        raise ParameterError(
+            f"question: '{query.question}' is no question of which several options may be chosen;"
+            f" there are: {there_are}",
+            field="question",
+        )
+    if questions:
+        found = questions[query.question or next(iter(questions))]
+        return found.label_in(), _few(found.attributes)
+    items = [a for a in schema.attributes if a.item_mask.sum() == 1]
+    chosen = items or [a for a in schema.attributes if option_code(a) is not None]
+    if not chosen:
+        raise ParameterError(
+            "attributes: the survey has no question of which several options may be chosen, and"
+            " none with one item or two answers, so that there is nothing to count here",
+            field="attributes",
+        )
+    return "", _few(chosen)
+
+
+def _few(chosen: Sequence[Attribute]) -> list[Attribute]:
+    if len(chosen) > MAX_OPTIONS:
+        raise ParameterError(
+            f"attributes: {len(chosen)} options; expected at most {MAX_OPTIONS} of them",
+            field="attributes",
+        )
+    return list(chosen)
+
+
+def _code(attribute: Attribute) -> int:
+    code = option_code(attribute)
+    if code is None:
+        raise ParameterError(
+            f"attributes: '{attribute.name}' is no option that is chosen or not; expected"
+            " attributes with one item or two answers",
+            field="attributes",
+        )
+    return code
+
+
+class _Judge:
+    """Intervals and verdicts of one question."""
+
+    def __init__(self, confidence: float, reports: int) -> None:
+        self.confidence, self.reports = confidence, reports
+        self.z = normal_quantile(1 - confidence)
+
+    def table(
+        self, half_width: float | None, cells: int, reference: float | None = None
+    ) -> tuple[Usability, Usability, str]:
+        """Verdict on a share in a table of so many cells, and on all that are known as well."""
+        width = np.full(cells, np.nan if half_width is None else half_width)
+        each, usability, verdict = judge_table(width, self.reports, reference)
+        return each[0], usability, verdict
+
+    def interval(self, found: float, error: float) -> Interval | None:
+        return None if np.isnan(error) else (found - self.z * error, found + self.z * error)
+
+
+def _option(
+    attribute: Attribute, codes: dict[str, int], options: Options, judge: _Judge, *, by_itself: bool
+) -> tuple[OptionShare, float]:
+    """An option, and the half-width of its interval."""
+    found = options.shares([attribute.name], judge.confidence)
+    chosen, error = float(found.share[1]), float(np.sqrt(found.variance[1]))
+    undefined = _NOBODY if np.isnan(chosen) else None
+    usability, _, _ = judge.table(judge.z * error, 2)
+    option = OptionShare(
+        attribute=attribute.name,
+        answer=attribute.categories[codes[attribute.name]],
+        label=attribute.label_in() if by_itself else attribute.option_in(),
+        base=float(found.base[1]),
+        share=optional(chosen),
+        standard_error=optional(error),
+        interval=judge.interval(chosen, error),
+        usability=usability,
+        undefined=undefined,
+    )
+    return option, judge.z * error
+
+
+def _mean(options: Options, judge: _Judge) -> MomentEstimate:
+    found = options.number()
+    if np.isnan(found.mean):
+        reason = "who answered cannot be told from nobody"
+        return MomentEstimate(
+            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
+        )
+    with np.errstate(invalid="ignore"):
+        error, deviation = np.sqrt([found.variance, found.spread])
+    usability, verdict = judge_number(judge.z * error, IN_DEVIATIONS * deviation, judge.reports)
+    return MomentEstimate(
+        value=found.mean,
+        standard_error=optional(float(error)),
+        interval=judge.interval(found.mean, float(error)),
+        usability=usability,
+        verdict=verdict,
+    )
+
+
+def _pair(names: tuple[str, str], options: Options, judge: _Judge) -> PairEstimate:
+    support, covariance = options.table(*names)
+    found = options.shares(names, judge.confidence)
+    both, error = float(found.share[1, 1]), float(np.sqrt(found.variance[1, 1]))
+    usability, _, _ = judge.table(judge.z * error, 4)
+    conditional = []
+    for axis in (0, 1):
+        within = conditional_shares(support, covariance, [axis], judge.confidence)
+        each, _, _ = judge.table(float(within.sets.half_width[3]), 4, TWENTY_POINTS)
+        conditional.append(
+            ConditionalShare(
+                of=names[1 - axis],
+                among=names[axis],
+                share=optional(float(within.share[1, 1])),
+                standard_error=optional(float(np.sqrt(within.variance[1, 1]))),
+                confidence_set=within.sets[3],
+                usability=each,
+            )
+        )
+    return PairEstimate(
+        first=names[0],
+        second=names[1],
+        share=optional(both),
+        standard_error=optional(error),
+        interval=judge.interval(both, error),
+        usability=usability,
+        conditional=conditional,
+        lift=_lift(support, covariance, judge),
+    )
+
+
+def _lift(support: Array, covariance: Array, judge: _Judge) -> Lift:
+    found = lift(support, covariance, judge.confidence)
+    if np.isnan(found.value):
+        return Lift(
+            value=None,
+            standard_error=None,
+            interval=None,
+            usability="not usable",
+            verdict=f"not usable: {_NO_LIFT}",
+            undefined=_NO_LIFT,
+        )
+    with np.errstate(invalid="ignore"):
+        cell = typical(np.sqrt(np.diag(covariance)))
+    [(usability, verdict)] = judge_measures(
+        np.array([(found.upper - found.lower) / 2]),
+        np.array([found.value]),
+        np.array([judge.z * (np.nan if cell is None else cell)]),
+        support.size,
+        judge.reports,
+    )
+    known = not np.isnan(found.lower)
+    return Lift(
+        value=found.value,
+        standard_error=optional(found.standard_error),
+        interval=(found.lower, optional(found.upper)) if known else None,
+        usability=usability,
+        verdict=verdict,
+    )
+
+
+def grid(result: SeveralResult) -> Grid:
+    """Options, then how many are chosen, then pairs with their lift, then longer combinations."""
+    short, level = _short(result), sentences.level(result.query.confidence)
+    rows: list[list[str]] = []
+    for one in result.options:
+        text = judged(share(one.share, one.interval), one.usability)
+        rows.append(
+            [one.label, "undefined" if one.undefined else text, share_interval(one.interval)]
+        )
+    mean = result.mean
+    text = (
+        "undefined" if mean.undefined else judged(value(mean.value, mean.interval), mean.usability)
+    )
+    rows.append(["number of options, on average", text, _ends(mean.interval)])
+    for pair in result.pairs:
+        names = [short.get(name, name) for name in (pair.first, pair.second)]
+        rows.append(
+            [
+                sentences.listed(names),
+                judged(share(pair.share, pair.interval), pair.usability),
+                share_interval(pair.interval),
+                *(_conditional(found) for found in pair.conditional),
+                _lift_in_words(pair.lift),
+            ]
+        )
+    for found in result.combinations:
+        rows.append(
+            [
+                sentences.listed([short.get(name, name) for name in found.items]),
+                judged(share(found.share, found.interval), found.usability),
+                share_interval(found.interval),
+            ]
+        )
+    header = ["chosen", "share", level, "second among first", "first among second", "lift"]
+    return Grid(header, [[*row, *[""] * (len(header) - len(row))] for row in rows])
+
+
+def _short(result: SeveralResult) -> dict[str, str]:
+    """What the options are called below their question."""
+    return {one.attribute: one.label for one in result.options}
+
+
+def _ends(interval: tuple[float, float | None] | None) -> str:
+    """An interval of numbers, perhaps without an upper end."""
+    if interval is None:
+        return "undefined"
+    lower, upper = interval
+    if upper is None:
+        return f"from {number(float(f'{lower:.2g}'))} on"
+    return f"{value(lower, (lower, upper))} to {value(upper, (lower, upper))}"
+
+
+def _conditional(found: ConditionalShare) -> str:
+    if found.share is None:
+        return "undefined"
+    text = judged(ratio(found.share, found.confidence_set), found.usability)
+    return f"{text} ({ratio_set(found.confidence_set)})"
+
+
+def _lift_in_words(found: Lift) -> str:
+    if found.value is None:
+        return "undefined"
+    ends = found.interval
+    closed = None if ends is None or ends[1] is None else (ends[0], ends[1])
+    text = value(found.value, closed) if closed else number(float(f"{found.value:.2g}"))
+    return f"{judged(text, found.usability)} ({_ends(ends)})"
+
+
+def chart(result: SeveralResult) -> HeatMap:
+    """How many chose both of two options, and along the diagonal each of them."""
+    short = _short(result)
+    names = tuple(short)
+    cells: dict[tuple[str, str], Estimate] = {
+        (one.attribute, one.attribute): _cell(one.label, one) for one in result.options
+    }
+    for pair in result.pairs:
+        label = sentences.listed([short[pair.first], short[pair.second]])
+        cells[pair.first, pair.second] = cells[pair.second, pair.first] = _cell(label, pair)
+    labels = tuple(short.values())
+    return HeatMap(
+        title=f"{result.label}: what is chosen together in {result.survey}",
+        notes=(
+            *sentences.notes(result, list(cells.values())),
+            *notices(result),
+            "Share of those who answered who chose both the row and the column; along the diagonal,"
+            " of those who chose that option.",
+            "Pale with a dashed frame: not usable, or the interval reaches 0 or below.",
+        ),
+        rows=labels,
+        columns=labels,
+        cells=tuple(tuple(cells.get((row, column)) for column in names) for row in names),
+    )
+
+
+def _cell(label: str, found: OptionShare | PairEstimate) -> Estimate:
+    lower, upper = found.interval or (None, None)
+    doubt = found.usability if found.usability == "not usable" else None
+    reason = _NOBODY if found.share is None else None
+    return Estimate(label, found.share, lower, upper, category=doubt, reason=reason)
+
+
+def notices(result: SeveralResult) -> list[str]:
+    """What is too uncertain, and what reports do not tell."""
+    said = [] if result.usability == "usable" else [_sentence(result.verdict)]
+    if result.mean.usability != "usable":
+        said.append(f"Number of options: {result.mean.verdict}.")
+    if len(result.options) > 1 and not result.pairs:
+        said.append("Reports tell of one option at a time, so that no pairs are known.")
+    for what, graded in (
+        ("shares of pairs", [pair.usability for pair in result.pairs]),
+        ("lifts", [pair.lift.usability for pair in result.pairs]),
+        ("shares of longer combinations", [found.usability for found in result.combinations]),
+    ):
+        poor = sum(usability == "not usable" for usability in graded)
+        if poor:
+            said.append(
+                f"Not usable, as too little is known: {number(poor, 0)} of"
+                f" {number(len(graded), 0)} {what}."
+            )
+    return said
+
+
+def reading(result: SeveralResult) -> list[str]:
+    """What shares are of, what a lift is, and where there is more."""
+    said = [_sentence(result.verdict)] if result.usability == "usable" else []
+    if result.mean.usability == "usable":
+        said.append(f"Number of options: {result.mean.verdict}.")
+    if any(one.base < 1 for one in result.options):
+        said.append("Shares are of those who answered; whose answer is missing is left out.")
+    if result.pairs:
+        said.append(
+            "Lift: how many chose both, as a multiple of how many would if choices were"
+            " independent; above 1 they go together, below 1 they exclude each other."
+        )
+    if len(result.options) > 2 and result.query.max_length > 2:
+        there = "given" if result.combinations else "looked for, and none was found"
+        said.append(
+            f"Combinations of three options or more are {there} from an estimated share of"
+            f" {percent(result.query.min_support)} on. Which are frequent, of everybody instead of"
+            " those who answered, Itemsets decide."
+        )
+    return said
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+ANALYSIS = Analysis(
+    query=SeveralQuery,
+    title="Questions with several answers",
+    compute=compute,
+    start=lambda _: SeveralQuery(),
+    grid=grid,
+    chart=chart,
+    notices=notices,
+    reading=reading,
+    order=29,
+)
