@@ -126,7 +126,7 @@ class Estimator(ReportEstimator):
         """About how many of the reports are of those whom the estimates are about."""
         return self._reconstructed.reports
 
-@property
+    @property
     def longest(self) -> int:
         """Most attributes of a table that the reports tell of."""
         return self._reconstructed.longest
