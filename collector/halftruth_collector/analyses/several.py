@@ -333,7 +333,7 @@ def chart(result: SeveralResult) -> HeatMap:
         cells[pair.first, pair.second] = cells[pair.second, pair.first] = _cell(label, pair)
     labels = tuple(short.values())
     return HeatMap(
-        title=f"{result.label}: what is chosen together in {result.survey}",
+        title=f"{result.label} – chosen together in {result.survey}",
         notes=(
             *sentences.notes(result, list(cells.values())),
             *notices(result),
@@ -391,8 +391,8 @@ def reading(result: SeveralResult) -> list[str]:
         there = "given" if result.combinations else "looked for, and none was found"
         said.append(
             f"Combinations of three options or more are {there} from an estimated share of"
-            f" {percent(result.query.min_support)} on. Which are frequent, of everybody instead of"
-            " those who answered, Itemsets decide."
+            f" {percent(result.query.min_support)} on. Itemsets decide which are frequent, among"
+            " everybody."
         )
     return said
 

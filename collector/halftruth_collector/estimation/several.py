@@ -197,7 +197,7 @@ def lift(support: Array, covariance: Array, confidence: float) -> RatioToIndepen
     >>> covariance = (np.diag(table.ravel()) - np.outer(table.ravel(), table.ravel())) / 999
     >>> found = lift(table, covariance, 0.95)
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
-    (1.875, 1.733, 2.028)
+    (1.875, 1.758, 2.0)
     """
     cells = Jet.variables(support)
     both, first, second = cells[1, 1], cells.sum(1)[1, 0], cells.sum(0)[0, 1]
