@@ -260,12 +260,14 @@ def grid(result: DistributionResult) -> Grid:
     for found in result.groups:
         group, people = _named(found), number(found.base, 0)
         for name, moment in (("mean", found.mean), ("standard deviation", found.deviation)):
-            rows.append([group, people, name, _said(moment), value_interval(moment.interval), ""])
+            rows.append(
+                [group, people, name, _said(moment), value_interval(moment.interval), "", ""]
+            )
             people = ""
         for quantile in found.quantiles:
             rows.append(
                 [group, people, _percentile(quantile), _said(quantile),
-                 value_interval(quantile.interval), _category(quantile)]
+                 value_interval(quantile.interval), _category(quantile), ""]
             )  # fmt: skip
     for found in result.groups:
         group = _named(found)
@@ -277,11 +279,13 @@ def grid(result: DistributionResult) -> Grid:
                     one.answer,
                     judged(share(one.share, one.interval), one.usability),
                     share_interval(one.interval),
+                    "",
                     _cumulative(one),
                 ]
             )
     by = result.query.groups or "group"
-    return Grid([by, "people, about", "estimate", "value", level, "answer, or cumulative"], rows)
+    heads = [by, "people, about", "estimate", "value", level, "answer there", "cumulative share"]
+    return Grid(heads, rows)
 
 
 def _cumulative(found: OrderedShare) -> str:

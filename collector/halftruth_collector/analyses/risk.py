@@ -11,6 +11,7 @@ from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, Risk
 from ..charts.specification import Axis, Curve, CurveChart, Reference
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array
+from ..estimation.constrained import project_to_simplex
 from ..wording import percent
 from . import sentences
 from .base import Analysis, Counted, Grid
@@ -21,7 +22,7 @@ MAX_CELLS = 20
 #: Points of a curve.
 _POINTS = 201
 
-#: Fewer people than this in a cell of the best guess are nobody.
+#: Fewer people than this in a cell of an estimate are nobody.
 _NOBODY = 0.5
 
 #: Level of the intervals that tell whether anybody is in a cell.
@@ -29,22 +30,26 @@ _CONFIDENCE = 0.95
 
 
 def compute(counted: Counted, query: RiskQuery) -> RiskResult:
-    """Risk of the people of the best guess from the reports, since no share of it is negative.
+    """Risk of the people of an estimate from the reports that has no negative share.
 
     Raises
     ------
     EstimateError
-        If it has no cell of half a person.
+        If that has no cell of half a person.
     """
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
-    lower, _ = counted.estimator.table(names).interval(_CONFIDENCE, "population")
-    table = counted.estimator.support(names, "likelihood")
+    found = counted.estimator.table(names)
+    lower, _ = found.interval(_CONFIDENCE, "population")
+    if query.estimate == "projected":
+        table = project_to_simplex(found.support)
+    else:
+        table = counted.estimator.support(names, "likelihood")
     # The likeliest table has hardly any share that is exactly 0.
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
     if not table.any():
         raise EstimateError(
-            "quasi: the best guess has nowhere half a person; expected more reports, or fewer"
+            "quasi: the estimate has nowhere half a person; expected more reports, or fewer"
             " quasi-identifiers",
             field="quasi",
         )
@@ -93,6 +98,12 @@ def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, An
     )
 
 
+_ESTIMATES = {
+    "likelihood": "the best guess from the reports",
+    "projected": "the table without negative shares that is nearest to the unbiased estimate",
+}
+
+
 def _summary(found: LinkingRisk, limit: float) -> RiskSummary:
     median, ninth, last = found.quantiles([0.5, 0.9, 0.99]).tolist()
     return RiskSummary(
@@ -119,7 +130,11 @@ def _values(survey: Survey, query: RiskQuery, cell: Sequence[int]) -> dict[str, 
 
 
 def grid(result: RiskResult) -> Grid:
-    """The cells of the largest risks, with what these are the product of."""
+    """The cells of the largest risks, with what these are the product of.
+
+    The risk column by column is left out where nothing is put back so.
+    """
+    apart = result.column_by_column is not None
     return Grid(
         [
             *result.query.quasi,
@@ -128,8 +143,8 @@ def grid(result: RiskResult) -> Grid:
             "of their quasi-identifiers",
             "quasi-identifiers put back",
             "answer put back",
-            "risk",
-            "of whole reports",
+            *(["risk column by column"] if apart else []),
+            "risk of whole reports",
         ],
         [
             [
@@ -141,7 +156,7 @@ def grid(result: RiskResult) -> Grid:
                         cell.given,
                         cell.quasi,
                         cell.sensitive,
-                        cell.risk,
+                        *([cell.risk] if apart else []),
                         cell.whole_risk,
                     )
                 ),
@@ -185,8 +200,8 @@ def notices(result: RiskResult) -> list[str]:
     said = []
     if result.uncertain is not None:
         said.append(
-            "These are risks in the best guess from the reports, of the cells with at least half a"
-            f" person. Whether anybody is there cannot be told of {result.uncertain} of"
+            f"These are risks in {_ESTIMATES[result.query.estimate]}, of the cells with at least"
+            f" half a person. Whether anybody is there cannot be told of {result.uncertain} of"
             f" {len(result.cells)}; risks among the real people may be larger."
         )
     said.append(
@@ -201,10 +216,18 @@ def notices(result: RiskResult) -> list[str]:
 def reading(result: RiskResult) -> list[str]:
     """The largest risks, how many people are above the limit, and which cells are shown."""
     shown = min(len(result.cells), MAX_CELLS)
+    nearest = result.pilot is None and result.query.estimate == "projected"
     return [
         *_summaries(result),
+        *([_NEARER] if nearest else []),
         *sentences.left_out(shown, len(result.cells), "cells of the largest risks"),
     ]
+
+
+_NEARER = (
+    "With estimate = likelihood the people are those of the best guess from all questions together,"
+    " which is mostly nearer to the truth, and takes some seconds."
+)
 
 
 def _summaries(result: RiskResult) -> list[str]:
@@ -230,6 +253,8 @@ ANALYSIS = Analysis(
     start=lambda survey: RiskQuery(
         quasi=list(survey.schema.names[:-1][:2]) or [survey.schema.names[0]],
         sensitive=survey.schema.names[-1],
+        # The best guess is of all questions together, which a page should not begin with.
+        estimate="projected",
     ),
     grid=grid,
     chart=chart,

@@ -202,10 +202,13 @@ def _in_words(result: WeightedResult) -> str:
 
 
 def _start(survey: Survey) -> WeightedQuery:
-    """Even shares of the first question, where known ones belong."""
-    first = survey.schema.attributes[0]
-    size = len(first.categories)
-    return WeightedQuery(margins={first.name: dict.fromkeys(first.categories, round(1 / size, 6))})
+    """Even shares of the question with the fewest answers, where known ones belong.
+
+    Of few answers none is likely to be so rare that nothing can be weighted by it.
+    """
+    shortest = min(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
+    even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))
+    return WeightedQuery(margins={shortest.name: even})
 
 
 ANALYSIS = Analysis(

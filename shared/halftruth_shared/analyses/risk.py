@@ -1,7 +1,7 @@
 """Risk of disclosure by linking."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -44,7 +44,7 @@ class RiskCell(Message, frozen=True, kw_only=True):
 class RiskResult(Result, frozen=True, kw_only=True):
     """Risk of disclosure by linking, of the cells where somebody is, the largest first.
 
-    `pilot` is the number of people of the table looked at, null where that is the best guess from
+    `pilot` is the number of people of the table looked at, null where that is an estimate from
     the survey's reports; of so many of its cells it is then `uncertain` whether anybody is there.
     `column_by_column` is null where attributes are not perturbed one by one. `believed` is what
     someone would believe at most without any report, and `told` what, on average over their
@@ -103,3 +103,10 @@ class RiskQuery(Query[RiskResult], frozen=True, kw_only=True):
     limit: Annotated[
         float, Meta(gt=0, le=1, examples=[0.5], description="Largest risk that is accepted.")
     ] = 0.5
+    estimate: Annotated[
+        Literal["likelihood", "projected"],
+        Meta(
+            description="Whose risks: those of the best guess from all questions together, or of"
+            " the table without negative shares that is nearest to the unbiased estimate."
+        ),
+    ] = "likelihood"

@@ -163,10 +163,10 @@ def survey_of(mechanism):
     return Survey("s", "S", Schema(attributes), mechanism)
 
 
-def of_reports(survey, counts):
+def of_reports(survey, counts, **asked):
     cells = np.argwhere(np.array(counts) >= 0)
     counted = Counts.from_cells(survey, cells, np.ravel(counts))
-    query = RiskQuery(quasi=["town"], sensitive="coughs")
+    query = RiskQuery(quasi=["town"], sensitive="coughs", **asked)
     return ANALYSES["risk"].compute(
         Counted(survey, counted, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1), query
     )
@@ -193,6 +193,22 @@ def test_cells_of_a_best_guess_that_may_be_empty_are_counted():
     [notice, _] = ANALYSES["risk"].notices(found)
     assert f"cannot be told of {found.uncertain} of {len(found.cells)}" in notice
     assert all(cell.risk is None for cell in found.cells)
+
+
+def test_the_page_begins_with_people_of_the_nearest_table_without_negative_shares():
+    """γ = 19 keeps 19 of 22 records and sends 1 each to the others: π = (22 y − 1) / 18."""
+    survey = survey_of(GammaDiagonal("19"))
+    assert ANALYSES["risk"].start(survey).estimate == "projected"
+    reports = np.array([[60, 20], [15, 2]]) * 1000
+    moment = (22 * reports / reports.sum() - 1) / 18
+    assert (moment < 0).sum() == 1
+    # The negative one becomes 0, and all others lose the same.
+    nearest = np.where(moment < 0, 0, moment + moment.min() / 3)
+    found = of_reports(survey, reports, estimate="projected")
+    shares = {tuple(cell.values.values()): cell.share for cell in found.cells}
+    assert sorted(shares.values()) == pytest.approx(sorted(nearest[nearest > 0]))
+    assert "without negative shares" in ANALYSES["risk"].notices(found)[0]
+    assert any("estimate = likelihood" in said for said in ANALYSES["risk"].reading(found))
 
 
 def test_a_best_guess_of_nobody_has_no_risk():
