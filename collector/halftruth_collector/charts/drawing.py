@@ -49,8 +49,8 @@ HIGH, CELL, ROW, NAMES = 250.0, 54.0, 38.0, 110.0
 
 #: Contrast with white is 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
 INK, QUIET, BAR, GRID = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2"
-#: Stands out from the bars, and from the ends of the interval around it.
-INNER = "#f2b134"
+#: Stands out from the page, from the bars, and from the ends of the interval around it.
+INNER = "#c05a00"
 #: Categories differ in colour, and in shape and filling for those who see no colour.
 _MARKS: tuple[dict[str, Any], ...] = (
     {"color": "#0072b2", "marker": "o"},
@@ -139,6 +139,7 @@ def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: WhiskerChart | 
     elif zero:
         axes.axvline(0, color=INK if bars else QUIET, linewidth=0.8, zorder=3)
     numbers, top = iter(written(rows, axis)), y
+    placed: dict[str, list[tuple[float, Estimate]]] = {}
     for group in groups:
         if group.heading:
             y = _words(axes, y + 5, _folded(group.heading, ROOM, "bold"), weight="bold")
@@ -153,12 +154,16 @@ def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: WhiskerChart | 
                 continue
             y = _words(axes, y, _folded(row.label, ROOM - _width(number) - 14), number)
             look = _look(chart, row.category)
-            if bars:
-                axes.barh(y + MIDDLE, row.value, height=8, color=BAR, zorder=2)
-            else:
+            if not bars:
                 axes.plot([row.value], [y + MIDDLE], zorder=5, clip_on=False, **look)
-            _interval(axes, y + MIDDLE, row, look["color"])
+            placed.setdefault(look["color"], []).append((y + MIDDLE, row))
             y += MARK
+    if bars and values:
+        known = [(at, row.value) for at, row in placed[INK]]
+        at, lengths = zip(*known, strict=True)
+        axes.barh(at, lengths, height=8, color=BAR, zorder=2)
+    for colour, estimates in placed.items():
+        _intervals(axes, estimates, colour)
     if reference and values:
         axes.axvline(reference.value, ymax=1 - top / y, **_DASHED)
     axes.set(ylim=(y, 0), yticks=[])
@@ -186,23 +191,37 @@ def _beside(axes: Axes, reference: Reference, y: float, where: Any) -> None:
     axes.text(reference.value, y, label, ha=side, zorder=4, transform=where, bbox=_BEHIND)
 
 
-def _interval(axes: Axes, y: float, row: Estimate, colour: str) -> None:
-    """An interval, and in another tone a thicker one within; arrows where they leave the axis."""
+def _intervals(axes: Axes, placed: Sequence[tuple[float, Estimate]], colour: str) -> None:
+    """Intervals, and in another tone thicker ones within; arrows where they leave the axis.
+
+    All at once: an artist for each takes most of the time that a long chart takes.
+    """
     left, right = axes.get_xlim()
     whole: Any = {"ecolor": colour, "capsize": 3}
     within: Any = {"ecolor": INNER, "elinewidth": 3.5}
-    for ends, how in ((row.interval, whole), (row.inner, within)):
-        if ends:
-            low, high = np.clip(ends, left, right)
-            middle, half = (low + high) / 2, (high - low) / 2
-            axes.errorbar(middle, y, xerr=half, fmt="none", zorder=4, **how)
-    reached = [end for end in (row.value, row.lower, row.upper) if end is not None]
-    for edge, arrow, leaves in (
-        (left, "<", min(reached) < left),
-        (right, ">", max(reached) > right),
+    for found, how in (
+        ([(y, row.interval) for y, row in placed if row.interval], whole),
+        ([(y, row.inner) for y, row in placed if row.inner], within),
     ):
-        if leaves:
-            [drawn] = axes.plot([edge], [y], marker=arrow, color=colour, clip_on=False)
+        if found:
+            low, high = np.clip([ends for _, ends in found], left, right).T
+            heights = [y for y, _ in found]
+            axes.errorbar(
+                (low + high) / 2, heights, xerr=(high - low) / 2, fmt="none", zorder=4, **how
+            )
+    reached = [
+        (y, [end for end in (row.value, row.lower, row.upper) if end is not None])
+        for y, row in placed
+    ]
+    for edge, arrow, leaving in (
+        (left, "<", [y for y, ends in reached if min(ends) < left]),
+        (right, ">", [y for y, ends in reached if max(ends) > right]),
+    ):
+        if leaving:
+            [drawn] = axes.plot(
+                [edge] * len(leaving), leaving, linestyle="none", marker=arrow, color=colour,
+                clip_on=False,
+            )  # fmt: skip
             drawn.set_in_layout(False)
 
 
