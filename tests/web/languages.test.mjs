@@ -1,6 +1,7 @@
 // What the form says is complete in every language, and says the same figures everywhere.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { chosen, wordingIn } from "../../client/halftruth_client/js/form/languages.js";
@@ -134,7 +135,9 @@ test("categories that no survey names are in the words of the form", async () =>
   assert.deepEqual(receipt.map(({ value }) => value), ["Keine Antwort", "0 bis unter 2,5", "2 bis 3", "ja"]);
 });
 
-const CASES = readVectors("languages");
+const CASES = JSON.parse(
+  readFileSync(new URL("../support/languages.json", import.meta.url), "utf-8"),
+);
 
 for (const { offered, named, preferred, language } of CASES.chosen) {
   test(`of ${offered} is read, where ${[...named, ...preferred]} are wanted: ${language}`, () => {

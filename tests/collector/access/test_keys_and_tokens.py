@@ -90,7 +90,7 @@ def test_a_signed_survey_keeps_its_signature(store, survey):
     stored = store.surveys.get("health")
     assert (stored.terms, stored.signature) == (INVITED, signature)
     [known] = store.keys.all()
-    assert (known.key, known.surveys, known.revoked_at) == (key.public, ("health",), None)
+    assert (known.key, known.surveys, known.revoked_at) == (key.public, ["health"], None)
 
 
 @pytest.mark.parametrize("call", ["publish", "set_terms"])
@@ -131,7 +131,7 @@ def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, survey, publ
         store.surveys.publish(survey, INVITED, sign(key, survey.digest, INVITED))
     store.surveys.set_terms("health", INVITED, sign(other, survey.digest, INVITED))
     known = {each.key: (each.surveys, each.revoked_at is None) for each in store.keys.all()}
-    assert known == {key.public: ((), False), other.public: (("health", "second"), True)}
+    assert known == {key.public: ([], False), other.public: (["health", "second"], True)}
     assert store.keys.revoke(key.public) == []
 
 

@@ -442,7 +442,7 @@ def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
 
 
 LANGUAGES = json.loads(
-    (Path(__file__).parents[2] / "vectors" / "languages.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "support" / "languages.json").read_text("utf-8")
 )
 
 
