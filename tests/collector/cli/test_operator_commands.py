@@ -102,7 +102,13 @@ def test_options_say_how_reports_are_taken(done, stored, options, terms):
 
 def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operator_key):
     made = signed("--invitations", "--sealed-to", KEY)
-    assert made["terms"] == {"invitations": True, "sealing_key": KEY}
+    assert made["terms"] == {
+        "invitations": True,
+        "sealing_key": KEY,
+        "closes_at": None,
+        "max_reports": None,
+        "shared_devices": False,
+    }
     assert made["signature"]["key"] == operator_key
     message = (
         f'halftruth survey 1\n{{"digest":"{DIGEST}","invitations":true,"sealing_key":"{KEY}"}}'

@@ -112,6 +112,8 @@ GET  /operate/surveys/<survey_id>                   401 401 401 401  403 403 403
 POST /operate/surveys/<survey_id>/<action>          401 401 401 401  403 403 403 403 303
 POST /operate/surveys/<survey_id>/invitations       401 401 401 401  403 403 403 403 200
 POST /operate/surveys/<survey_id>/delete            401 401 401 401  403 403 403 403 200
+GET  /operate/design                                401 401 401 401  403 403 403 403 200
+POST /operate/design                                401 401 401 401  403 403 403 403 303
 GET  /operate/tokens                                401 401 401 401  403 403 403 403 200
 POST /operate/tokens                                401 401 401 401  403 403 403 403 200
 POST /operate/tokens/<token_id>/revoke              401 401 401 401  403 403 403 403 303
@@ -215,7 +217,7 @@ def ask(filled, bearers, batch, survey, sealing_key, key_file):
         given = {}
         if path.startswith("/operate") and method == "POST":
             given["data"] = FORM | {"confirm": "health", "survey": ""}
-            if path == "/operate/publish":
+            if path in ("/operate/publish", "/operate/design"):
                 given["data"]["survey"] = NEW_FILE
         if path.endswith("/sign-in") and method == "POST":
             given["data"] = {"token": token or ""}

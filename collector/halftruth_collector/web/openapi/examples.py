@@ -122,7 +122,7 @@ def examples() -> dict[str, Example]:
             bodies={"ReportBatch": batch, "SealedBatch": _sealed()},
         ),
         "checkInvitation": Example(
-            InvitationState(unspent=True),
+            InvitationState(unspent=False),
             bodies={"InvitationCheck": InvitationCheck(hash=_INVITATION_HASH)},
         ),
         "planSurvey": Example(plan(SURVEY, planned), bodies={"PlanRequest": request}),
