@@ -13,7 +13,7 @@ const LEADING = ["save", "publish", "load"];
 /** Buttons after which a question is open. */
 const OPENING = /^(add|open:.*)$/;
 /** Controls that nothing follows from until a button is pressed. */
-const WAITING = ["kind", "name", "unlisted", "file"];
+const WAITING = ["kind", "name", "unlisted"];
 
 const form = document.getElementById("design");
 /** What is asked of the collector, one after the other. */
@@ -40,7 +40,7 @@ function take(page, action) {
   const isOpen = document.getElementById("sets")?.open;
   const at = action === "add" ? null : selection(active);
   // What is being typed stays as it is, blanks at the end of it, too.
-  if (at && active.form === form && active.id) typed.set(active.id, active.value);
+  if (at && active.form === form && active.id) note(active);
   if (!typed.has(written.id)) written.value = page.getElementById(written.id).value;
   for (const id of FOLLOWING) {
     document.getElementById(id).replaceWith(page.getElementById(id));
@@ -48,7 +48,7 @@ function take(page, action) {
   if (isOpen && document.getElementById("sets")) document.getElementById("sets").open = true;
   for (const [id, value] of typed) {
     const control = document.getElementById(id);
-    if (control && control !== written) control.value = value;
+    if (control && control !== written) Object.assign(control, value);
   }
   preview(page);
   if (active.isConnected && active !== document.body) return;
@@ -56,6 +56,11 @@ function take(page, action) {
   const again = OPENING.test(action) && !at ? named : document.getElementById(active.id);
   (again ?? named ?? document.getElementById("questions"))?.focus();
   if (at && again) again.setSelectionRange(...at);
+}
+
+/** Keep what a control says until the draft is posted next, whatever the collector answers meanwhile. */
+function note({ id, type, checked, value }) {
+  typed.set(id, type === "checkbox" ? { checked } : { value });
 }
 
 /** Where somebody is typing, or null. */
@@ -99,12 +104,13 @@ function act(action) {
 }
 
 document.addEventListener("input", ({ target }) => {
-  if (target.form !== form || WAITING.includes(target.id)) return;
+  if (target.form !== form || target.type === "file") return;
+  note(target);
+  if (WAITING.includes(target.id)) return;
   if (target.type === "range") {
     document.getElementById("chance").value = `${target.value} %`;
     target.setAttribute("aria-valuetext", `${target.value} % likely at most`);
   } else {
-    if (target.type !== "checkbox") typed.set(target.id, target.value);
     soon();
   }
 });

@@ -1,0 +1,49 @@
+"""Every kind of question in four languages: designed on a page, answered in a browser, counted."""
+
+from collections import Counter
+
+from every_kind import (
+    CATEGORIES,
+    FILE,
+    LANGUAGES,
+    answer,
+    category,
+    design,
+    people,
+    survey,
+    unprotected,
+)
+from halftruth_shared import Survey
+from halftruth_shared.protocol.terms import Terms
+from playwright.sync_api import expect
+
+from .conftest import heading
+
+#: What each language asks first.
+FIRST = {language: Survey.from_toml(FILE).schema.attributes[0].label_in(language)
+         for language in LANGUAGES}  # fmt: skip
+
+
+def test_a_survey_is_designed_with_controls_as_its_file_says(live, visit):
+    page = visit(f"{live.url}/operate/design").page
+    page.get_by_label("Token").fill(live.store.tokens.create("operator"))
+    page.keyboard.press("Enter")
+    expect(heading(page, "Design a survey")).to_be_visible()
+    design(page)
+    assert live.store.surveys.get("every-kind").survey().digest == survey().digest
+
+
+def test_left_out_not_asked_and_several_answers_are_counted_as_people_gave_them(live, visit):
+    asked = unprotected()
+    live.store.surveys.publish(asked, terms=Terms(shared_devices=True))
+    records = people(12, seed=3)
+    for place, language in enumerate(LANGUAGES):
+        page = visit(f"{live.url}/s/every-kind", locale=language).page
+        asked_first = {each[0] for each in answer(page, records[place :: len(LANGUAGES)])}
+        assert asked_first == {FIRST[language]}
+    _, counts, _ = live.store.reports.counts("every-kind")
+    found = {
+        tuple(asked.schema.decode(cell).values()): count
+        for cell, count in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
+    }
+    assert found == Counter(tuple(category(r, n) for n in CATEGORIES) for r in records)
