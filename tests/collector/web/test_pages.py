@@ -307,7 +307,8 @@ def test_pages_load_nothing_from_elsewhere_and_run_nothing_that_stands_in_them(h
     for tag, attributes in page.tags:
         for name in ("src", "href", "action"):
             assert attributes.get(name, "/").startswith("/"), (tag, attributes)
-    assert page.all("html") == [{"lang": "en"}]
+    [html] = page.all("html")
+    assert (html.pop("lang"), html.pop("dir", "ltr"), html) == ("en", "ltr", {})
 
 
 def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
