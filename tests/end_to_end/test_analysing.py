@@ -10,7 +10,7 @@ from halftruth_collector.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "analysing.md").read_text(encoding="utf-8")
-TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
+TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
 
 
 def test_commands_print_what_the_manual_shows(tmp_path, monkeypatch, capsys):

@@ -23,7 +23,8 @@ def test_the_first_lines_of_everybody_work(tmp_path, monkeypatch, capsys):
     [survey] = blocks("toml")
     Path("health.toml").write_text(survey, encoding="utf-8")
     operator, methodologist = blocks("sh")
-    publish, token, serve = operator.splitlines()
+    activate, publish, token, serve = operator.splitlines()
+    assert activate.startswith(". .venv/bin/activate ")
     for line in (publish, token.partition(" > ")[0]):
         main(shlex.split(line)[1:])
     said = capsys.readouterr().out

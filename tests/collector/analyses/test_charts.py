@@ -67,6 +67,8 @@ def table(cells, *attributes, **query):
                 values=dict(zip(attributes, categories, strict=True)),
                 support=support,
                 standard_error=0.01,
+                perturbation_error=0.008,
+                sampling_error=0.006,
                 interval=(support - 0.02, support + 0.02),
                 usability="usable",
             )

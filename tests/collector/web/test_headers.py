@@ -15,12 +15,18 @@ def tokens(store) -> list[dict[str, str]]:
 
 
 #: What stands in the variable parts of paths.
-FILLED = {"survey_id": "health", "ending": "json"}
+FILLED = {
+    "survey_id": "health",
+    "ending": "json",
+    "token_id": "0" * 12,
+    "key": "0" * 64,
+}
 
 
 def address(rule: Rule) -> str:
     name = "itemsets" if rule.rule.startswith("/results/") else "index.js"
-    built = rule.build({"name": name, **FILLED}, append_unknown=False)
+    action = "close" if "/surveys/" in rule.rule else "create"
+    built = rule.build({"name": name, "action": action, **FILLED}, append_unknown=False)
     assert built is not None
     return built[1]
 
@@ -41,7 +47,7 @@ def test_every_answer_is_protected(app, http, tokens):
             headers = response.headers
             assert headers["X-Content-Type-Options"] == "nosniff", where
             # A form tells only this collector where it was sent from.
-            refers = "same-origin" if path.startswith("/results") else "no-referrer"
+            refers = "same-origin" if path.startswith(("/results", "/operate")) else "no-referrer"
             assert headers["Referrer-Policy"] == refers, where
             policy = headers["Content-Security-Policy"].split("; ")
             assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy), where

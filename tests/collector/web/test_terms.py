@@ -14,8 +14,10 @@ from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 URL = "/v1/surveys/health/terms"
-PLAIN = {"invitations": False, "sealing_key": None}
-INVITED = {"invitations": True, "sealing_key": None}
+#: Terms are shown with all that was left out.
+LEFT_OUT = {"closes_at": None, "max_reports": None, "shared_devices": False}
+PLAIN = {"invitations": False, "sealing_key": None, **LEFT_OUT}
+INVITED = {"invitations": True, "sealing_key": None, **LEFT_OUT}
 
 
 class Operator:
@@ -87,7 +89,7 @@ def refused(response, status, field):
 
 
 def test_signed_terms_are_shown_to_anyone(put, shown, alice, survey, sealing_key):
-    for terms in (PLAIN, INVITED, {"invitations": True, "sealing_key": sealing_key}):
+    for terms in (PLAIN, INVITED, {"invitations": True, "sealing_key": sealing_key, **LEFT_OUT}):
         signature = alice.sign(survey.digest, terms)
         answer = put(terms, signature)
         assert answer.status_code == 200, answer.text
@@ -106,7 +108,7 @@ def test_a_signature_of_anything_else_is_refused(put, shown, alice, survey, seal
     put(INVITED, alice.sign(survey.digest, INVITED))
     before = shown()
     good = alice.sign(survey.digest, PLAIN)
-    sealed = {"invitations": False, "sealing_key": sealing_key}
+    sealed = {"invitations": False, "sealing_key": sealing_key, **LEFT_OUT}
     wrong = {
         "other terms": alice.sign(survey.digest, INVITED),
         "another key of sealing": alice.sign(survey.digest, sealed),
@@ -197,12 +199,12 @@ def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
     assert client.submit(client.survey("health"), record).status == "accepted"
 
     # Sealed: what the client knows is outdated, and it looks for itself.
-    sealed = {"invitations": False, "sealing_key": sealing_key}
+    sealed = {"invitations": False, "sealing_key": sealing_key, **LEFT_OUT}
     put(sealed, alice.sign(survey.digest, sealed))
     assert client.submit(client.survey("health"), record).status == "accepted"
 
     # Invited, too.
-    both = {"invitations": True, "sealing_key": sealing_key}
+    both = {"invitations": True, "sealing_key": sealing_key, **LEFT_OUT}
     put(both, alice.sign(survey.digest, both))
     first, second = store.invitations.create("health", 2)
     fetched = client.survey("health")
@@ -218,7 +220,7 @@ def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
     # Another key of sealing, while this client seals to the old one.
     new = create_sealing_key(key_file)
     restart()
-    newer = {"invitations": True, "sealing_key": new}
+    newer = {"invitations": True, "sealing_key": new, **LEFT_OUT}
     assert put(newer, alice.sign(survey.digest, newer)).status_code == 200
     assert client.submit(fetched, record, invitation=second).status == "accepted"
     retire_sealing_key(key_file, sealing_key)
