@@ -19,7 +19,7 @@ from halftruth_collector.rivals.comparison import (
 )
 from halftruth_collector.rivals.distances import cube, relative_error
 from halftruth_collector.rivals.hierarchies import Hierarchy, read_hierarchies
-from halftruth_collector.wording import UNDEFINED, percent
+from halftruth_shared.analyses.wording import UNDEFINED, percent
 from page import FOLDER, Page
 
 QUASI, SENSITIVE, LIMITS = ["education", "salary", "sex", "race"], "occupation", [2, 3, 4, 5, 6, 7]

@@ -10,7 +10,7 @@ from halftruth_collector.rivals.experiment import Records, errors_of
 from halftruth_collector.rivals.mask import Mask
 from halftruth_collector.rivals.results import LengthErrors
 from halftruth_collector.rivals.schemes import candidates, rival, try_schemes
-from halftruth_collector.wording import number, percent
+from halftruth_shared.analyses.wording import number, percent
 from page import Page
 
 GAMMA, MIN_SUPPORT = Fraction(19), 0.02

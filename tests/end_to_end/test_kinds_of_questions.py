@@ -71,7 +71,10 @@ def person(rng):
 
 def truth(people):
     """Shares of every category, counted from the answers themselves."""
-    share = lambda test: sum(map(test, people)) / len(people)  # noqa: E731
+
+    def share(test):
+        return sum(map(test, people)) / len(people)
+
     cigarettes = [share(lambda p, i=i: 20 * i < p.get("cigarettes", 0) <= 20 * (i + 1))
                   for i in range(3)]  # fmt: skip
     ends = (0, 3.5, 7, 10.5, 15)

@@ -12,13 +12,13 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
 from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.reading import Field, fields
+from halftruth_shared.analyses.wording import items
 
 from ..charts import Chart
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
-from ..wording import items
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)

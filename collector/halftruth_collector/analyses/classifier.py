@@ -1,8 +1,8 @@
 """Classifiers learned from reconstructed tables."""
 
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
+from halftruth_shared.analyses.wording import items, percent
 
-from ..wording import items, percent
 from .base import Analysis, Counted, Grid, asked
 
 

@@ -14,13 +14,22 @@ from halftruth_shared.analyses.comparison import (
     GroupComparison,
     GroupShare,
 )
+from halftruth_shared.analyses.wording import (
+    items,
+    judged,
+    number,
+    p_value,
+    share,
+    share_interval,
+    value,
+    value_interval,
+)
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
 from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of, trend_of
 from ..estimation.presence import category_code
 from ..estimation.usability import TWENTY_POINTS, judge_measures, typical
-from ..wording import items, judged, number, p_value, share, share_interval, value, value_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 

@@ -12,15 +12,7 @@ from halftruth_shared.analyses.crosstab import (
     CrosstabResult,
     IndependenceOutcome,
 )
-
-from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
-from ..estimation.bounds import normal_quantile, optional
-from ..estimation.conditional import conditional_shares
-from ..estimation.delta_method import in_order, known_covariance
-from ..estimation.independence import Departures
-from ..estimation.presence import present_items
-from ..estimation.usability import TWENTY_POINTS, judge_table
-from ..wording import (
+from halftruth_shared.analyses.wording import (
     UNDEFINED,
     items,
     judged,
@@ -32,6 +24,14 @@ from ..wording import (
     value,
     value_interval,
 )
+
+from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
+from ..estimation.bounds import normal_quantile, optional
+from ..estimation.conditional import conditional_shares
+from ..estimation.delta_method import in_order, known_covariance
+from ..estimation.independence import Departures
+from ..estimation.presence import present_items
+from ..estimation.usability import TWENTY_POINTS, judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid
 from .independence import outcome

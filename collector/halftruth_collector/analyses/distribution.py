@@ -15,6 +15,14 @@ from halftruth_shared.analyses.distribution import (
     OrderedShare,
     QuantileEstimate,
 )
+from halftruth_shared.analyses.wording import (
+    judged,
+    number,
+    share,
+    share_interval,
+    value,
+    value_interval,
+)
 from halftruth_shared.number import read_number
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
@@ -30,7 +38,6 @@ from ..estimation.usability import (
     judge_number,
     judge_table,
 )
-from ..wording import judged, number, share, share_interval, value, value_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 

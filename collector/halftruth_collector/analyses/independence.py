@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any
 
 from halftruth_shared.analyses.independence import IndependenceQuery, IndependenceResult
+from halftruth_shared.analyses.wording import p_value, value
 
 from ..estimation.independence import IndependenceTest
-from ..wording import p_value, value
 from .base import Analysis, Counted, Grid
 
 

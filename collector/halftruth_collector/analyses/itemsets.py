@@ -6,9 +6,9 @@ from typing import get_args
 
 from halftruth_shared.analyses.base import Decision, Selection
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
+from halftruth_shared.analyses.wording import items, judged, percent, share, share_interval
 
 from ..charts.specification import Axis, Panel, Reference, WhiskerChart
-from ..wording import items, judged, percent, share, share_interval
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
 

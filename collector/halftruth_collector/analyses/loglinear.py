@@ -3,8 +3,8 @@
 import math
 
 from halftruth_shared.analyses.loglinear import FittedCell, LoglinearQuery, LoglinearResult
+from halftruth_shared.analyses.wording import p_value, value
 
-from ..wording import p_value, value
 from . import table
 from .base import Analysis, Counted, Grid
 

@@ -11,12 +11,12 @@ from halftruth_shared.analyses.overview import (
     QuestionOverview,
 )
 from halftruth_shared.analyses.weighted import WeightedAnswer, WeightedResult
+from halftruth_shared.analyses.wording import judged, number, share, share_interval
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from ..estimation import Estimator
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
-from ..wording import judged, number, share, share_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 

@@ -7,6 +7,15 @@ import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
+from halftruth_shared.analyses.wording import (
+    UNDEFINED,
+    items,
+    judged,
+    number,
+    p_value,
+    value,
+    value_interval,
+)
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
@@ -17,7 +26,6 @@ from ..estimation.presence import presence
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.table import Table
 from ..estimation.usability import judge_coefficients
-from ..wording import UNDEFINED, items, judged, number, p_value, value, value_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 

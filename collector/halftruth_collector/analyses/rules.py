@@ -3,8 +3,17 @@
 from collections.abc import Sequence
 
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
+from halftruth_shared.analyses.wording import (
+    items,
+    judged,
+    number,
+    ratio,
+    ratio_set,
+    share,
+    share_interval,
+    value,
+)
 
-from ..wording import items, judged, number, ratio, ratio_set, share, share_interval, value
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
 

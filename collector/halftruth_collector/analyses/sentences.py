@@ -7,16 +7,16 @@ from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Met
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
-
-from ..charts.specification import Estimate
-from ..estimation.bounds import normal_quantile
-from ..wording import (
+from halftruth_shared.analyses.wording import (
     items,
     judged,
     number,
     value,
     value_interval,
 )
+
+from ..charts.specification import Estimate
+from ..estimation.bounds import normal_quantile
 from .base import Grid
 
 

@@ -15,6 +15,16 @@ from halftruth_shared.analyses.several import (
     SeveralQuery,
     SeveralResult,
 )
+from halftruth_shared.analyses.wording import (
+    judged,
+    number,
+    percent,
+    ratio,
+    ratio_set,
+    share,
+    share_interval,
+    value,
+)
 from halftruth_shared.errors import listing
 
 from ..charts.specification import Estimate, HeatMap
@@ -30,7 +40,6 @@ from ..estimation.usability import (
     judge_table,
     typical,
 )
-from ..wording import judged, number, percent, ratio, ratio_set, share, share_interval, value
 from . import sentences
 from .base import Analysis, Counted, Grid
 

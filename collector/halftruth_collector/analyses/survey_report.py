@@ -10,13 +10,13 @@ import numpy as np
 from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.base import Interval, Usability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
+from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 
 from ..charts import BarChart, BarGroup, Chart
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.independence import Departures
 from ..estimation.table import Table
 from ..estimation.usability import judge_table
-from ..wording import half_width, items, number, share, share_interval
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled

@@ -7,11 +7,11 @@ import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
+from halftruth_shared.analyses.wording import judged, share, share_interval
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
-from ..wording import judged, share, share_interval
 from . import sentences
 from .base import Analysis, Counted, Grid
 

@@ -11,13 +11,21 @@ from halftruth_shared.analyses.weighted import (
     WeightedResult,
     Weights,
 )
+from halftruth_shared.analyses.wording import (
+    judged,
+    number,
+    p_value,
+    percent,
+    share,
+    share_interval,
+    value,
+)
 
 from ..charts.specification import BarChart
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.delta_method import known_covariance
 from ..estimation.usability import judge_table
 from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
-from ..wording import judged, number, p_value, percent, share, share_interval, value
 from . import sentences
 from .base import Analysis, Counted, Grid
 from .overview import chart_of_questions

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from halftruth_shared.analyses.wording import number
+
 from ..rivals.comparison import CompareResult
-from ..wording import number
 from .specification import Axis, Curve, CurveChart
 
 #: What can be drawn, and how it is called.

@@ -13,6 +13,7 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+from halftruth_shared.analyses.wording import share
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -24,7 +25,6 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from ..wording import share
 from .specification import (
     Axis,
     BarChart,

@@ -1,8 +1,9 @@
 """Chart of an attack: what is left of the noise, attribute by attribute."""
 
+from halftruth_shared.analyses.wording import number, percent
+
 from ..attacks.assessment import ATTACKS, AttackResult, NoisyAttribute
 from ..estimation.bounds import normal_quantile
-from ..wording import number, percent
 from .specification import Axis, BarChart, BarGroup, Estimate
 
 _DOUBT = 0.05

@@ -2,8 +2,8 @@
 
 import numpy as np
 from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
+from halftruth_shared.analyses.wording import number, percent
 
-from ..wording import number, percent
 from .specification import Axis, Curve, CurveChart, Reference
 
 #: The axis goes from this part of the respondents planned for to this many times as many.

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from halftruth_shared.analyses.wording import number, percent
+
 from ..rivals.results import LengthErrors, RivalsResult
-from ..wording import number, percent
 from .specification import Axis, Curve, CurveChart, Reference
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .. import wording
+from halftruth_shared.analyses import wording
 
 Scale = Literal["linear", "log"]
 

@@ -8,12 +8,12 @@ from typing import IO, Any
 import click
 import numpy as np
 from halftruth_shared import ParameterError, RecordError
+from halftruth_shared.analyses.wording import number, percent, places
 from numpy.typing import NDArray
 
 from ..analyses.tabular import to_parquet
 from ..attacks.assessment import ATTACKS, LARGEST, AttackResult, assess
 from ..charts.noise import attack_chart
-from ..wording import number, percent, places
 from . import options
 from .output import as_form, draw, print_table, write
 

@@ -7,13 +7,13 @@ from typing import Any
 import click
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import fields, read
+from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 
 from ..analyses.tabular import to_parquet
 from ..charts.comparison import COMPARED, compare_chart
 from ..rivals.comparison import CompareQuery, CompareResult, People
 from ..rivals.comparison import compare as make_comparison
 from ..rivals.hierarchies import read_hierarchies
-from ..wording import UNDEFINED, number, percent, value
 from . import options
 from .microdata import read_microdata
 from .output import as_form, draw, print_table, write

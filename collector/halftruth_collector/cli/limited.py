@@ -15,12 +15,12 @@ import numpy as np
 from halftruth_shared import ParameterError, RandomizedResponse, Survey
 from halftruth_shared.analyses.base import AttributeName
 from halftruth_shared.analyses.reading import fields, read
+from halftruth_shared.analyses.wording import percent, value
 from halftruth_shared.protocol.base import Request, prepare
 from msgspec import Meta
 
 from ..disclosure.limits import best_under_limit, error_of_tables, factors_of
 from ..disclosure.linking import linking_risk, shape_of
-from ..wording import percent, value
 from . import options
 from .microdata import read_pilot
 from .output import write

@@ -6,12 +6,12 @@ import click
 from halftruth_shared import ParameterError, Survey, read_survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
+from halftruth_shared.analyses.wording import half_width, number, percent, value
 
 from ..analyses.tabular import to_parquet
 from ..charts.planning import plan_chart
 from ..estimation.planner import plan as make_plan
 from ..estimation.recommendation import foretold
-from ..wording import half_width, number, percent, value
 from . import limited, options
 from .output import as_form, draw, print_table, write
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import IO, Any
 
 import click
+from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 from halftruth_shared.rational import parse_rational
 from tqdm import tqdm
 
@@ -13,7 +14,6 @@ from ..charts.rivals import RIVAL_CHARTS
 from ..rivals.experiment import Records
 from ..rivals.results import RivalsResult
 from ..rivals.schemes import try_schemes
-from ..wording import UNDEFINED, number, percent, value
 from . import options
 from .microdata import read_microdata
 from .output import as_form, draw, print_table, write

@@ -20,13 +20,13 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.base import Method
+from halftruth_shared.analyses.wording import items, number, percent, share, share_interval
 from tabulate import tabulate
 from tqdm import tqdm
 
 from ..estimation import Counts, Estimator
 from ..rivals.errors import root_mean_square_errors
 from ..store import Store
-from ..wording import items, number, percent, share, share_interval
 from .census import SCHEMA, census_counts, census_records, census_survey
 from .comparison import Itemset, LengthComparison, compare, true_supports
 from .process import collector_process

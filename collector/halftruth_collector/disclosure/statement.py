@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
+from halftruth_shared.analyses.wording import UNDEFINED, half_width, number, percent
 from halftruth_shared.errors import listing
 from halftruth_shared.protection import PRIOR, Guarantee
 from halftruth_shared.protection import percent as rounded_up
 
-from ..wording import UNDEFINED, half_width, number, percent
 from .audit import LIMIT, TIMES, Audit
 from .posterior import AnswerPosterior, Told
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, EstimateError, ParameterError, Schema
 from halftruth_shared.analyses.base import Answers, Group, Interval
+from halftruth_shared.analyses.wording import half_width, items, percent
 from halftruth_shared.channels.axes import Places
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
 from halftruth_shared.mechanisms.reconstruction import (
@@ -30,7 +31,6 @@ from halftruth_shared.mechanisms.reconstruction import (
     ReportCounts,
 )
 
-from ..wording import half_width, items, percent
 from .bounds import Array, check_confidence, normal_quantile
 from .confidences import CLEARLY
 from .part import ROUNDING, PartTable, TableMargins, answer_codes, codes_of

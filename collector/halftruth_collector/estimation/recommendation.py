@@ -9,8 +9,7 @@ from halftruth_shared.analyses.plan import (
     PlanQuery,
     PlanResult,
 )
-
-from ..wording import GAP, half_width, percent
+from halftruth_shared.analyses.wording import GAP, half_width, percent
 
 #: Half-widths nearer to each other than this count as equal.
 _EQUAL = 1.01

@@ -36,10 +36,10 @@ from typing import get_args
 
 import numpy as np
 from halftruth_shared.analyses.base import Usability
+from halftruth_shared.analyses.wording import half_width as written
+from halftruth_shared.analyses.wording import number, percent, places
 from numpy.typing import NDArray
 
-from ..wording import half_width as written
-from ..wording import number, percent, places
 from .bounds import Array
 
 #: The three verdicts, best first; grades are positions in it.

@@ -19,9 +19,9 @@ from math import isfinite
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.analyses.wording import number
 from halftruth_shared.errors import listing
 
-from ..wording import number
 from .bounds import Array
 from .confidences import CLEARLY
 from .presence import category_code

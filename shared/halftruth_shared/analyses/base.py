@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, Ty
 import msgspec
 from msgspec import Meta
 
+from halftruth_shared.analyses.wording import items as words
+
 from ..errors import ParameterError
 from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
 from .showing import name_of_result, picture, shown
-from .wording import items as words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,8 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from halftruth_shared.analyses.wording import items as words
+
 from ..errors import RecordError, listing
 from ..protocol.base import Message
 from .base import (
@@ -24,7 +26,6 @@ from .base import (
     Items,
     Result,
 )
-from .wording import items as words
 
 ClassifierKind = Literal["naive-bayes", "decision-tree"]
 

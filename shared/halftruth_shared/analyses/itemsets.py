@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from halftruth_shared.analyses.wording import items as words
+
 from ..protocol.base import Message
 from .base import (
     AttributeName,
@@ -20,7 +22,6 @@ from .base import (
     numbers,
     texts,
 )
-from .wording import items as words
 
 
 class Precision(Message, frozen=True, kw_only=True):

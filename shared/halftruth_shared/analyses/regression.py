@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from halftruth_shared.analyses.wording import items as words
+
 from ..protocol.base import Message
 from .base import (
     AttributeName,
@@ -20,7 +22,6 @@ from .base import (
     numbers,
     texts,
 )
-from .wording import items as words
 
 #: What the linear predictor is: log odds of an answer, or the mean of its score.
 Model = Literal["logistic", "linear"]

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from halftruth_shared.analyses.wording import items as words
+
 from ..protocol.base import Message
 from .base import (
     Columns,
@@ -21,7 +23,6 @@ from .base import (
     numbers,
     texts,
 )
-from .wording import items as words
 
 
 class RuleEstimate(Message, frozen=True, kw_only=True):

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .reading import fields, write
-from .wording import (
+from halftruth_shared.analyses.wording import (
     items,
     judged,
     number,
@@ -26,6 +25,8 @@ from .wording import (
     value,
     value_interval,
 )
+
+from .reading import fields, write
 
 if TYPE_CHECKING:
     from .base import Result, Tabular

@@ -5,9 +5,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.wording import half_width, percent
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
+from halftruth_shared.analyses.wording import half_width, percent
 from scipy.stats import norm
 
 SHAPE = (2, 3, 2, 4)

@@ -19,7 +19,6 @@ from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation import planner
 from halftruth_collector.estimation.planner import of_itemsets, plan, unit_variances
 from halftruth_collector.estimation.recommendation import foretold
-from halftruth_collector.wording import half_width
 from halftruth_shared import (
     DistortionMatrices,
     DomainTooLarge,
@@ -31,6 +30,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
+from halftruth_shared.analyses.wording import half_width
 
 from .definitions import Oracle, Z, mechanism_of, schema_of, survey_of
 

@@ -3,8 +3,8 @@
 import pytest
 from halftruth_collector.analyses import ANALYSES, Grid
 from halftruth_collector.web.pages.tables import PARAMETERS, ROWS, TableQuery, page_of
-from halftruth_collector.wording import percent, share_interval
 from halftruth_shared import ParameterError
+from halftruth_shared.analyses.wording import percent, share_interval
 
 SHARES = [0.5, -0.2, 12.0, 0.034, None]
 GRID = Grid(

@@ -14,6 +14,7 @@ from flask import Blueprint, Response, g, redirect, render_template, request, ur
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import read as read_query
+from halftruth_shared.analyses.wording import half_width
 from halftruth_shared.mechanisms import kinds
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
@@ -24,7 +25,6 @@ from ...dry_run import SurveyCheck, allowed_by_form, check_survey
 from ...errors import Forbidden, Unauthorized
 from ...estimation.planner import plan
 from ...estimation.recommendation import foretold
-from ...wording import half_width
 from .. import errors
 from ..context import collector
 from . import session

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, render_template, request
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.analyses.wording import number
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
@@ -19,7 +20,6 @@ from ...analyses.sentences import of_group
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
-from ...wording import number
 from .. import formats, parameters
 from ..context import collector, states
 from ..errors import status_of

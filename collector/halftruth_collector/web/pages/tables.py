@@ -6,11 +6,11 @@ from math import ceil
 from typing import Annotated
 
 from halftruth_shared import ParameterError
+from halftruth_shared.analyses.wording import plain, said_number
 from halftruth_shared.protocol.base import Request, prepare
 from msgspec import Meta
 
 from ...analyses import Grid
-from ...wording import plain, said_number
 
 #: Rows of one page.
 ROWS = 25
