@@ -1,4 +1,4 @@
-"""``halftruth survey``: check, publish, sign, list, open, close and delete surveys."""
+"""``halftruth survey``: import, check, publish, sign, list, open, close and delete surveys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from ..ops.settings import Config
 from ..store import Store
 from ..store.closing import limits_said
 from . import options
-from .output import print_table
+from .output import print_table, write
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
@@ -66,7 +66,7 @@ def _chosen(command: C) -> C:
 
 @click.group()
 def survey() -> None:
-    """Check, publish, sign, list, open, close and delete surveys."""
+    """Import, check, publish, sign, list, open, close and delete surveys."""
 
 
 @survey.command()
@@ -91,6 +91,37 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
         return
     click.echo(f"{found.id}: {found.title}, {found.questions} questions, digest {found.digest}")
     click.echo("\n".join(found.sentences()))
+
+
+@survey.command("import")
+@click.argument("file", type=click.Path())
+@click.option("--id", help="Id of the survey; made of the file's name by default.")
+@click.option(
+    "--gamma",
+    default="19",
+    show_default=True,
+    metavar="NUMBER",
+    help="Amplification of the survey.",
+)
+@click.option(
+    "--toml", type=click.Path(), metavar="FILE", help="Write the survey there, not to the terminal."
+)
+def import_(file: str, id: str | None, gamma: str, toml: str | None) -> None:
+    """Turn the questionnaire of a FILE into a survey's TOML.
+
+    The file is one of SurveyJS (JSON) or of LimeSurvey (.lss). What of it cannot be in a survey,
+    such as questions with free text, is told on standard error, a line each. Nothing is published.
+    """
+    from ..importing import import_questionnaire
+
+    made = import_questionnaire(file, id, gamma)
+    if toml is None:
+        click.echo(made.text)
+    else:
+        write(toml, made.text.encode(), "toml")
+        click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {toml}")
+    for sentence in made.left_out:
+        click.echo(f"halftruth: {sentence}", err=True)
 
 
 @survey.command()

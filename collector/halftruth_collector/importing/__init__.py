@@ -1,0 +1,51 @@
+"""Questionnaires of other programs turned into surveys, and what of them could not be."""
+
+from pathlib import Path
+
+import msgspec
+from halftruth_shared import ParameterError
+
+from .draft import Draft, Imported
+
+__all__ = ["Imported", "import_questionnaire"]
+
+
+def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
+    """Turn a questionnaire of SurveyJS (JSON) or LimeSurvey (.lss) into a survey.
+
+    Parameters
+    ----------
+    file : str
+    id : str, optional
+        That of the survey; by default made of the file's name.
+    gamma : str
+        Amplification of the survey.
+
+    Raises
+    ------
+    HalftruthError
+        If the file is no such questionnaire, or has no question that can be asked.
+    """
+    try:
+        content = Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not the name of a file"
+        raise ParameterError(f"{file}: cannot be read: {why}", field="file") from None
+    # Imported here: a questionnaire is of one of them.
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        from .limesurvey import read_limesurvey as read
+    else:
+        from .surveyjs import read_surveyjs as read
+    draft = Draft()
+    try:
+        read(content, draft)
+    except (
+        *(msgspec.MsgspecError, RecursionError, ValueError),
+        # Members that are not of the type that these programs write.
+        *(AttributeError, LookupError, TypeError),
+    ):
+        raise ParameterError(
+            f"{file}: expected a questionnaire of SurveyJS (JSON) or of LimeSurvey (.lss)",
+            field="file",
+        ) from None
+    return draft.survey(id or Path(file).stem, gamma)

@@ -1,0 +1,259 @@
+"""A survey in the making, and what of its questionnaire is not in it."""
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import count
+from textwrap import shorten
+from typing import Any
+
+import msgspec
+from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.documents import AttributeDocument
+from halftruth_shared.rational import format_rational
+from halftruth_shared.texts import is_language
+from markupsafe import Markup
+
+from ..designing.text import write
+
+#: Most characters of a label and of what explains it.
+_LABEL, _HELP = 256, 2_000
+
+#: Numbers are asked in about so many bins, until the author chooses.
+_BINS = 5
+
+_AND = re.compile(r"and\b|&&")
+
+#: A value as expressions write it, to the category that it became.
+Values = Mapping[str, str]
+
+#: What expressions call a question or an option: the ending of the attribute's name, its values.
+Known = dict[str, tuple[str, Values]]
+
+#: A question that an element becomes: its wanted name, its members, and what expressions call it.
+Made = tuple[str, dict[str, Any], Known]
+
+#: A condition of a questionnaire: what its expression calls a question, and one of its values.
+Equality = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A survey made of a questionnaire.
+
+    Parameters
+    ----------
+    text : str
+        The survey as a TOML file.
+    survey : Survey
+        The same, read again.
+    left_out : tuple of str
+        What of the questionnaire is not in it, or is there in another way; a sentence each.
+    """
+
+    text: str
+    survey: Survey
+    left_out: tuple[str, ...]
+
+
+@dataclass
+class Draft:
+    """A survey in the making: titles, questions, and what is left out."""
+
+    texts: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+    languages: list[str] = field(default_factory=list)
+    questions: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    _known: dict[str, tuple[str, Values]] = field(default_factory=dict)
+
+    def say(self, sentence: str) -> None:
+        """Note what is left out, once."""
+        if sentence not in self.left_out:
+            self.left_out.append(sentence)
+
+    def refuse(self, name: str, why: str) -> None:
+        """Note that a question is left out."""
+        self.say(f"question '{name}' is left out: {why}")
+
+    def refuse_words(self, name: str) -> None:
+        """Note that a question with free text is left out."""
+        self.refuse(name, "it asks for free text, which cannot be perturbed")
+
+    def name(self, wanted: str) -> str:
+        """A name that no question has yet, as near as possible to a wanted one."""
+        unique = usable(wanted, {question["name"] for question in self.questions})
+        if unique != wanted:
+            self.say(f"question '{wanted}' is named '{unique}'")
+        return unique
+
+    def number(
+        self, name: str, minimum: object, maximum: object, whole: bool
+    ) -> dict[str, Any] | None:
+        """Members of a question of kind number; None where it has no range, which is noted."""
+        try:
+            low, high = Fraction(str(minimum)), Fraction(str(maximum))
+        except (ValueError, ZeroDivisionError):
+            self.refuse(name, "a number needs a minimum and a maximum to be asked in bins")
+            return None
+        self.say(f"question '{name}' is a number: see to the width of its bins")
+        step = (high - low) / _BINS if not whole else max(1, math.ceil((high - low + 1) / _BINS))
+        made = {"minimum": low, "maximum": high, "step": Fraction(step)}
+        written = {
+            what: value.numerator if value.denominator == 1 else format_rational(value, what)
+            for what, value in made.items()
+        }
+        return {"kind": "number", **written, **({} if whole else {"whole": False})}
+
+    def add(
+        self,
+        made: Iterable[Made],
+        common: Mapping[str, Any],
+        conditions: Sequence[list[Equality] | None],
+        expressions: Iterable[str],
+    ) -> None:
+        """Add the questions that an element becomes, if they can be asked.
+
+        Parameters
+        ----------
+        made : iterable of (str, dict, dict)
+        common : mapping
+            Members of all of them, as a survey's file has them.
+        conditions : sequence of list of (str, str)
+            What all have to be so for them to be asked; None of an expression of another kind.
+        expressions : iterable of str
+            The same as the questionnaire has them.
+        """
+        found = self._ask_if(conditions)
+        for wanted, members, known in made:
+            name = self.name(wanted)
+            if found is None:
+                self.say(
+                    f"question '{name}' is asked of everybody: its condition cannot be written as"
+                    f" answers to earlier questions: {' '.join('; '.join(expressions).split())}"
+                )
+            question = self._shortened(
+                {"name": name, **common, **members, **({"ask_if": found} if found else {})}
+            )
+            question = {
+                key: value for key, value in question.items() if value or type(value) is int
+            }
+            try:
+                msgspec.convert(question, AttributeDocument).attributes(self.languages)
+            except (HalftruthError, msgspec.ValidationError) as error:
+                self.refuse(name, str(error).removeprefix(f"attribute '{name}': "))
+                continue
+            self.questions.append(question)
+            self._known |= {
+                called: (f"{name}{ending}", values) for called, (ending, values) in known.items()
+            }
+
+    def _ask_if(self, conditions: Sequence[list[Equality] | None]) -> dict[str, list[str]] | None:
+        """Answers by attribute; None where conditions are not of that kind."""
+        found: dict[str, list[str]] = {}
+        for equalities in conditions:
+            if equalities is None:
+                return None
+            for called, value in equalities:
+                name, categories = self._known.get(called, ("", {}))
+                category = categories.get(value)
+                if category is None or found.setdefault(name, [category]) != [category]:
+                    return None
+        return found
+
+    def _shortened(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The same with a label that is not too long; all of it then is in the help."""
+        label, help = question.get("label", ""), question.get("help", "")
+        if all(len(text) <= _LABEL for text in by_language(label).values()):
+            return question
+        whole, more = by_language(label), by_language(help)
+        self.say(f"question '{question['name']}' has a long text, which is in its help")
+        joined = {
+            language: f"{text} {more.get(language, '')}".strip()[:_HELP]
+            for language, text in whole.items()
+        }
+        short = {key: shorten(text, _LABEL, placeholder=" …") for key, text in whole.items()}
+        return question | {"label": plain(short), "help": plain(joined)}
+
+    def survey(self, id: str, gamma: str) -> Imported:
+        """The survey as a file, read again.
+
+        Raises
+        ------
+        HalftruthError
+            If it cannot be one.
+        """
+        if not self.questions:
+            why = "; ".join(self.left_out) or "it has none"
+            raise ParameterError(f"file: no question can be asked: {why}", field="file")
+        languages = [language for language in self.languages if is_language(language)]
+        mechanism = {"kind": "split-questionnaire", "gamma": gamma}
+        data = {
+            "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
+            **self.texts,
+            **({"languages": languages} if languages else {}),
+            "mechanism": mechanism | {"max_length": self._longest},
+            **({"form": self.form} if self.form else {}),
+            "attributes": self.questions,
+        }
+        text = write(data)
+        return Imported(text, Survey.from_toml(text), tuple(self.left_out))
+
+    @property
+    def _longest(self) -> int:
+        attributes = sum(len(question.get("options", "1")) for question in self.questions)
+        return min(2, attributes)
+
+
+def choice(value: object) -> str:
+    """A value as a category."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(str(value).split())[:_LABEL].strip()
+
+
+def usable(wanted: str, taken: Collection[str]) -> str:
+    """A name that nothing else has, as near as possible to a wanted one.
+
+    >>> usable("sore throat", {"sore-throat"})
+    'sore-throat-2'
+    """
+    name = wanted
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", wanted, re.ASCII) is None:
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", wanted).strip("-.")
+        name = (plain if plain[:1].isalpha() else f"q-{plain}".rstrip("-"))[:60]
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(n for n in numbered if n not in taken)
+
+
+def conjunction(expression: str, equality: re.Pattern[str]) -> list[re.Match[str]] | None:
+    """The parts of an expression that are joined by *and*; None where one is no equality."""
+    found, position = [], 0
+    while match := equality.match(expression, position):
+        found.append(match)
+        position = match.end()
+        joined = _AND.match(expression, position)
+        if joined is None:
+            break
+        position = joined.end()
+    return found if found and position == len(expression) else None
+
+
+def by_language(text: str | Mapping[str, str]) -> Mapping[str, str]:
+    """A text by language; that of plain text is empty."""
+    return {"": text} if isinstance(text, str) else text
+
+
+def plain(texts: Mapping[str, str]) -> str | dict[str, str]:
+    """Texts by language, plain where there is one without a language."""
+    written = {language: text for language, text in texts.items() if text}
+    if set(written) <= {""}:
+        return written.get("", "")
+    return written
+
+
+def without_markup(text: str) -> str:
+    """The words of a text with tags."""
+    return str(Markup(text).striptags())  # noqa: S704 (what stays is no markup any more)

@@ -1,0 +1,301 @@
+"""Questionnaires of LimeSurvey, as it exports their structure: XML with the ending .lss."""
+
+import re
+from collections import defaultdict
+from xml.etree.ElementTree import Element, ParseError
+
+import msgspec
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from .draft import Draft, Equality, Known, Made, choice, conjunction, plain, without_markup
+
+Row = dict[str, str]
+
+#: What the letters of questions mean that have words as answers.
+_WORDS = {
+    "S": "short free text",
+    "T": "long free text",
+    "U": "huge free text",
+    "Q": "several short texts",
+    ";": "a table of texts",
+}
+
+#: The same of those that a survey has nothing for.
+_OTHERS = {
+    "D": "a date",
+    "K": "several numbers",
+    "R": "a ranking",
+    "|": "files",
+    "1": "two scales",
+    ":": "a table of numbers",
+}
+
+#: The same of those that are not answered.
+_READ = {"X": "a text", "*": "an equation", "I": "the choice of a language"}
+
+#: Answers of questions whose answers are fixed: code, category.
+_FIXED = {
+    "Y": [("N", "no"), ("Y", "yes")],
+    "G": [("F", "female"), ("M", "male")],
+    "5": [(str(n), str(n)) for n in range(1, 6)],
+    "A": [(str(n), str(n)) for n in range(1, 6)],
+    "B": [(str(n), str(n)) for n in range(1, 11)],
+    "C": [("Y", "yes"), ("U", "uncertain"), ("N", "no")],
+    "E": [("I", "increase"), ("S", "same"), ("D", "decrease")],
+}
+
+#: Those that are one question for each row, those that are scales, and those with several answers.
+_ARRAYS, _SCALES, _SEVERAL = "ABCEFH", "5AB", "MP"
+
+#: Settings of questions that change who is asked, or what may be answered.
+_SETTINGS = {
+    *("array_filter", "array_filter_exclude", "em_validation_q", "em_validation_sq"),
+    *("exclude_all_others", "hidden", "max_answers", "min_answers", "random_group"),
+}
+
+#: Tables that are read, or say how pages look.
+_TABLES = {
+    *("surveys", "surveys_languagesettings", "groups", "group_l10ns", "questions", "subquestions"),
+    *("conditions", "question_l10ns", "answers", "answer_l10ns", "question_attributes", "themes"),
+    *("themes_inherited", "questiontemplates"),
+}
+
+#: A condition that always holds, and a setting that says nothing.
+_ANYTHING, _NOTHING = ("", "1"), ("", "0", "N")
+_EQUALITY = re.compile(r"\s*([\w]+)(?:\.NAOK)?\s*(?:==|eq\b)\s*(?:'([^']*)'|\"([^\"]*)\"|(\d+))\s*")
+
+
+def read_limesurvey(content: bytes, draft: Draft) -> None:
+    """Read a questionnaire into a draft.
+
+    Raises
+    ------
+    msgspec.ValidationError
+        If it is none.
+    """
+    try:
+        root = fromstring(content, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError) as error:
+        raise msgspec.ValidationError("expected XML without a document type") from error
+    if root.findtext("LimeSurveyDocType") != "Survey":
+        raise msgspec.ValidationError("expected a survey")
+    _Reader(draft, root).read()
+
+
+class _Reader:
+    """Reads the tables of one questionnaire."""
+
+    def __init__(self, draft: Draft, root: Element) -> None:
+        self.draft = draft
+        self.tables = {table.tag: _rows(table) for table in root if table.find("rows") is not None}
+        settings = self.table("surveys")
+        self.main = (settings[0].get("language") if settings else None) or "en"
+        named = [language.text or "" for language in root.iterfind("languages/language")]
+        draft.languages = list(dict.fromkeys([self.main, *filter(None, named)]))
+        self.titles = {row.get("title") for row in self.table("questions")}
+        self.settings: dict[str, dict[str, str]] = defaultdict(dict)
+        for row in self.table("question_attributes"):
+            self.settings[row.get("qid", "")][row.get("attribute", "")] = row.get("value", "")
+        self.below: dict[str, list[Row]] = defaultdict(list)
+        for row in _in_order(self.table("subquestions"), "question_order", "qid"):
+            self.below[row.get("parent_qid", "")].append(row)
+        self.answers: dict[str, list[Row]] = defaultdict(list)
+        for row in _in_order(self.table("answers"), "sortorder", "aid"):
+            self.answers[row.get("qid", "")].append(row)
+
+    def table(self, name: str) -> list[Row]:
+        return self.tables.get(name, [])
+
+    def read(self) -> None:
+        draft = self.draft
+        for name, rows in self.tables.items():
+            if rows and name not in _TABLES:
+                draft.say(f"the questionnaire's table '{name}' is left out ({len(rows)} rows)")
+        said = self.table("surveys_languagesettings")
+        texts = {
+            member: self.by_language(said, f"surveyls_{member}", "surveyls_language")
+            for member in ("title", "description", "welcometext", "endtext")
+        }
+        draft.texts = {"title": texts["title"] or "Survey"}
+        if description := texts["description"] or texts["welcometext"]:
+            draft.texts["description"] = description
+        if texts["description"] and texts["welcometext"]:
+            draft.say("the questionnaire's welcome is left out, for it has a description")
+        if texts["endtext"]:
+            draft.form = {"thanks": texts["endtext"]}
+        for group in _in_order(self.table("groups"), "group_order", "gid"):
+            named = self.rows_of("group_l10ns", "groups", "gid", group["gid"])
+            page = self.by_language(named, "group_name")
+            inside = [row for row in self.table("questions") if row.get("gid") == group["gid"]]
+            for question in _in_order(inside, "question_order", "qid"):
+                if question.get("parent_qid", "0") == "0":
+                    self.question(question, page, group.get("grelevance", ""))
+
+    def rows_of(self, texts: str, rows: str, key: str, value: str) -> list[Row]:
+        """The rows with the texts of something: of their own, or as many as it has languages."""
+        return [
+            row
+            for name in (texts, rows)
+            for row in self.table(name)
+            if row.get(key) == value and (name == texts or texts not in self.tables)
+        ]
+
+    def by_language(
+        self, rows: list[Row], member: str, language: str = "language"
+    ) -> str | dict[str, str]:
+        """A text in every language that it is written in."""
+        said = {row.get(language) or self.main: without_markup(row.get(member, "")) for row in rows}
+        if any("{" in text for text in said.values()):
+            self.draft.say(f"'{next(iter(said.values()))}' stands as it is, with what is in braces")
+        return plain(said)
+
+    def text(self, question: Row, member: str) -> str | dict[str, str]:
+        table = "questions" if question in self.table("questions") else "subquestions"
+        return self.by_language(
+            self.rows_of("question_l10ns", table, "qid", question["qid"]), member
+        )
+
+    def question(self, row: Row, page: str | dict[str, str], above: str) -> None:
+        called, kind = row.get("title", ""), row.get("type", "")
+        if kind in _WORDS:
+            self.draft.refuse_words(called)
+            return
+        if kind in _READ:
+            self.draft.say(f"'{called}' ({_READ[kind]}) is left out: nothing is answered there")
+            return
+        settings = self.settings[row["qid"]]
+        common = {
+            "label": self.text(row, "question") or called,
+            "help": self.text(row, "help"),
+            "page": page,
+            "optional": row.get("mandatory") != "Y",
+        }
+        expressions = [e for e in (above, row.get("relevance", "")) if e.strip() not in _ANYTHING]
+        for setting in sorted(
+            _SETTINGS & {name for name, value in settings.items() if value not in _NOTHING}
+        ):
+            self.draft.say(f"question '{called}': '{setting}' is left out")
+        if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
+            self.draft.say(f"question '{called}': its conditions are left out")
+        made = [
+            (wanted, members, self.also_by_number(row, known))
+            for wanted, members, known in self.made(kind, row, called, settings)
+        ]
+        self.draft.add(made, common, list(map(_equalities, expressions)), expressions)
+
+    def also_by_number(self, row: Row, known: Known) -> Known:
+        """What expressions call a question, by its title or by its numbers."""
+        called, number = row.get("title", ""), row["qid"]
+        field = f"{row.get('sid', '')}X{row.get('gid', '')}X{number}"
+        more: Known = {}
+        for name, found in known.items():
+            below = name.removeprefix(called)
+            more[f"{field}{below.removeprefix('_')}"] = found
+            # A title may look like the number of another question.
+            if f"Q{number}" not in self.titles:
+                more[f"Q{number}{below}"] = found
+        return more | known
+
+    def made(self, kind: str, row: Row, called: str, settings: Row) -> list[Made]:
+        """The questions that a row becomes; none where it is left out, which is noted."""
+        below = self.below[row["qid"]]
+        for part in below:
+            if part.get("relevance", "1").strip() not in _ANYTHING:
+                self.draft.say(
+                    f"question '{called}': the condition of '{part['title']}' is left out"
+                )
+        if kind in _SEVERAL:
+            return [self.several(kind, row, called, below)]
+        if kind == "N":
+            low, high = settings.get("min_num_value_n"), settings.get("max_num_value_n")
+            number = self.draft.number(called, low, high, settings.get("num_value_int_only") == "1")
+            return [] if number is None else [(called, number, {})]
+        if kind not in _FIXED and kind not in (*"L!OFH",):
+            self.draft.refuse(called, f"a survey has no questions with {_OTHERS.get(kind, kind)}")
+            return []
+        if kind == "O":
+            self.draft.say(f"question '{called}': what people write beside it is not asked")
+        question, values = self.choices(kind, row, called)
+        if settings.get("random_order") == "1" or settings.get("answer_order") == "random":
+            question["shuffle"] = True
+        if kind not in _ARRAYS:
+            return [(called, question, {called: ("", values)})]
+        self.draft.say(f"question '{called}' is one question for each row")
+        return [
+            (
+                f"{called}-{part['title']}",
+                question
+                | {
+                    "label": self.text(part, "question") or part["title"],
+                    "help": self.text(row, "question"),
+                },
+                {f"{called}_{part['title']}": ("", values)},
+            )
+            for part in below
+        ]
+
+    def choices(self, kind: str, row: Row, called: str) -> tuple[dict[str, object], dict[str, str]]:
+        """A question with one answer, and its categories by code."""
+        answers = {}
+        if kind in _FIXED:
+            values = dict(_FIXED[kind])
+        else:
+            values = {answer["code"]: choice(answer["code"]) for answer in self.answers[row["qid"]]}
+            for answer in self.answers[row["qid"]]:
+                own = self.rows_of("answer_l10ns", "answers", "aid", answer.get("aid", ""))
+                if "answer_l10ns" not in self.tables:
+                    own = [
+                        other
+                        for other in self.table("answers")
+                        if (other["qid"], other["code"]) == (row["qid"], answer["code"])
+                    ]
+                if text := self.by_language(own, "answer"):
+                    answers[values[answer["code"]]] = text
+        categories = list(values.values())
+        if row.get("other") == "Y":
+            categories.append("other")
+            values["-oth-"] = "other"
+            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+        question: dict[str, object] = {"categories": categories, "answers": answers}
+        return question | ({"kind": "scale"} if kind in _SCALES else {}), values
+
+    def several(self, kind: str, row: Row, called: str, below: list[Row]) -> Made:
+        """A question with several answers."""
+        options: list[dict[str, object]] = [
+            {"name": part["title"], "label": self.text(part, "question") or part["title"]}
+            for part in below
+        ]
+        if kind == "P":
+            self.draft.say(f"question '{called}': what people write beside it is not asked")
+        if row.get("other") == "Y":
+            options.append({"name": "other"})
+            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+        known: Known = {
+            f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes"}) for option in options
+        }
+        return called, {"kind": "several", "options": options}, known
+
+
+def _rows(table: Element) -> list[Row]:
+    return [{cell.tag: cell.text or "" for cell in row} for row in table.iterfind("rows/row")]
+
+
+def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
+    """Rows in their order, each thing once: earlier versions have a row for each language."""
+    once: dict[object, Row] = {}
+    for row in rows:
+        once.setdefault(row.get(key) or (row.get("qid"), row.get("code")), row)
+    return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
+
+
+def _equalities(expression: str) -> list[Equality] | None:
+    """What all have to be so for an expression to hold; None for any other one."""
+    # Of a mere conjunction, brackets change nothing; anything else is not understood without them.
+    matches = conjunction(re.sub(r"[()]", " ", expression), _EQUALITY)
+    if matches is None:
+        return None
+    return [
+        (name, next(v for v in values if v is not None))
+        for name, *values in (match.groups() for match in matches)
+    ]

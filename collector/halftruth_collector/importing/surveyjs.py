@@ -1,0 +1,321 @@
+"""Questionnaires of SurveyJS, which are JSON."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .draft import (
+    Draft,
+    Equality,
+    Known,
+    Made,
+    by_language,
+    choice,
+    conjunction,
+    plain,
+    usable,
+    without_markup,
+)
+
+#: Members that say nothing about what is asked, or that a survey's form has its own way for.
+_SILENT = {
+    *("type", "name", "title", "description", "isRequired", "visibleIf", "elements", "choices"),
+    *("requiredErrorText", "width", "minWidth", "maxWidth", "startWithNewLine", "colCount"),
+    *("titleLocation", "descriptionLocation", "hideNumber", "state", "page", "indent", "locale"),
+    *("placeholder", "renderAs", "displayMode", "rateType", "valueTrue", "valueFalse", "inputType"),
+    *("labelTrue", "labelFalse", "showClearButton", "allowClear", "rateDisplayMode", "rateMin"),
+    *("rateMax", "rateStep", "rateCount", "rateValues", "minRateDescription", "min", "max", "step"),
+    *("maxRateDescription", "columns", "rows", "choicesOrder", "hasOther", "showOtherItem"),
+    *("otherText", "hasNone", "showNoneItem", "noneText", "showRefuseItem", "refuseText"),
+    *("showDontKnowItem", "dontKnowText", "isAllRowRequired", "eachRowRequired", "cellType"),
+    *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
+}
+
+#: The same of the whole questionnaire.
+_SILENT_OF_ALL = {
+    *("title", "description", "pages", "elements", "questions", "locale", "completedHtml", "logo"),
+    *(
+        "showProgressBar",
+        "progressBarType",
+        "showQuestionNumbers",
+        "questionErrorLocation",
+        "width",
+    ),
+    *("logoPosition", "logoWidth", "logoHeight", "widthMode", "completeText", "pageNextText"),
+    *("pagePrevText", "startSurveyText", "requiredText", "showPrevButton", "headerView", "name"),
+    *("showTitle", "showPageTitles", "checkErrorsMode", "textUpdateMode", "clearInvisibleValues"),
+}
+
+#: Kinds that are read, and have no answer.
+_READ = ("html", "image", "expression")
+
+#: Answers besides those that are listed: the member that shows it, its category and its text.
+_EXTRA = (
+    (("hasOther", "showOtherItem"), "other", "otherText"),
+    (("hasNone", "showNoneItem"), "none", "noneText"),
+    (("showRefuseItem",), "refused", "refuseText"),
+    (("showDontKnowItem",), "don't know", "dontKnowText"),
+)
+
+#: What of these is no answer.
+_MISSING = ("refused", "don't know")
+
+_VALUE = r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.+-]+))"
+_EQUALITY = re.compile(
+    rf"\s*\(?\s*\{{(?P<name>[^{{}}]+)\}}\s*(?P<sign>==?|equal|contains?)\s*{_VALUE}\s*\)?\s*"
+)
+
+Element = dict[str, Any]
+
+
+def read_surveyjs(content: bytes, draft: Draft) -> None:
+    """Read a questionnaire into a draft.
+
+    Raises
+    ------
+    msgspec.MsgspecError
+        If it is none.
+    """
+    document = msgspec.json.decode(content, type=Element)
+    if not {"pages", "elements", "questions"} & document.keys():
+        raise msgspec.ValidationError("expected pages or elements")
+    _Reader(draft, document.get("locale") or "en").read(document)
+
+
+class _Reader:
+    """Reads the elements of one questionnaire, in order."""
+
+    def __init__(self, draft: Draft, locale: str) -> None:
+        self.draft = draft
+        self.locale = locale
+        self.localized = False
+
+    def read(self, document: Element) -> None:
+        self.localized = _is_localized(document)
+        if self.localized:
+            self.draft.languages = list(dict.fromkeys([self.locale, *_languages(document)]))
+        self.draft.texts = {"title": self.text(document.get("title")) or "Survey"}
+        if description := self.text(document.get("description")):
+            self.draft.texts["description"] = description
+        if thanks := self.text(document.get("completedHtml")):
+            self.draft.form = {"thanks": thanks}
+        for member in document.keys() - _SILENT_OF_ALL:
+            self.draft.say(f"the questionnaire's '{member}' is left out")
+        pages = document.get("pages") or [
+            {"elements": document.get("elements") or document.get("questions")}
+        ]
+        for page in pages:
+            self.panel(page, self.text(page.get("title")), [])
+
+    def text(self, value: Any) -> str | dict[str, str]:
+        """A text, by language where the questionnaire has several."""
+        texts = value if isinstance(value, Mapping) else {"default": value or ""}
+        said = {
+            self.locale if language == "default" else language: without_markup(str(text))
+            for language, text in texts.items()
+        }
+        if any("{" in text for text in said.values()):
+            self.draft.say(f"'{next(iter(said.values()))}' stands as it is, with what is in braces")
+        return plain(said) if self.localized else plain({"": said.get(self.locale, "")})
+
+    def panel(self, panel: Element, page: str | dict[str, str], above: list[str]) -> None:
+        """Read what is on a page or in a panel, asked after the conditions above it."""
+        conditions = [*above, *filter(None, [panel.get("visibleIf")])]
+        for element in panel.get("elements") or panel.get("questions") or []:
+            if element.get("type") == "panel":
+                if element.get("title"):
+                    self.draft.say(f"the title of panel '{element.get('name', '')}' is left out")
+                self.panel(element, page, conditions)
+            else:
+                self.question(element, page, conditions)
+
+    def question(self, element: Element, page: str | dict[str, str], above: list[str]) -> None:
+        kind, called = str(element.get("type")), str(element.get("name", ""))
+        if kind in _READ:
+            self.draft.say(f"'{called}' ({kind}) is left out: nothing is answered there")
+            return
+        conditions = [*above, *filter(None, [element.get("visibleIf")])]
+        common = {
+            "label": self.text(element.get("title")) or called,
+            "help": self.text(element.get("description")),
+            "page": page,
+            "optional": not element.get("isRequired", False),
+        }
+        made = self.made(kind, element, called)
+        if made is None:
+            return
+        for member in sorted(element.keys() - _SILENT):
+            self.draft.say(f"question '{called}': '{member}' is left out")
+        self.draft.add(made, common, list(map(_equalities, conditions)), conditions)
+
+    def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
+        """The questions that an element becomes; None where it is left out, which is noted."""
+        if kind in ("radiogroup", "dropdown", "buttongroup"):
+            question, values = self.choices(element, called)
+            return [(called, question, {called: ("", values)})]
+        if kind in ("checkbox", "tagbox"):
+            return [self.several(element, called)]
+        if kind == "boolean":
+            return [self.boolean(element, called)]
+        if kind == "rating":
+            question, values = self.rating(element)
+            return [(called, question, {called: ("", values)})]
+        if kind == "matrix":
+            return self.matrix(element, called)
+        if kind == "text" and element.get("inputType") in ("number", "range"):
+            whole = float(element.get("step") or 1).is_integer()
+            number = self.draft.number(called, element.get("min"), element.get("max"), whole)
+            return None if number is None else [(called, number, {})]
+        if kind in ("text", "comment", "multipletext"):
+            self.draft.refuse_words(called)
+        else:
+            self.draft.refuse(called, f"a survey has no questions of kind '{kind}'")
+        return None
+
+    def choices(self, element: Element, called: str) -> tuple[Element, dict[str, str]]:
+        """A question with one answer, and its categories by value."""
+        categories, values, answers = self.items(element.get("choices") or [], called)
+        for members, category, said in _EXTRA:
+            if any(element.get(member) for member in members):
+                categories.append(category)
+                if said in element:
+                    answers[category] = self.text(element[said])
+        if "other" in categories and any(element.get(member) for member in _EXTRA[0][0]):
+            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+        question = {
+            "categories": categories,
+            "answers": answers,
+            "missing": [category for category in _MISSING if category in categories],
+            "shuffle": element.get("choicesOrder") == "random",
+        }
+        if element.get("choicesOrder") in ("asc", "desc"):
+            self.draft.say(f"question '{called}': answers are in the order of the file")
+        return question, values
+
+    def items(
+        self, listed: list[Any], called: str
+    ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
+        """Categories, categories by value, and what is shown in their place."""
+        values: dict[str, str] = {}
+        answers: dict[str, Any] = {}
+        for item in listed:
+            value = item.get("value") if isinstance(item, Mapping) else item
+            values[_value(value)] = category = choice(value)
+            if isinstance(item, Mapping):
+                text = self.text(item.get("text"))
+                if text and text != category:
+                    answers[category] = text
+                for member in sorted(item.keys() - {"value", "text"}):
+                    self.draft.say(f"question '{called}': '{member}' of '{category}' is left out")
+        return list(values.values()), values, answers
+
+    def several(self, element: Element, called: str) -> Made:
+        """A question with several answers."""
+        question, values = self.choices(element, called)
+        options: dict[str, Element] = {}
+        known: Known = {}
+        if "other" in question["categories"]:
+            values |= {"other": "other"}
+        for value, category in values.items():
+            option = usable(category, options)
+            if option != category:
+                self.draft.say(f"question '{called}': option '{category}' is named '{option}'")
+            text = question["answers"].get(category, category)
+            options[option] = {"name": option, "label": text}
+            known[f"{called}[{value}]"] = (f".{option}", {value: "yes"})
+        if set(question["categories"]) & {"none", *_MISSING}:
+            self.draft.say(f"question '{called}': 'none' and the like are said by no option")
+        made = {"kind": "several", "options": [*options.values()], "shuffle": question["shuffle"]}
+        return called, made, known
+
+    def boolean(self, element: Element, called: str) -> Made:
+        """A question with the answers no and yes."""
+        values = {
+            _value(element.get("valueFalse", False)): "no",
+            _value(element.get("valueTrue", True)): "yes",
+        }
+        answers = {
+            category: text
+            for category, member in (("no", "labelFalse"), ("yes", "labelTrue"))
+            if (text := self.text(element.get(member))) and text != category
+        }
+        return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
+
+    def rating(self, element: Element) -> tuple[Element, dict[str, str]]:
+        """A scale, and its categories by value."""
+        low, step = element.get("rateMin", 1), element.get("rateStep", 1)
+        high = element.get("rateMax", low + (element.get("rateCount", 5) - 1) * step)
+        listed = element.get("rateValues") or list(range(low, high + 1, step))
+        categories, values, answers = self.items(listed, str(element.get("name")))
+        ends = ((0, "minRateDescription"), (-1, "maxRateDescription"))
+        for position, member in ends:
+            if text := self.text(element.get(member)):
+                answers[categories[position]] = plain(
+                    {
+                        language: f"{categories[position]} – {words}"
+                        for language, words in by_language(text).items()
+                    }
+                )
+        return {"kind": "scale", "categories": categories, "answers": answers}, values
+
+    def matrix(self, element: Element, called: str) -> list[Made] | None:
+        """One question for each row."""
+        if element.get("cellType") == "checkbox":
+            self.draft.refuse(called, "each cell has an answer of its own")
+            return None
+        categories, values, answers = self.items(element.get("columns") or [], called)
+        rows, _, texts = self.items(element.get("rows") or [], called)
+        required = any(element.get(m) for m in ("isAllRowRequired", "eachRowRequired"))
+        self.draft.say(f"question '{called}' is one question for each row")
+        return [
+            (
+                f"{called}-{row}",
+                {
+                    "label": texts.get(row, row),
+                    "help": self.text(element.get("title")) or called,
+                    "categories": categories,
+                    "answers": answers,
+                    "optional": not required,
+                },
+                {f"{called}.{row}": ("", values)},
+            )
+            for row in rows
+        ]
+
+
+def _equalities(expression: str) -> list[Equality] | None:
+    """What all have to be so for an expression to hold; None for any other one."""
+    matches = conjunction(expression, _EQUALITY)
+    if matches is None:
+        return None
+    found = []
+    for match in matches:
+        value = next(v for v in match.group("single", "double", "bare") if v is not None)
+        name = match["name"].strip()
+        found.append((f"{name}[{value}]" if "contain" in match["sign"] else name, value))
+    return found
+
+
+def _value(value: object) -> str:
+    """A value as an expression writes it."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _is_localized(value: Any) -> bool:
+    """Whether a text is written by language anywhere."""
+    return any(True for _ in _languages(value))
+
+
+def _languages(value: Any) -> Iterator[str]:
+    """The languages that texts are written in, but for the first one."""
+    if isinstance(value, Mapping):
+        if "default" in value and all(isinstance(text, str) for text in value.values()):
+            yield from (language for language in value if language != "default")
+            return
+        for member in value.values():
+            yield from _languages(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _languages(member)

@@ -1,0 +1,383 @@
+"""Questionnaires of SurveyJS and LimeSurvey become surveys, and what cannot is said in words."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from halftruth_collector.importing import import_questionnaire
+from halftruth_shared import HalftruthError
+
+SURVEYJS = {
+    "title": {"default": "Health at work", "de": "Gesundheit im Beruf"},
+    "description": "Two minutes.",
+    "completedHtml": "<h3>Thank you &amp; goodbye</h3>",
+    "triggers": [{"type": "complete"}],
+    "pages": [
+        {
+            "name": "p1",
+            "title": "Habits",
+            "elements": [
+                {
+                    "type": "radiogroup",
+                    "name": "smoker",
+                    "title": {"default": "Do you <b>smoke</b>?", "de": "Rauchen Sie?"},
+                    "isRequired": True,
+                    "choicesOrder": "random",
+                    "choices": [
+                        {"value": "no", "text": {"default": "no", "de": "nein"}},
+                        {"value": "yes", "text": {"default": "yes", "de": "ja"}},
+                    ],
+                },
+                {
+                    "type": "dropdown",
+                    "name": "how many",
+                    "choices": [1, 2, {"value": 3, "text": "three or more"}],
+                    "showDontKnowItem": True,
+                    "hasOther": True,
+                    "visibleIf": "{smoker} = 'yes'",
+                    "defaultValue": 1,
+                },
+                {"type": "comment", "name": "why", "title": "Why?"},
+                {"type": "html", "name": "note", "html": "<p>Nearly done</p>"},
+            ],
+        },
+        {
+            "name": "p2",
+            "visibleIf": "{smoker} = yes",
+            "elements": [
+                {"type": "boolean", "name": "quit", "labelTrue": "I did", "isRequired": True},
+                {
+                    "type": "panel",
+                    "name": "more",
+                    "title": "More",
+                    "visibleIf": "{quit} = true and {how many} = 2",
+                    "elements": [
+                        {
+                            "type": "rating",
+                            "name": "ease",
+                            "rateMax": 4,
+                            "minRateDescription": "hard",
+                        }
+                    ],
+                },
+                {
+                    "type": "checkbox",
+                    "name": "symptoms",
+                    "choices": ["cough", {"value": "sore throat", "text": "A sore throat"}],
+                    "maxSelectedChoices": 1,
+                },
+                {
+                    "type": "text",
+                    "inputType": "number",
+                    "name": "nights",
+                    "min": 0,
+                    "max": 14,
+                    "visibleIf": "{symptoms} contains 'sore throat'",
+                    "isRequired": True,
+                },
+                {"type": "text", "inputType": "number", "name": "weight"},
+                {
+                    "type": "matrix",
+                    "name": "mood",
+                    "columns": ["bad", "good"],
+                    "rows": ["morning", {"value": "night", "text": "At night"}],
+                    "visibleIf": "{smoker} = 'yes' or {quit} = false",
+                },
+                {"type": "ranking", "name": "best", "choices": ["a", "b"]},
+            ],
+        },
+    ],
+}
+
+
+def row(**cells):
+    return "<row>" + "".join(f"<{k}><![CDATA[{v}]]></{k}>" for k, v in cells.items()) + "</row>"
+
+
+def lss(**tables):
+    inside = "".join(
+        f"<{name}><rows>{''.join(rows)}</rows></{name}>" for name, rows in tables.items()
+    )
+    return (
+        "<?xml version='1.0' encoding='UTF-8'?><document><LimeSurveyDocType>Survey"
+        "</LimeSurveyDocType><DBVersion>642</DBVersion><languages><language>en</language>"
+        f"<language>de</language></languages>{inside}</document>"
+    )
+
+
+def question(qid, type, title, order, **more):
+    cells = {"sid": 1, "gid": 1, "mandatory": "N", "relevance": "1", "other": "N", "parent_qid": 0}
+    return row(qid=qid, type=type, title=title, question_order=order, **cells | more)
+
+
+def text(qid, **words):
+    return [row(qid=qid, question=said, help="", language=lang) for lang, said in words.items()]
+
+
+LIMESURVEY = lss(
+    surveys=[row(sid=1, language="de")],
+    surveys_languagesettings=[
+        row(surveyls_language="de", surveyls_title="Gesundheit", surveyls_endtext="Danke"),
+        row(surveyls_language="en", surveyls_title="Health", surveyls_endtext=""),
+    ],
+    groups=[row(gid=1, group_order=0, grelevance="")],
+    group_l10ns=[
+        row(gid=1, group_name="Gewohnheiten", language="de"),
+        row(gid=1, group_name="Habits", language="en"),
+    ],
+    questions=[
+        question(11, "L", "Q2", 2, relevance='((Q1.NAOK == "Y"))', other="Y"),
+        question(10, "Y", "Q1", 1, mandatory="Y"),
+        question(12, "M", "Q3", 3),
+        question(13, "N", "Q4", 4, relevance='Q3_SQ2.NAOK == "Y" and Q2.NAOK == "A1"'),
+        question(14, "F", "Q5", 5, relevance="count(Q3) > 1"),
+        question(15, "T", "Q6", 6),
+        question(16, "R", "Q7", 7),
+        question(17, "5", "Q8", 8, relevance='1X1X12SQ1.NAOK == "Y" and Q11.NAOK == "A2"'),
+        question(18, "X", "Q9", 9),
+        question(19, "N", "Q10", 10),
+    ],
+    subquestions=[
+        row(qid=21, parent_qid=12, title="SQ2", question_order=2),
+        row(qid=20, parent_qid=12, title="SQ1", question_order=1),
+        row(qid=22, parent_qid=14, title="SQ1", question_order=1),
+    ],
+    question_l10ns=[
+        *text(10, de="<p>Rauchen Sie?</p>", en="Do you smoke?"),
+        *text(11, de="Was?", en="What?"),
+        *text(20, de="Husten", en="Cough"),
+        *text(22, de="Arbeit", en="Work"),
+        *text(14, de="Wie ist", en="How is"),
+    ],
+    answers=[
+        row(aid=2, qid=11, code="A2", sortorder=2),
+        row(aid=1, qid=11, code="A1", sortorder=1),
+        row(aid=3, qid=14, code="A1", sortorder=1),
+        row(aid=4, qid=14, code="A2", sortorder=2),
+    ],
+    answer_l10ns=[
+        row(aid=1, answer="Pfeife", language="de"),
+        row(aid=1, answer="A pipe", language="en"),
+        row(aid=2, answer="Zigarren", language="de"),
+    ],
+    question_attributes=[
+        row(qid=13, attribute="min_num_value_n", value="18"),
+        row(qid=13, attribute="max_num_value_n", value="67"),
+        row(qid=13, attribute="num_value_int_only", value="1"),
+        row(qid=12, attribute="max_answers", value="1"),
+    ],
+    conditions=[row(qid=11, value="Y"), row(qid=12, value="Y")],
+    quota=[row(id=1, name="men")],
+)
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Import what stands in a file."""
+
+    def read(content, name="Health at work.json", **options):
+        file = tmp_path / name
+        file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+        return import_questionnaire(str(file), **options)
+
+    return read
+
+
+def by_name(made):
+    return {question.name: question for question in made.survey.schema.questions}
+
+
+def attributes(made):
+    return {attribute.name: attribute for attribute in made.survey.schema.attributes}
+
+
+def test_questions_of_surveyjs_keep_kind_answers_conditions_and_languages(imported):
+    made = imported(SURVEYJS, gamma="9")
+    assert made.survey.id == "health-at-work"
+    assert made.survey.languages == ("en", "de")
+    assert made.survey.title_in("de") == "Gesundheit im Beruf"
+    assert made.survey.framing.thanks == {"en": "Thank you & goodbye"}
+    asked = attributes(made)
+    assert list(by_name(made)) == [
+        *("smoker", "how-many", "quit", "ease", "symptoms", "nights", "mood-morning", "mood-night")
+    ]
+    smoker = asked["smoker"]
+    assert (smoker.categories, smoker.optional, smoker.shuffle) == (("no", "yes"), False, True)
+    assert smoker.label_in("en") == "Do you smoke?"
+    assert smoker.answers_in("de") == ("nein", "ja")
+    many = asked["how-many"]
+    assert many.categories == ("1", "2", "3", "other", "don't know", "no answer", "not asked")
+    assert many.missing == ("don't know", "no answer", "not asked")
+    assert many.answers_in("en")[2] == "three or more"
+    assert many.ask_if == {"smoker": ("yes",)}
+    assert asked["quit"].answers_in("en")[:2] == ("no", "I did")
+    assert asked["ease"].kind == "scale"
+    assert asked["ease"].categories[:4] == ("1", "2", "3", "4")
+    assert asked["ease"].answers_in("en")[0] == "1 – hard"
+    assert asked["ease"].ask_if == {"smoker": ("yes",), "quit": ("yes",), "how-many": ("2",)}
+    assert asked["symptoms.sore-throat"].option_in("en") == "A sore throat"
+    assert asked["nights"].ask_if == {"smoker": ("yes",), "symptoms.sore-throat": ("yes",)}
+    assert (asked["nights"].number.minimum, asked["nights"].number.maximum) == (0, 14)
+    assert not asked["nights"].optional
+    assert asked["mood-night"].label_in("en") == "At night"
+
+
+def test_what_of_surveyjs_is_left_out_is_said(imported):
+    said = imported(SURVEYJS).left_out
+    assert sorted(said) == sorted(
+        [
+            "the questionnaire's 'triggers' is left out",
+            "question 'how many' is named 'how-many'",
+            "question 'how many': what people write beside 'other' is not asked",
+            "question 'how many': 'defaultValue' is left out",
+            "question 'why' is left out: it asks for free text, which cannot be perturbed",
+            "'note' (html) is left out: nothing is answered there",
+            "the title of panel 'more' is left out",
+            "question 'symptoms': option 'sore throat' is named 'sore-throat'",
+            "question 'symptoms': 'maxSelectedChoices' is left out",
+            "question 'nights' is a number: see to the width of its bins",
+            "question 'weight' is left out: a number needs a minimum and a maximum to be asked in"
+            " bins",
+            "question 'mood' is one question for each row",
+            *(
+                f"question 'mood-{row}' is asked of everybody: its condition cannot be written as"
+                " answers to earlier questions: {smoker} = yes; {smoker} = 'yes' or {quit} ="
+                " false"
+                for row in ("morning", "night")
+            ),
+            "question 'best' is left out: a survey has no questions of kind 'ranking'",
+        ]
+    )
+
+
+def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(imported):
+    made = imported(LIMESURVEY, "health.lss")
+    assert made.survey.languages == ("de", "en")
+    assert (made.survey.title_in("en"), made.survey.title_in("de")) == ("Health", "Gesundheit")
+    assert made.survey.framing.thanks == {"de": "Danke"}
+    assert list(by_name(made)) == ["Q1", "Q2", "Q3", "Q4", "Q5-SQ1", "Q8"]
+    asked = attributes(made)
+    assert (asked["Q1"].categories, asked["Q1"].optional) == (("no", "yes"), False)
+    assert asked["Q1"].label_in("de") == "Rauchen Sie?"
+    assert asked["Q1"].page == {"de": "Gewohnheiten", "en": "Habits"}
+    assert asked["Q2"].categories[:3] == ("A1", "A2", "other")
+    assert asked["Q2"].answers_in("en")[:2] == ("A pipe", "Zigarren")
+    assert asked["Q2"].ask_if == {"Q1": ("yes",)}
+    assert [option.name for option in by_name(made)["Q3"].attributes] == ["Q3.SQ1", "Q3.SQ2"]
+    assert asked["Q3.SQ1"].option_in("en") == "Cough"
+    assert asked["Q4"].ask_if == {"Q3.SQ2": ("yes",), "Q2": ("A1",)}
+    assert asked["Q4"].number.categories[0] == "18 to 27"
+    assert asked["Q5-SQ1"].label_in("en") == "Work"
+    assert not asked["Q5-SQ1"].ask_if
+    assert asked["Q8"].kind == "scale"
+    assert asked["Q8"].ask_if == {"Q3.SQ1": ("yes",), "Q2": ("A2",)}
+    assert sorted(made.left_out) == sorted(
+        [
+            "the questionnaire's table 'quota' is left out (1 rows)",
+            "question 'Q2': what people write beside 'other' is not asked",
+            "question 'Q3': 'max_answers' is left out",
+            "question 'Q3': its conditions are left out",
+            "question 'Q4' is a number: see to the width of its bins",
+            "question 'Q5' is one question for each row",
+            "question 'Q5-SQ1' is asked of everybody: its condition cannot be written as answers"
+            " to earlier questions: count(Q3) > 1",
+            "question 'Q6' is left out: it asks for free text, which cannot be perturbed",
+            "question 'Q7' is left out: a survey has no questions with a ranking",
+            "'Q9' (a text) is left out: nothing is answered there",
+            "question 'Q10' is left out: a number needs a minimum and a maximum to be asked in"
+            " bins",
+        ]
+    )
+
+
+def test_earlier_versions_of_limesurvey_have_a_row_for_each_language(imported):
+    def both(**cells):
+        return [
+            row(**cells, language="de", question="Rauchen?", answer="ja", group_name="G"),
+            row(**cells, language="en", question="Smoking?", answer="yes", group_name="H"),
+        ]
+
+    old = lss(
+        surveys=[row(language="de")],
+        surveys_languagesettings=[row(surveyls_language="de", surveyls_title="T")],
+        groups=both(gid=1, group_order=0),
+        questions=both(qid=1, parent_qid=0, gid=1, type="L", title="Q1", question_order=0),
+        answers=[*both(qid=1, code="Y", sortorder=1), *both(qid=1, code="N", sortorder=2)],
+    )
+    [asked] = attributes(imported(old, "old.lss")).values()
+    assert asked.categories == ("Y", "N", "no answer")
+    assert (asked.label_in("en"), asked.label_in("de")) == ("Smoking?", "Rauchen?")
+    assert asked.answers_in("en")[0] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("condition", "carried"),
+    [
+        ("{a} = 'x'", True),
+        ('{a} == "x" && {b} = 1', True),
+        ("{a} = 'x' and {b} = 3", False),
+        ("{a} <> 'x'", False),
+        ("{a} = 'x' or {a} = 'y'", False),
+        ("not ({a} = 'x')", False),
+        ("{c} = 'x'", False),
+        ("{a} = 'x' and {a} = 'y'", False),
+        ("{a} notempty", False),
+    ],
+)
+def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition, carried):
+    made = imported(
+        {
+            "elements": [
+                {"type": "radiogroup", "name": "a", "choices": ["x", "y"]},
+                {"type": "radiogroup", "name": "b", "choices": [1, 2]},
+                {"type": "boolean", "name": "c", "visibleIf": condition},
+            ]
+        }
+    )
+    assert bool(attributes(made)["c"].ask_if) == carried
+    assert any(condition in sentence for sentence in made.left_out) != carried
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"elements": [3]}', "expected a questionnaire of SurveyJS"),
+        ("{}", "expected a questionnaire of SurveyJS"),
+        ("[1]", "expected a questionnaire of SurveyJS"),
+        ("<html></html>", "expected a questionnaire of SurveyJS"),
+        ('<!DOCTYPE d [<!ENTITY a "b">]><document>&a;</document>', "expected a questionnaire"),
+        ('{"elements": [{"type": "comment", "name": "why"}]}', "question 'why' is left out"),
+        ('{"elements": []}', "it has none"),
+    ],
+)
+def test_what_is_no_questionnaire_is_refused_in_one_line(imported, content, said):
+    with pytest.raises(HalftruthError, match=said):
+        imported(content)
+
+
+def test_a_question_that_cannot_be_asked_does_not_keep_others_from_it(imported):
+    made = imported(
+        {
+            "elements": [
+                {"type": "radiogroup", "name": "only", "choices": ["one"], "isRequired": True},
+                {"type": "boolean", "name": "fine"},
+            ]
+        }
+    )
+    assert list(attributes(made)) == ["fine"]
+    [said] = made.left_out
+    assert said == "question 'only' is left out: expected 2 to 65536 categories, got 1"
+    assert made.survey.mechanism.amplification(made.survey.schema) == Fraction(19)
+
+
+def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(command, tmp_path):
+    file, toml = tmp_path / "work.json", tmp_path / "work.toml"
+    file.write_text(json.dumps(SURVEYJS), encoding="utf-8")
+    status, said, complaint = command("survey", "import", file, "--id", "mine", "--toml", toml)
+    assert (status, said) == (0, f"mine: 8 questions in {toml}\n")
+    assert "question 'why' is left out: it asks for free text" in complaint
+    assert command("survey", "check", toml)[0] == 0
+    assert command("survey", "import", file, "--id", "mine")[1].strip() == toml.read_text().strip()
+    status, _, complaint = command("survey", "import", tmp_path / "no.json")
+    assert status != 0
+    assert "no.json: cannot be read: No such file or directory" in complaint
