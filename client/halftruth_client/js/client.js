@@ -1,38 +1,34 @@
 /** The respondent's side: fetch a survey, perturb a record here, send the report. */
 
 import { fromHex, toHex } from "./bytes.js";
-import { isFinal, loaded, whyNot, written } from "./delivery.js";
+import { Catalog } from "./catalog.js";
+import { isFinal, whyNot, written } from "./delivery.js";
 import {
   AnsweredBefore,
   CollectorUnavailable,
   HalftruthError,
   ParameterError,
-  RequestRefused,
-  SurveyRefused,
 } from "./errors.js";
 import { checkReport } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
 import { once } from "./once.js";
-import { holdAgainst, readMaxGamma } from "./privacy.js";
-import { Survey } from "./survey.js";
-import { checkInvitation, readPins, readTerms } from "./terms.js";
+import { checkInvitation } from "./terms.js";
 import { notACollector, Transport } from "./transport.js";
 
 /**
+ * @typedef {import("./survey.js").Survey} Survey
+ *
  * What became of a report: counted now, counted before, or kept until the collector is back.
  *
  * @typedef {{id: string, status: "accepted" | "duplicate" | "waiting"}} Submission
  */
 
 /**
- * @typedef {object} Options
- * @property {string | number} maxGamma
- *   Largest amplification: a survey with a larger one is refused.
- * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
- * @property {readonly string[]} [operatorKeys]
- *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
+ * @typedef {object} Keeping
  * @property {import("./memory.js").Store} [storage]
  *   Where reports are remembered: `localStorage` by default, or this page where there is none.
+ *
+ * @typedef {import("./catalog.js").Policy & Keeping} Options
  */
 
 /**
@@ -52,12 +48,9 @@ export class Client {
    * @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options
    */
-  constructor(url, { maxGamma, unprotected = [], operatorKeys, storage, ...settings }) {
+  constructor(url, { maxGamma, unprotected, operatorKeys, storage, ...settings }) {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
-    }
-    if (!Array.isArray(unprotected)) {
-      throw new ParameterError("unprotected: expected a list of names", "unprotected");
     }
     if (globalThis.crypto?.subtle === undefined) {
       throw new ParameterError(
@@ -66,12 +59,8 @@ export class Client {
         "page",
       );
     }
-    this.maxGamma = readMaxGamma(maxGamma);
-    this.unprotected = new Set(unprotected);
-    this.operatorKeys = readPins(operatorKeys);
-    /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
-    this.catalog = new Map();
     this.transport = new Transport(url, settings);
+    this.catalog = new Catalog(this.transport, { maxGamma, unprotected, operatorKeys });
     this.memory = new Memory(storage ?? browserStorage());
     /** @type {Set<string>} Ids of the reports that were drawn here. */
     this.drawn = new Set();
@@ -84,42 +73,8 @@ export class Client {
    * @returns {Promise<Survey>}
    */
   async survey(id) {
-    const survey = await this.verified(id);
-    holdAgainst(survey, this.maxGamma, this.unprotected);
-    return survey;
-  }
-
-  /**
-   * Fetch a survey that is what it claims to be, and whose reports this browser can send.
-   *
-   * @param {string} id
-   * @returns {Promise<Survey>}
-   */
-  async verified(id) {
-    const path = `/v1/surveys/${encodeURIComponent(id)}`;
-    const published = /** @type {Record<string, unknown>} */ (await this.transport.request(path));
-    const survey = new Survey(published.survey);
-    const digest = await survey.digest();
-    if (digest !== published.digest || survey.id !== id) {
-      throw new SurveyRefused(
-        `survey '${id}': the collector's digest is not that of what it sent`,
-        "digest",
-      );
-    }
-    survey.isClosed = published.status === "closed";
-    survey.closedBecause = readReason(published.closed_because);
-    survey.terms = readTerms(published.terms);
-    survey.isPublished = true;
-    const { terms } = survey;
-    if (this.operatorKeys !== null) {
-      const { verify } = await loaded(import("./signing.js"));
-      await verify({ terms, signature: published.signature }, digest, this.operatorKeys);
-    }
-    if (terms.sealingKey !== null) {
-      const { checkSealing } = await loaded(import("./sealing.js"));
-      await checkSealing(terms.sealingKey);
-    }
-    this.catalog.set(id, survey);
+    const survey = await this.catalog.fetch(id);
+    this.catalog.check(survey);
     return survey;
   }
 
@@ -220,11 +175,11 @@ export class Client {
    * @returns {Promise<Submission>}
    */
   async deliver(survey, draw, { invitation } = {}) {
-    holdAgainst(survey, this.maxGamma, this.unprotected);
+    this.catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
     if (before === null || !isCounted(before)) {
-      checkInvitation(await this.published(survey), invitation ?? before?.invitation);
+      checkInvitation(await this.catalog.published(survey), invitation ?? before?.invitation);
     }
     const isDrawn = () => this.memory.get(survey.id) !== null;
     await once(this.memory.nameOf(survey.id), isDrawn, () =>
@@ -236,30 +191,6 @@ export class Client {
       if (!(error instanceof CollectorUnavailable)) throw error;
       return { id: this.memory.get(survey.id)?.id ?? "", status: "waiting" };
     }
-  }
-
-  /**
-   * The same survey with the terms that were fetched last, or are fetched now.
-   *
-   * While the collector is away it is the survey itself: its report waits for the terms.
-   *
-   * @param {Survey} survey
-   */
-  async published(survey) {
-    const fetched = this.catalog.get(survey.id);
-    if (fetched?.canonical === survey.canonical) return fetched;
-    if (survey.isPublished && this.operatorKeys === null) {
-      this.catalog.set(survey.id, survey);
-      return survey;
-    }
-    try {
-      const now = await this.verified(survey.id);
-      if (now.canonical === survey.canonical) return now;
-    } catch (error) {
-      if (error instanceof CollectorUnavailable) return survey;
-      throw error;
-    }
-    throw new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
   }
 
   /**
@@ -309,7 +240,7 @@ export class Client {
    */
   async forget(survey) {
     const { id } = survey;
-    if (!(await this.published(survey)).terms.sharedDevices) {
+    if (!(await this.catalog.published(survey)).terms.sharedDevices) {
       throw new ParameterError(`survey '${id}': it takes one report from each device`, "survey");
     }
     const digest = await survey.digest();
@@ -400,7 +331,7 @@ export class Client {
       const [refused, about] = [error?.message, error?.field];
       this.memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
     };
-    const published = await this.publishedFor(report, survey);
+    const published = await this.catalog.entry(survey, report.digest);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
     const outdated = await whyNot(published, report);
@@ -419,53 +350,11 @@ export class Client {
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {
       if (!isFinal(error)) throw error;
-      if (again && error.status !== 409 && (await this.hasOtherTerms(published))) {
+      if (again && error.status !== 409 && (await this.catalog.hasOtherTerms(published))) {
         return this.send(survey, false);
       }
       settle(error);
       throw error;
     }
   }
-
-  /**
-   * The survey that a report answers, fetched where this page has not its terms.
-   *
-   * @param {import("./memory.js").Remembered} report
-   * @param {string} id Of the survey.
-   */
-  async publishedFor({ digest }, id) {
-    const fetched = this.catalog.get(id);
-    return fetched && (await fetched.digest()) === digest ? fetched : this.verified(id);
-  }
-
-  /**
-   * Fetch a survey again, to see whether its collector takes reports otherwise now.
-   *
-   * One whose reports were sealed stays so until the caller fetches it: whoever answers in the
-   * collector's stead cannot ask for a report in the clear.
-   *
-   * @param {Survey} survey
-   */
-  async hasOtherTerms(survey) {
-    const { id, terms } = survey;
-    const now = await this.verified(id);
-    if (terms.sealingKey !== null && now.terms.sealingKey === null) {
-      this.catalog.set(id, survey);
-      throw new SurveyRefused(
-        `sealing_key: reports of survey '${id}' were to be sealed; expected a key as before`,
-        "sealing_key",
-      );
-    }
-    return JSON.stringify(now.terms) !== JSON.stringify(terms);
-  }
-}
-
-/**
- * Why a collector says that a survey is closed.
- *
- * @param {unknown} written
- * @returns {"operator" | "deadline" | "quota"}
- */
-function readReason(written) {
-  return written === "deadline" || written === "quota" ? written : "operator";
 }

@@ -138,7 +138,7 @@ export class HalftruthForm extends Spoken {
     const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {
       framing,
-      protection: protection(survey, client.unprotected),
+      protection: protection(survey, client.catalog.unprotected),
       attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
       terms,
       lasts: client.memory.lasts,
@@ -358,7 +358,7 @@ export class HalftruthForm extends Spoken {
   /** Whether no answer is sent as it is. */
   protectsAll() {
     const { survey, client } = this;
-    return !survey || !client || asTheyAre(survey, client.unprotected).length === 0;
+    return !survey || !client || asTheyAre(survey, client.catalog.unprotected).length === 0;
   }
 
   /**

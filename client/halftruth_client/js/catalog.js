@@ -1,0 +1,154 @@
+/** The surveys of one collector: what it publishes, and whether that is believed and enough. */
+
+import { loaded } from "./delivery.js";
+import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js";
+import { holdAgainst, readMaxGamma } from "./privacy.js";
+import { Survey } from "./survey.js";
+import { readPins, readTerms } from "./terms.js";
+
+/**
+ * What a caller accepts of a survey, whatever the survey says of itself.
+ *
+ * @typedef {object} Policy
+ * @property {string | number} maxGamma
+ *   Largest amplification: a survey with a larger one is refused.
+ * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
+ * @property {readonly string[]} [operatorKeys]
+ *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
+ */
+
+export class Catalog {
+  /**
+   * @param {import("./transport.js").Transport} transport
+   * @param {Policy} policy
+   */
+  constructor(transport, { maxGamma, unprotected = [], operatorKeys }) {
+    if (!Array.isArray(unprotected)) {
+      throw new ParameterError("unprotected: expected a list of names", "unprotected");
+    }
+    this.transport = transport;
+    this.maxGamma = readMaxGamma(maxGamma);
+    this.unprotected = new Set(unprotected);
+    this.operatorKeys = readPins(operatorKeys);
+    /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
+    this.entries = new Map();
+  }
+
+  /**
+   * Refuse a survey that protects less than the caller accepts.
+   *
+   * @param {Survey} survey
+   */
+  check(survey) {
+    holdAgainst(survey, this.maxGamma, this.unprotected);
+  }
+
+  /**
+   * Send reports by the terms of this survey from now on.
+   *
+   * @param {Survey} survey
+   */
+  accept(survey) {
+    this.entries.set(survey.id, survey);
+  }
+
+  /**
+   * Fetch a survey that is what it claims to be, and whose reports this browser can send.
+   *
+   * @param {string} id
+   * @returns {Promise<Survey>}
+   */
+  async fetch(id) {
+    const path = `/v1/surveys/${encodeURIComponent(id)}`;
+    const published = /** @type {Record<string, unknown>} */ (await this.transport.request(path));
+    const survey = new Survey(published.survey);
+    const digest = await survey.digest();
+    if (digest !== published.digest || survey.id !== id) {
+      throw new SurveyRefused(
+        `survey '${id}': the collector's digest is not that of what it sent`,
+        "digest",
+      );
+    }
+    survey.isClosed = published.status === "closed";
+    survey.closedBecause = readReason(published.closed_because);
+    survey.terms = readTerms(published.terms);
+    survey.isPublished = true;
+    const { terms } = survey;
+    if (this.operatorKeys !== null) {
+      const { verify } = await loaded(import("./signing.js"));
+      await verify({ terms, signature: published.signature }, digest, this.operatorKeys);
+    }
+    if (terms.sealingKey !== null) {
+      const { checkSealing } = await loaded(import("./sealing.js"));
+      await checkSealing(terms.sealingKey);
+    }
+    this.accept(survey);
+    return survey;
+  }
+
+  /**
+   * The same survey with the terms that were fetched last, or are fetched now.
+   *
+   * While the collector is away it is the survey itself: its report waits for the terms.
+   *
+   * @param {Survey} survey
+   */
+  async published(survey) {
+    const fetched = this.entries.get(survey.id);
+    if (fetched?.canonical === survey.canonical) return fetched;
+    if (survey.isPublished && this.operatorKeys === null) {
+      this.accept(survey);
+      return survey;
+    }
+    try {
+      const now = await this.fetch(survey.id);
+      if (now.canonical === survey.canonical) return now;
+    } catch (error) {
+      if (error instanceof CollectorUnavailable) return survey;
+      throw error;
+    }
+    throw new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
+  }
+
+  /**
+   * The survey that a report answers, fetched where this page has not its terms.
+   *
+   * @param {string} id
+   * @param {string} digest
+   */
+  async entry(id, digest) {
+    const fetched = this.entries.get(id);
+    return fetched && (await fetched.digest()) === digest ? fetched : this.fetch(id);
+  }
+
+  /**
+   * Fetch a survey again, to see whether its collector takes reports otherwise now.
+   *
+   * One whose reports were sealed stays so until the caller fetches it: whoever answers in the
+   * collector's stead cannot ask for a report in the clear.
+   *
+   * @param {Survey} survey
+   */
+  async hasOtherTerms(survey) {
+    const { id, terms } = survey;
+    const now = await this.fetch(id);
+    if (terms.sealingKey !== null && now.terms.sealingKey === null) {
+      this.accept(survey);
+      throw new SurveyRefused(
+        `sealing_key: reports of survey '${id}' were to be sealed; expected a key as before`,
+        "sealing_key",
+      );
+    }
+    return JSON.stringify(now.terms) !== JSON.stringify(terms);
+  }
+}
+
+/**
+ * Why a collector says that a survey is closed.
+ *
+ * @param {unknown} written
+ * @returns {"operator" | "deadline" | "quota"}
+ */
+function readReason(written) {
+  return written === "deadline" || written === "quota" ? written : "operator";
+}
