@@ -128,6 +128,34 @@ def test_a_survey_is_deleted_by_typing_its_id(operator, filled):
     assert filled.store.audit.all()[-1].actor.startswith("token ")
 
 
+def test_a_deadline_a_quota_and_shared_devices_are_set_and_taken_away(operator, filled):
+    page = open_page(operator, filled, "surveys/work")
+    page.get_by_label("Deadline (UTC)").fill("2027-03-31T22:00:00")
+    page.get_by_label("Most reports").fill("3")
+    page.get_by_label("Several people may answer on one device").check()
+    press(page, "Set")
+    said = "3 (until 2027-03-31 22:00:00 UTC, at most 3 reports, several people on a device)"
+    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.get_by_text("It takes no reports any more, by its quota.")).to_be_visible()
+    moment = datetime(2027, 3, 31, 22, tzinfo=UTC)
+    limited = Terms(closes_at=moment, max_reports=3, shared_devices=True)
+    assert filled.store.surveys.get("work").terms == limited
+    # Setting something else keeps them.
+    page.get_by_label("Each report needs an invitation").check()
+    press(page, "Set")
+    assert filled.store.surveys.get("work").terms.closes_at == moment
+    open_page(operator, filled, "")
+    expect(page.get_by_text("until 2027-03-31 22:00:00 UTC, at most 3 reports")).to_be_visible()
+    open_page(operator, filled, "surveys/work")
+    for label in ("Deadline (UTC)", "Most reports"):
+        page.get_by_label(label).fill("")
+    page.get_by_label("Several people may answer on one device").uncheck()
+    page.get_by_label("Each report needs an invitation").uncheck()
+    press(page, "Set")
+    assert filled.store.surveys.get("work").terms == Terms()
+    assert [each.action for each in filled.store.audit.all()[-3:]] == ["survey terms"] * 3
+
+
 def test_links_of_a_table_let_people_in(operator, filled, visit, tmp_path):
     page = open_page(operator, filled, "surveys/work")
     page.get_by_label("Each report needs an invitation").check()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 from halftruth_shared import ParameterError, Protection, read_survey
+from halftruth_shared.analyses.reading import make
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 
@@ -305,16 +306,7 @@ def _says_something(chosen: dict[str, Any]) -> bool:
 def _terms_of(chosen: dict[str, Any]) -> Terms:
     """Terms of the options of a command line, which are named as their members."""
     _check_key("sealed-to", chosen["sealing_key"])
-    try:
-        return msgspec.convert(chosen, Terms)
-    except msgspec.ValidationError:
-        # Of the others, the command line knows the types.
-        wrong, expected = (
-            ("max-reports", "an integer above 0")
-            if chosen["max_reports"] is not None and chosen["max_reports"] < 1
-            else ("closes-at", "a moment with its time zone, such as 2027-03-31T22:00:00Z")
-        )
-        raise ParameterError(f"{wrong}: expected {expected}", field=wrong) from None
+    return make(Terms, chosen)
 
 
 def _check_key(field: str, key: str | None) -> None:

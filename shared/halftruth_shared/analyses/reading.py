@@ -34,6 +34,12 @@ Kind = Literal[
 Q = TypeVar("Q", bound=Request)
 
 _COUNTS = {1: "one", 2: "two", 3: "three", 4: "four"}
+_MOMENTS = {
+    inspect.DateType: "a day, such as 2027-03-31",
+    inspect.DateTimeType: "a moment with its time zone, such as 2027-03-31T22:00:00Z",
+}
+#: As large as a message can say exactly, which is no limit to anybody.
+_NO_LIMIT = 2**53 - 1
 _LISTED = {
     "integers": "integers",
     "names": "names",
@@ -344,7 +350,8 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     if kind == "flag":
         return "true or false"
     if kind == "text":
-        return "a category" if said.get("of") == "category" else "a name"
+        such = _MOMENTS.get(type.__class__, "a name")
+        return "a category" if said.get("of") == "category" else such
     such = "".join(f", such as {example:g}" for example in said.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
@@ -369,9 +376,9 @@ def _written(kind: Kind, said: Mapping[str, Any]) -> str:
 def _range(type: Any) -> str:
     low = f"above {type.gt:g}" if type.gt is not None else ""
     high = f"below {type.lt:g}" if type.lt is not None else ""
-    if type.ge is not None and type.le is not None:
+    if type.ge is not None and type.le is not None and type.le < _NO_LIMIT:
         return f" from {type.ge:g} to {type.le:g}"
     low = f"of at least {type.ge:g}" if type.ge is not None else low
-    high = f"at most {type.le:g}" if type.le is not None else high
+    high = f"at most {type.le:g}" if type.le is not None and type.le < _NO_LIMIT else high
     both = " and ".join(filter(None, [low, high]))
     return f" {both}" if both else ""

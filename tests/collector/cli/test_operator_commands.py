@@ -249,6 +249,8 @@ def test_what_operators_did_is_written_down(done, signed, operator_key):
         (("survey", "sign", "no.toml", "--key", "operator.pem"), "no.toml: cannot be read"),
         (("survey", "sign", "health.toml", "--key", "operator.pem", "--sealed-to", "x"), "sealed"),
         (("survey", "terms", "nothing"), "there is no survey 'nothing'"),
+        (("survey", "terms", "health", "--closes-at", "soon"), "closes_at: expected a moment with"),
+        (("survey", "terms", "health", "--max-reports", "0"), "an integer of at least 1"),
         (("survey", "terms", "health", "no.json"), "no.json: cannot be read"),
         (("survey", "terms", "health", "no.json", "--invitations"), "either a file or"),
         (("invite", "create", "nothing", "1"), "there is no survey 'nothing'"),

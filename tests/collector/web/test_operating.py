@@ -64,6 +64,25 @@ def test_a_form_of_the_collector_itself_works(signed_in, store):
     assert store.surveys.get("health").status == "closed"
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"closes_at": "soon"},
+            "closes_at: expected a moment with its time zone, such as 2027-03-31T22:00:00Z",
+        ),
+        ({"max_reports": "0"}, "max_reports: expected an integer of at least 1"),
+        ({"shared_devices": "perhaps"}, "shared_devices: expected true or false"),
+    ],
+)
+def test_terms_that_are_none_are_said_in_a_line(signed_in, store, given, said):
+    before = store.surveys.get("health").terms
+    response = signed_in.post("/operate/surveys/health/terms", data=given)
+    assert response.status_code == 422
+    assert f'role="alert">{said}</p>' in response.text
+    assert store.surveys.get("health").terms == before
+
+
 def test_the_token_is_sent_to_pages_for_operators_and_analysts_alone(http, store):
     response = http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
     cookies = response.headers.getlist("Set-Cookie")

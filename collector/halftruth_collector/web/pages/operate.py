@@ -12,12 +12,13 @@ from flask import Blueprint, Response, g, redirect, render_template, request, ur
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.protocol.base import Request
-from halftruth_shared.protocol.terms import SignedTerms
+from halftruth_shared.protocol.terms import SignedTerms, Terms
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
 from ...errors import Forbidden, Unauthorized
+from ...store.closing import limits_said
 from ...store.retention import KEEP_DAYS
 from .. import invitations as invited
 from .. import operating
@@ -66,7 +67,8 @@ def sign_out() -> AnyResponse:
 @blueprint.get("/")
 def surveys() -> str:
     """Every survey, with how it does."""
-    return render_template("operate_surveys.html", states=collector().store.states())
+    states = collector().store.states()
+    return render_template("operate_surveys.html", states=states, limits_said=limits_said)
 
 
 @blueprint.get("/publish")
@@ -238,11 +240,13 @@ def audit_log() -> str:
 def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
     this = collector()
     state = this.store.state(survey_id)
-    found = this.store.surveys.get(survey_id).survey()
+    stored = this.store.surveys.get(survey_id)
     page = render_template(
         "operate_survey.html",
         state=state,
-        check=check_survey(found, this.config.max_gamma),
+        over=this.store.surveys.closed_because(stored),
+        limits=limits_said(state.terms),
+        check=check_survey(stored.survey(), this.config.max_gamma),
         sealing_keys=operating.sealing_keys(),
         most_cards=invited.MOST_CARDS,
         problem=None if error is None else str(error),
@@ -296,12 +300,12 @@ def _set_terms(survey_id: str) -> None:
                 "signed: expected what 'halftruth survey sign' prints", field="signed"
             ) from None
     else:
-        terms = msgspec.structs.replace(
-            collector().store.surveys.get(survey_id).terms,
-            invitations="invitations" in request.form,
-            sealing_key=request.form.get("sealing_key") or None,
-        )
-        new = SignedTerms(terms=terms)
+        given = _given(Terms)
+        if "closes_at" in given:
+            # Browsers say moments without a time zone, and no seconds where these are none.
+            [moment] = given["closes_at"]
+            given["closes_at"] = [f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"]
+        new = SignedTerms(terms=read(Terms, given))
     operating.set_terms(survey_id, new, g.actor)
 
 
