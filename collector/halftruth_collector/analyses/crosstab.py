@@ -27,10 +27,11 @@ from halftruth_shared.analyses.wording import (
 
 from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
 from ..estimation.bounds import normal_quantile, optional
-from ..estimation.conditional import conditional_shares
+from ..estimation.conditional import conditional_covariance, conditional_shares
 from ..estimation.delta_method import in_order, known_covariance
 from ..estimation.independence import Departures
 from ..estimation.presence import present_items
+from ..estimation.table import error_parts
 from ..estimation.usability import TWENTY_POINTS, judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid
@@ -63,6 +64,10 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     shares = conditional_shares(
         table.support, known_covariance(table, query.target), given, query.confidence
     )
+    # By the delta method it is linear in the covariance, as are both parts of that.
+    of_these = conditional_covariance(table.support, table.covariance("respondents"), given)
+    alone = np.where(np.isnan(shares.variance.ravel()), np.nan, np.diag(of_these))
+    parts = error_parts(shares.variance.ravel(), alone)
     reference = TWENTY_POINTS if given else None
     each, usability, verdict = judge_table(shares.sets.half_width, table.reports, reference)
     departures = Departures(table)
@@ -70,7 +75,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     columns = zip(
         cells(counted.estimator.schema, names),
         shares.share.ravel().tolist(),
-        np.sqrt(shares.variance).ravel().tolist(),
+        np.stack([np.sqrt(shares.variance).ravel(), *parts], axis=1).tolist(),
         each,
         departures.residuals.ravel().tolist(),
         strict=True,
@@ -85,12 +90,14 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
             CrosstabCell(
                 values=values,
                 share=optional(share),
-                standard_error=optional(error),
+                standard_error=optional(errors[0]),
+                perturbation_error=optional(errors[1]),
+                sampling_error=optional(errors[2]),
                 confidence_set=shares.sets[place],
                 usability=found,
                 residual=optional(residual),
             )
-            for place, ((_, values), share, error, found, residual) in enumerate(columns)
+            for place, ((_, values), share, errors, found, residual) in enumerate(columns)
         ],
         independence=IndependenceOutcome(**outcome(departures.test())),
         measures=_measures(counted, query) if pair else [],
@@ -226,6 +233,8 @@ def chart(result: CrosstabResult) -> Chart:
             groups=groups,
             bars_label=second,
             values_label=f"share ({sentences.level(result.query.confidence)})",
+            inner_label=sentences.INNER,
+            outer_label=sentences.OUTER,
         )
     lines = _lines(result, row, column)
     drawn = tuple(
@@ -256,9 +265,12 @@ def _drawn(cell: CrosstabCell, label: str) -> Estimate:
     found = cell.confidence_set
     if cell.share is None or (found is not None and found.kind != "interval"):
         return Estimate(label, reason="its base cannot be told from zero")
-    ends = (found.lower, found.upper) if found else (None, None)
     doubt = cell.usability if cell.usability == "not usable" else None
-    return Estimate(label, cell.share, *ends, category=doubt)
+    if found is None or found.lower is None or found.upper is None:
+        return Estimate(label, cell.share, category=doubt)
+    ends = (found.lower, found.upper)
+    inner = sentences.of_sampling(ends, cell.standard_error, cell.sampling_error)
+    return Estimate(label, cell.share, *ends, category=doubt, inner=inner)
 
 
 def _of_whom(result: CrosstabResult) -> str:

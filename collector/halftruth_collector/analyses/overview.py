@@ -121,7 +121,7 @@ def chart_of_questions(
             (question.label, question.answers),
             (f"{question.label} – {_MISSING}", missing),
         ):
-            bars = tuple(_bar(answer, result.query.confidence) for answer in answers)
+            bars = tuple(map(_bar, answers))
             groups += [BarGroup(heading, bars)] if bars else []
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
@@ -141,10 +141,8 @@ def chart_of_questions(
     )
 
 
-def _bar(found: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
-    inner = None
-    if isinstance(found, AnswerShare):
-        inner = sentences.of_sampling(found.interval, found.sampling_error, confidence)
+def _bar(found: AnswerShare | WeightedAnswer) -> Estimate:
+    inner = sentences.of_sampling(found.interval, found.standard_error, found.sampling_error)
     return sentences.estimate(found.answer, found.share, found.interval, inner)
 
 

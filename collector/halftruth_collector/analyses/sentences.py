@@ -16,7 +16,6 @@ from halftruth_shared.analyses.wording import (
 )
 
 from ..charts.specification import Estimate
-from ..estimation.bounds import normal_quantile
 from .base import Grid
 
 
@@ -50,12 +49,13 @@ def estimate(
 
 
 def of_sampling(
-    interval: Interval | None, sampling_error: float | None, confidence: float
+    interval: Interval | None, standard_error: float | None, sampling_error: float | None
 ) -> Interval | None:
     """The part of an interval that comes of who happened to take part, where there is one."""
-    if interval is None or not sampling_error:
+    if interval is None or not standard_error or not sampling_error:
         return None
-    middle, half = sum(interval) / 2, normal_quantile(1 - confidence) * sampling_error
+    part = sampling_error / standard_error
+    middle, half = sum(interval) / 2, (interval[1] - interval[0]) / 2 * part
     return middle - half, middle + half
 
 
@@ -72,6 +72,12 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
     without = sum(row.interval is None for row in values)
     if without:
         found.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
+    whole = sum(row.interval is not None and row.inner is None for row in values)
+    if whole and any(row.inner for row in values):
+        found.append(
+            "In one tone, as nobody can say what sampling adds to the error of an estimate outside"
+            f" of 0 to 100 %: {whole} of {len(values)}."
+        )
     return found
 
 

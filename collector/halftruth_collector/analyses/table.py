@@ -112,8 +112,7 @@ def chart(result: TableResult) -> BarChart:
 
 def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate:
     label = ", ".join(cell.values[name] for name in names)
-    confidence = result.query.confidence
-    inner = sentences.of_sampling(cell.interval, cell.sampling_error, confidence)
+    inner = sentences.of_sampling(cell.interval, cell.standard_error, cell.sampling_error)
     return sentences.estimate(label, cell.support, cell.interval, inner)
 
 

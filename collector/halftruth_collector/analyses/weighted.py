@@ -24,6 +24,7 @@ from halftruth_shared.analyses.wording import (
 from ..charts.specification import BarChart
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.delta_method import known_covariance
+from ..estimation.table import error_parts
 from ..estimation.usability import judge_table
 from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
 from . import sentences
@@ -81,6 +82,8 @@ def _weighted(
     before = by_itself.variance(query.target)
     variance = np.diag(found.covariance)
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
+    of_these = found.gradient @ table.covariance("respondents") @ found.gradient.T
+    perturbation, sampling = error_parts(error**2, np.diag(of_these))
     half_width = normal_quantile(1 - query.confidence) * error
     effective = table.reports / (found.design_effect or 1.0)
     each, usability, verdict = judge_table(half_width, round(effective))
@@ -99,6 +102,8 @@ def _weighted(
                 answer=category,
                 share=optional(float(found.share[i])),
                 standard_error=optional(float(error[i])),
+                perturbation_error=optional(float(perturbation[i])),
+                sampling_error=optional(float(sampling[i])),
                 interval=None
                 if np.isnan(error[i])
                 else (

@@ -7,6 +7,9 @@ from halftruth_shared.mechanisms import TableEstimate, Target
 
 from .bounds import Array, check_confidence, check_target, normal_quantile
 
+#: Of a variance, a part that is nothing but rounding.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -89,9 +92,7 @@ class Table:
             What there would be if everybody had answered openly (Σ1), 0 for the target
             *respondents*; NaN where the estimate is outside of 0 to 1, so that it is undefined.
         """
-        alone = self.variance("respondents")
-        rest = self.variance(target) - alone
-        return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
+        return error_parts(self.variance(target), self.variance("respondents"))
 
     def interval(
         self, confidence: float = 0.95, target: Target = "population"
@@ -113,3 +114,23 @@ class Table:
         check_confidence(confidence)
         half_width = normal_quantile(1 - confidence) * self.standard_error(target)
         return self.support - half_width, self.support + half_width
+
+
+def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
+    """Both parts of the standard error of what is linear in a table, or taken to be.
+
+    Parameters
+    ----------
+    variance : ndarray
+        NaN where it is undefined.
+    alone : ndarray
+        The same for exactly these respondents.
+
+    Returns
+    -------
+    perturbation, sampling : ndarray
+        As :meth:`Table.error_parts`.
+    """
+    alone, rest = np.maximum(alone, 0.0), variance - alone
+    rest = np.where(np.abs(rest) <= _ROUNDING * variance, 0.0, rest)
+    return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))

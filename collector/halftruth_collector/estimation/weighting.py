@@ -67,6 +67,8 @@ class Weighted:
     share : ndarray, shape (C,)
         NaN where nothing is defined.
     covariance : ndarray, shape (C, C)
+    gradient : ndarray, shape (C, cells)
+        Of the shares by the cells of the table, in row-major order.
     weights : ndarray or None
         Of raking, for every combination of the margins' categories; their mean over the respondents
         is 1.
@@ -81,6 +83,7 @@ class Weighted:
 
     share: Array
     covariance: Array
+    gradient: Array
     weights: Array | None = None
     design_effect: float | None = None
     p_value: float | None = None
@@ -176,14 +179,14 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
         attribute = margins[axis].attribute
         name = f"{attribute.name}={attribute.categories[kept[axis][code]]}"
         return _undefined(
-            answers,
+            support,
             f"the share of respondents with {name} is not clearly above 0, so that nothing can be"
             " weighted by it",
         )
     known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
     factors = _fit(base, known)
     if factors is None:
-        return _undefined(answers, "no weights give the respondents these margins")
+        return _undefined(support, "no weights give the respondents these margins")
     weights = factors.ravel()
     weighted = weights * base.ravel()
     # One category of each margin follows from the others.
@@ -193,20 +196,22 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     if not _told_apart(slopes, departures, weights, spread_base, known):
         names = listing([margin.attribute.name for margin in margins])
         return _undefined(
-            answers,
+            support,
             f"weights by {names} cannot be told apart, so closely may the answers hang together",
         )
     rows = table.reshape(answers, groups)
     share = rows @ weights
     beta = np.linalg.solve(slopes, departures @ (weights * rows).T)
     predicted = share[:, None] + beta.T @ departures
-    gradient = weights * (np.eye(answers)[:, :, None] - predicted[:, None, :])
-    gradient = gradient.reshape(answers, -1)
+    of_kept = weights * (np.eye(answers)[:, :, None] - predicted[:, None, :])
+    gradient = np.zeros((answers, support.size))
+    gradient[:, cells] = of_kept.reshape(answers, -1)
     everywhere = np.zeros(support.shape[1:])
     everywhere[np.ix_(*kept)] = factors
     return Weighted(
         share,
-        gradient @ spread @ gradient.T,
+        gradient @ covariance @ gradient.T,
+        gradient,
         everywhere,
         design_effect=float(weighted @ weights),
     )
@@ -235,7 +240,7 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     """
     answers, groups = len(support), support[0].size
     if np.isnan(covariance).any():
-        return _undefined(answers, "the reports determine no error")
+        return _undefined(support, "the reports determine no error")
     free = np.concatenate([np.arange(len(m.shares)) < len(m.shares) - 1 for m in margins])
     known = np.concatenate([margin.shares for margin in margins])[free]
     sums = np.tile(_indicators(support.shape[1:])[free], (1, answers))
@@ -248,14 +253,18 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     gap = known - sums @ support.ravel()
     along = vectors.T @ gap
     if np.abs(gap - vectors @ along).max(initial=0.0) > _AGREES:
-        return _undefined(answers, "the reports themselves tell margins without error, and others")
+        return _undefined(support, "the reports themselves tell margins without error, and others")
     per_answer = with_margins.reshape(len(sums), answers, groups).sum(axis=2)
     correction = per_answer.T @ vectors
     of_answers = covariance.reshape(answers, groups, answers, groups).sum(axis=(1, 3))
     distance = along @ (along / eigenvalues)
+    # Each answer by itself, and the correction by what its margins are.
+    gradient = np.repeat(np.eye(answers), groups, axis=1)
+    gradient -= (correction / eigenvalues) @ vectors.T @ sums
     return Weighted(
         support.reshape(answers, groups).sum(axis=1) + correction @ (along / eigenvalues),
         of_answers - (correction / eigenvalues) @ correction.T,
+        gradient,
         p_value=float(scipy.special.chdtrc(len(along), distance)) if len(along) else None,
     )
 
@@ -264,8 +273,10 @@ def _refused(said: str) -> ParameterError:
     return ParameterError(f"margins: {said}", field="margins")
 
 
-def _undefined(answers: int, reason: str) -> Weighted:
-    return Weighted(np.full(answers, np.nan), np.full((answers, answers), np.nan), undefined=reason)
+def _undefined(support: Array, reason: str) -> Weighted:
+    answers = len(support)
+    share, gradient = np.full(answers, np.nan), np.full((answers, support.size), np.nan)
+    return Weighted(share, np.outer(share, share), gradient, undefined=reason)
 
 
 def _indicators(shape: Sequence[int]) -> Array:

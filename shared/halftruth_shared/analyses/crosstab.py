@@ -43,7 +43,8 @@ class CrosstabCell(Message, frozen=True, kw_only=True):
     """Share of one cell among its base.
 
     `confidence_set` is Fieller's, which is no interval where the base is not clearly above 0, and
-    `standard_error` that of the delta method, null there. `residual` is the departure from
+    `standard_error` that of the delta method, null there: the squares of `perturbation_error` and
+    `sampling_error` add up to its square. `residual` is the departure from
     independent answers, among those of the same further answers, in standard errors. What is
     undefined is null.
     """
@@ -51,6 +52,8 @@ class CrosstabCell(Message, frozen=True, kw_only=True):
     values: Items
     share: float | None
     standard_error: float | None
+    perturbation_error: float | None
+    sampling_error: float | None
     confidence_set: FiellerSet | None
     usability: Usability
     residual: float | None
@@ -102,6 +105,7 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
             *texts("usability"),
             *numbers("base", "base_lower", "base_upper"),
             *numbers("people", "people_lower", "people_upper", "residual"),
+            *numbers("perturbation_error", "sampling_error"),
         ]
 
     @property
@@ -122,6 +126,8 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
                 base.people,
                 *ends(base.people_interval),
                 cell.residual,
+                cell.perturbation_error,
+                cell.sampling_error,
             )
 
 

@@ -35,6 +35,7 @@ Margins = Annotated[
 class WeightedAnswer(Message, frozen=True, kw_only=True):
     """How many give one answer.
 
+    `perturbation_error` and `sampling_error` are as in the overview, with the margins.
     `unweighted` is the estimate without the margins, and `design_effect` the variance of `share`
     over that of `unweighted`.
     """
@@ -42,6 +43,8 @@ class WeightedAnswer(Message, frozen=True, kw_only=True):
     answer: CategoryName
     share: float | None
     standard_error: float | None
+    perturbation_error: float | None
+    sampling_error: float | None
     interval: Interval | None
     usability: Usability
     unweighted: float
@@ -98,6 +101,7 @@ class WeightedResult(Result, frozen=True, kw_only=True):
             ("usability", str),
             *numbers("unweighted", "design_effect"),
             *texts("undefined"),
+            *numbers("perturbation_error", "sampling_error"),
         ]
 
     @property
@@ -118,6 +122,8 @@ class WeightedResult(Result, frozen=True, kw_only=True):
                     found.unweighted,
                     found.design_effect,
                     question.undefined,
+                    found.perturbation_error,
+                    found.sampling_error,
                 )
 
 

@@ -80,6 +80,40 @@ def test_of_two_questions_the_test_and_measures_stand_beside_it():
     assert layered.measures == []
 
 
+@pytest.mark.parametrize("kind", SURVEYS)
+@pytest.mark.parametrize("percentages", SHARES)
+def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, percentages):
+    """Of n people with the same answers, √(r(1 − r)/n); views of other questions differ a bit."""
+    source = counted(SURVEYS[kind], people())
+    asked = {"attributes": ["sex", "vote"], "percentages": percentages}
+    found = CROSSTAB.compute(source, CrosstabQuery(**asked))
+    for cell, base in zip(found.cells, found.base_of_each, strict=True):
+        openly = cell.share * (1 - cell.share) / base.share / (3_000 - 1)
+        assert cell.sampling_error == pytest.approx(np.sqrt(openly), rel=2e-3)
+        total = cell.sampling_error**2 + cell.perturbation_error**2
+        assert cell.standard_error == pytest.approx(np.sqrt(total))
+    bars = [bar for group in CROSSTAB.chart(found).groups for bar in group.bars]
+    assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
+    of_these = CROSSTAB.compute(source, CrosstabQuery(**asked, target="respondents"))
+    for cell, before in zip(of_these.cells, found.cells, strict=True):
+        assert cell.sampling_error == 0
+        assert cell.perturbation_error == pytest.approx(before.perturbation_error)
+
+
+def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_same_people():
+    """400 surveys: a standard deviation is known to 3.5 %; off by 14 % once in 15 000 times."""
+    shares = np.einsum("i,ij,k->ijk", [0.6, 0.4], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], [0.7, 0.3])
+    survey = SURVEYS["randomized-response"]
+    _, surveys = drawn_counts(survey, shares, 6_000, 400, target="respondents")
+    found, foretold = [], []
+    for counts in surveys:
+        source = Counted(survey, counts, datetime.now(UTC), min_reports=1)
+        cells = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])).cells
+        found.append([cell.share for cell in cells])
+        foretold.append([cell.perturbation_error for cell in cells])
+    assert np.mean(foretold, axis=0) == pytest.approx(np.std(found, axis=0), rel=0.14)
+
+
 def test_rows_and_columns_are_where_they_were_asked_for():
     survey = SURVEYS["randomized-response"]
     rows = CROSSTAB.grid(result(survey, "sex", "vote"))

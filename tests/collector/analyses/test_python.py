@@ -272,7 +272,8 @@ def test_what_is_not_known_is_not_drawn_as_if_it_were():
 def test_a_set_of_ratios_need_not_be_an_interval():
     def cell(value, kind, lower, upper):
         ratios = {"kind": kind, "lower": lower, "upper": upper}
-        rest = {"standard_error": None, "usability": "not usable", "residual": None}
+        rest = {"usability": "not usable", "residual": None}
+        rest |= {f"{name}_error": None for name in ("standard", "perturbation", "sampling")}
         return {"values": {"a": value, "b": "y"}, "share": 2.5, "confidence_set": ratios, **rest}
 
     base = {"values": {}, "share": 1.0, "interval": None, "people": 9.0, "people_interval": None}

@@ -217,10 +217,11 @@ ITEMSET_COLUMNS = ["itemset", "length", *CELL_COLUMNS[:-1], "decision", "usabili
 CROSSTAB_COLUMNS = [
     *("share", "standard_error", "set", "lower", "upper", "usability"),
     *("base", "base_lower", "base_upper", "people", "people_lower", "people_upper", "residual"),
+    *ERROR_COLUMNS,
 ]
 WEIGHTED_COLUMNS = [
     *("attribute", "label", "answer", "share", "standard_error", "lower", "upper", "usability"),
-    *("unweighted", "design_effect", "undefined"),
+    *("unweighted", "design_effect", "undefined", *ERROR_COLUMNS),
 ]
 PAIR = ["smoker", "coughs"]
 
@@ -693,6 +694,7 @@ def rows_of(path, answer):
                 *cell["values"].values(),
                 *(cell["share"], cell["standard_error"], *found, cell["usability"]),
                 *(base["share"], *(end for pair in ends for end in pair), cell["residual"]),
+                *(cell[name] for name in ERROR_COLUMNS),
             ]
     elif path == "independence":
         numbers = [answer[n] for n in ("statistic", "degrees_of_freedom", "p_value", "undefined")]
@@ -704,6 +706,7 @@ def rows_of(path, answer):
                     *(question["attribute"], question["label"], found["answer"], found["share"]),
                     *(found["standard_error"], *found["interval"], found["usability"]),
                     *(found["unweighted"], found["design_effect"], question["undefined"]),
+                    *(found[name] for name in ERROR_COLUMNS),
                 ]
     elif path == "regression":
         for found in answer["coefficients"]:

@@ -44,6 +44,10 @@ def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     # Groups of fixed weights: the variance of a share of reports in each, and over 0.5².
     variance = 0.6**2 * (5 / 8) * (3 / 8) / 800 / 0.25 + 0.4**2 * (2 / 5) * (3 / 5) / 200 / 0.25
     assert left.standard_error**2 == pytest.approx(variance, rel=2e-3)
+    # Of that, what there would be if everybody had answered openly.
+    openly = 0.6**2 * of_women * (1 - of_women) / 800 + 0.4**2 * of_men * (1 - of_men) / 200
+    assert left.sampling_error**2 == pytest.approx(openly, rel=2e-3)
+    assert left.perturbation_error**2 == pytest.approx(variance - openly, rel=2e-3)
     assert left.design_effect == pytest.approx(variance / (0.58 * 0.42 / 1000 / 0.25), rel=2e-3)
     assert result.sum_of_weights == 1000
     assert result.weights.smallest == pytest.approx(0.6 / 0.8)
@@ -70,6 +74,8 @@ def test_all_questions_without_a_margin_are_asked_by_default():
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers in s, weighted to sex"
     assert [group.heading for group in chart.groups] == ["What do you vote?", "smoker"]
+    for bar in chart.groups[0].bars:
+        assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
 
 
 def test_what_cannot_be_weighted_has_no_number_and_says_why():

@@ -274,6 +274,17 @@ def test_intervals_for_the_respondents_cover_what_pandas_makes_of_their_records(
     assert 0.93 <= np.mean(calibrated) <= 0.97
 
 
+@pytest.mark.parametrize("method", [rake, calibrate])
+def test_each_cell_counts_with_the_derivative_of_the_shares(method):
+    support, covariance = a_table()
+    slopes = gradient(lambda table: method(table, covariance, KNOWN).share, support)
+    # Of what leaves the sum of all cells as it is.
+    moved = np.eye(support.size) - 1 / support.size
+    assert method(support, covariance, KNOWN).gradient @ moved == pytest.approx(
+        slopes @ moved, abs=1e-6
+    )
+
+
 def test_what_cannot_be_weighted_is_undefined_and_says_why():
     support, covariance = a_table()
     support[:, 1] *= 0.01
