@@ -12,6 +12,7 @@ from shutil import copyfile
 from uuid import uuid4
 
 import pytest
+from clusters import Cluster, started
 from disks import without_waiting
 from flask import Flask
 from halftruth_collector.ops.settings import Config
@@ -73,6 +74,13 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("template") / "template.db"
     Store(f"sqlite:///{file}").close()
     return file
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Dask cluster of two workers."""
+    with started(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

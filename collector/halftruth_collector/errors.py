@@ -20,7 +20,8 @@ HalftruthError
     ├── SignatureRefused    a signature that does not hold, or of a revoked key
     ├── SchemaOutdated      tables of another version than this program's
     ├── StoreRefused        the database will not take what it was told
-    └── StoreUnavailable    the database does not answer
+    ├── StoreUnavailable    the database does not answer
+    └── WorkersLost         processes or machines that a computation was given to are gone
 """
 
 from halftruth_shared import HalftruthError
@@ -124,6 +125,10 @@ class StoreRefused(CollectorError):
 
 class StoreUnavailable(CollectorError):
     """The database does not answer."""
+
+
+class WorkersLost(CollectorError):
+    """Processes or machines that a computation was given to are gone, or do not answer."""
 
 
 def slug(error: HalftruthError) -> str:

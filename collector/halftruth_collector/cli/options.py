@@ -1,13 +1,17 @@
 """Options that several commands share, and those that follow from a question."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
+from tqdm import tqdm
 
+from ..executors import Told, opened
 from ..ops.settings import DEFAULT_DATABASE
 from .margins import margin_texts
 
@@ -86,6 +90,51 @@ def formats(command: C) -> C:
     ):
         command = option(command)
     return command
+
+
+def workers(command: C) -> C:
+    """Add ``--processes`` and ``--scheduler``."""
+    for option in (
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Work on the cluster of this Dask scheduler, such as tcp://host:8786.",
+        ),
+        click.option(
+            "--processes",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="Work in so many processes of this machine.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def executor(given: dict[str, Any], unit: str) -> Iterator[Executor]:
+    """Where the pieces of the work are done, taken from what was given; a terminal has a bar.
+
+    Parameters
+    ----------
+    given : dict
+    unit : str
+        What the pieces are, in the plural.
+
+    Raises
+    ------
+    ParameterError
+        If both options were given, or Dask is not installed.
+    WorkersLost
+        If workers are gone before they are done.
+    """
+
+    def bar(results: Iterator[Any], pieces: int) -> Iterable[Any]:
+        return tqdm(results, total=pieces, unit=f" {unit}", disable=None)
+
+    with opened(given.pop("processes"), given.pop("scheduler")) as found:
+        yield Told(found, bar)
 
 
 def form(given: dict[str, Any]) -> Form:

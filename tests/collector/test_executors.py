@@ -1,0 +1,120 @@
+"""Pieces are worked out here, in processes and on a cluster, with the same results."""
+
+import os
+from operator import truediv
+
+import pytest
+from clusters import started
+from halftruth_collector.errors import WorkersLost
+from halftruth_collector.executors import HERE, Told, opened
+from halftruth_shared import ParameterError
+from pieces import end_at, mark, square
+from wire import free_port
+
+PIECES = [7, 1, 4, 9, 2]
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    with started(tmp_path, workers=1) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["here", "processes", "cluster"])
+def places(request):
+    """What `opened` is given for each kind of executor."""
+    if request.param == "cluster":
+        return {"scheduler": request.getfixturevalue("cluster").scheduler}
+    return {"processes": {"here": 1, "processes": 2}[request.param]}
+
+
+def test_results_come_in_the_order_of_pieces_from_wherever_they_are_worked_out(places):
+    with opened(**places) as executor:
+        found = list(executor.map(square, PIECES))
+        assert executor.submit(square, 3).result()[0] == 9
+    assert [value for value, _ in found] == [49, 1, 16, 81, 4]
+    assert ({process for _, process in found} == {os.getpid()}) == (places == {"processes": 1})
+
+
+def test_an_error_of_a_piece_is_the_error_of_all(places):
+    with opened(**places) as executor, pytest.raises(ZeroDivisionError):
+        list(executor.map(truediv, [1, 1], [1, 0]))
+    with opened(**places) as executor, pytest.raises(ZeroDivisionError):
+        executor.submit(truediv, 1, 0).result()
+
+
+def test_pieces_that_wait_are_cancelled_with_the_results(places, tmp_path):
+    with opened(**places) as executor:
+        results = executor.map(mark, [tmp_path] * 100, range(100))
+        assert next(iter(results)) == 0
+        getattr(results, "close", lambda: None)()
+    assert 1 <= len(list(tmp_path.iterdir())) < 20
+
+
+def test_how_many_pieces_are_done_is_told():
+    told = []
+
+    def bar(results, pieces):
+        for done, result in enumerate(results, 1):
+            told.append((done, pieces))
+            yield result
+
+    assert list(Told(HERE, bar).map(divmod, [7, 9], iter([2, 4]))) == [(3, 1), (2, 1)]
+    assert told == [(1, 2), (2, 2)]
+    assert Told(HERE, bar).submit(divmod, 7, 2).result() == (3, 1)
+
+
+def test_a_process_that_ends_ends_the_work_in_one_line():
+    with (
+        pytest.raises(WorkersLost, match=r"^processes: one of them ended before its piece was"),
+        opened(processes=2) as executor,
+    ):
+        list(executor.map(end_at, range(6), [None] * 6))
+
+
+def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
+    with opened(scheduler=cluster.scheduler) as executor:
+        once = tmp_path / "ended"
+        assert list(executor.map(end_at, range(6), [once] * 6)) == list(range(6))
+        assert once.exists()
+
+
+def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
+    with (
+        pytest.raises(WorkersLost, match=r"its workers ended over the same piece$"),
+        opened(scheduler=cluster.scheduler) as executor,
+    ):
+        list(executor.map(end_at, range(6), [None] * 6))
+
+
+def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
+    def work():
+        with opened(scheduler=own_cluster.scheduler) as executor:
+            for _ in executor.map(mark, [tmp_path] * 100, range(100)):
+                own_cluster.end_scheduler()
+
+    with pytest.raises(WorkersLost, match=r"went away before all pieces were done$"):
+        work()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"processes": 2, "scheduler": "tcp://127.0.0.1:1"}, "processes, scheduler: expected one"),
+        ({"scheduler": "127.0.0.1"}, "scheduler: 127.0.0.1: expected an address like tcp://"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(given, said):
+    with pytest.raises(ParameterError) as caught, opened(**given):
+        pass
+    assert str(caught.value).startswith(said)
+
+
+def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr("halftruth_collector.executors._PATIENCE", 1)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with (
+        pytest.raises(WorkersLost, match=f"^scheduler: {address} does not answer$"),
+        opened(scheduler=address),
+    ):
+        pass
