@@ -77,5 +77,6 @@ ANALYSIS = Analysis(
     grid=grid,
     chart=chart,
     notices=notices,
+    together=2,
     order=60,
 )

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
-from halftruth_shared import Survey
+from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
 from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.reading import Field, fields
@@ -161,10 +161,16 @@ class Analysis(Generic[Q, R]):
         The answer as a table for people.
     chart : callable or None
         The answer as a chart.
+    aside : callable
+        A chart of what the answer rests on, where there is something to be seen.
     notices : callable
         What has to be known before concluding anything from an answer, in sentences.
     reading : callable
         What else is to be said of an answer, in sentences.
+    together : int
+        Of how many questions together reports have to tell, or it has no answer.
+    of_records : bool
+        Whether it is about the reports themselves, which have to be records then.
     options : mapping of str to str
         Further names of options on the command line, by field.
     order : int
@@ -178,8 +184,11 @@ class Analysis(Generic[Q, R]):
     grid: Callable[[R], Grid]
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     chart: Callable[[R], Chart] | None = None
+    aside: Callable[[R], Chart | None] = lambda _: None
     notices: Callable[[R], list[str]] = lambda _: []
     reading: Callable[[R], list[str]] = lambda _: []
+    together: int = 1
+    of_records: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
 
@@ -209,10 +218,32 @@ class Analysis(Generic[Q, R]):
         """What it answers, in one sentence."""
         return (self.query.__doc__ or "").partition("\n\n")[0]
 
+    def answers(self, survey: Survey) -> bool:
+        """Whether the reports to a survey can tell anything of it, however many they are."""
+        reconstruction = survey.mechanism.reconstruction(survey.schema)
+        records = reconstruction.reports_are_records or not self.of_records
+        return records and self.together <= reconstruction.longest
+
     @property
     def fields(self) -> Mapping[str, Field]:
         """What it can be asked, by name."""
         return fields(self.query)
+
+
+def clearest(survey: Survey) -> list[Attribute]:
+    """Attributes with the fewest answers first: of these reports tell most."""
+    return sorted(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
+
+
+def names_of_clearest(survey: Survey, count: int = 2) -> list[str]:
+    """Names of the clearest attributes, in the order of the survey."""
+    names = {attribute.name for attribute in clearest(survey)[:count]}
+    return [name for name in survey.schema.names if name in names]
+
+
+def last_answer(attribute: Attribute) -> str:
+    """The last category that is an answer."""
+    return [name for name in attribute.categories if name not in attribute.missing][-1]
 
 
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:

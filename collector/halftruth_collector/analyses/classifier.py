@@ -3,7 +3,7 @@
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
 from halftruth_shared.analyses.wording import items, percent
 
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, Grid, asked, clearest
 
 
 def compute(counted: Counted, query: ClassifierQuery) -> ClassifierResult:
@@ -53,7 +53,7 @@ ANALYSIS = Analysis(
     title="Classifiers",
     compute=compute,
     # The best guess is of all questions together, which a page should not begin with.
-    start=lambda survey: ClassifierQuery(predict=survey.schema.names[0], estimate="moment"),
+    start=lambda survey: ClassifierQuery(predict=clearest(survey)[0].name, estimate="moment"),
     grid=grid,
     notices=notices,
     reading=reading,

@@ -31,7 +31,7 @@ from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of
 from ..estimation.presence import category_code
 from ..estimation.usability import TWENTY_POINTS, judge_measures, typical
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, clearest, last_answer
 
 _EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio": "odds ratio"}
 
@@ -336,9 +336,9 @@ def reading(result: ComparisonResult) -> list[str]:
 
 
 def start(survey: Survey) -> ComparisonQuery:
-    """The last answer to the first question, by the second."""
-    first, second = (*survey.schema.attributes, *survey.schema.attributes)[:2]
-    return ComparisonQuery(answer={first.name: first.categories[-1]}, groups=second.name)
+    """The last answer to the second clearest question, by the clearest, whose groups are large."""
+    first, second = (clearest(survey) * 2)[:2]
+    return ComparisonQuery(answer={second.name: last_answer(second)}, groups=first.name)
 
 
 ANALYSIS = Analysis(
@@ -350,5 +350,6 @@ ANALYSIS = Analysis(
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=25,
 )

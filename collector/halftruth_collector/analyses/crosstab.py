@@ -34,7 +34,7 @@ from ..estimation.presence import present_items
 from ..estimation.table import error_parts
 from ..estimation.usability import TWENTY_POINTS, judge_table
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome
 from .measures import named
 from .table import cells
@@ -228,7 +228,11 @@ def chart(result: CrosstabResult) -> Chart:
         bars = [bar for group in groups for bar in group.bars]
         return BarChart(
             title=title,
-            notes=(*_notes(result, bars), *sentences.negative(bars)),
+            notes=(
+                *_notes(result, bars),
+                *sentences.negative(bars),
+                *sentences.in_one_tone(bars),
+            ),
             axis=axis,
             groups=groups,
             bars_label=second,
@@ -361,10 +365,11 @@ ANALYSIS = Analysis(
     query=CrosstabQuery,
     title="Cross-tabulation",
     compute=compute,
-    start=lambda survey: CrosstabQuery(attributes=list(survey.schema.names[:2])),
+    start=lambda survey: CrosstabQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=5,
 )

@@ -7,7 +7,7 @@ from halftruth_shared.analyses.independence import IndependenceQuery, Independen
 from halftruth_shared.analyses.wording import p_value, value
 
 from ..estimation.independence import IndependenceTest
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, names_of_clearest
 
 
 def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
@@ -65,9 +65,10 @@ ANALYSIS = Analysis(
     query=IndependenceQuery,
     title="Independence",
     compute=compute,
-    start=lambda survey: IndependenceQuery(attributes=list(survey.schema.names[:2])),
+    start=lambda survey: IndependenceQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     notices=notices,
     reading=reading,
+    together=2,
     order=55,
 )

@@ -6,7 +6,7 @@ from halftruth_shared.analyses.loglinear import FittedCell, LoglinearQuery, Logl
 from halftruth_shared.analyses.wording import p_value, value
 
 from . import table
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, names_of_clearest
 
 
 def compute(counted: Counted, query: LoglinearQuery) -> LoglinearResult:
@@ -58,9 +58,10 @@ ANALYSIS = Analysis(
     query=LoglinearQuery,
     title="Loglinear models",
     compute=compute,
-    start=lambda survey: LoglinearQuery(terms=[[name] for name in survey.schema.names[:2]]),
+    start=lambda survey: LoglinearQuery(terms=[[name] for name in names_of_clearest(survey)]),
     grid=grid,
     reading=reading,
     options={"terms": "term"},
+    of_records=True,
     order=90,
 )

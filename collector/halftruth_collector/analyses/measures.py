@@ -9,7 +9,7 @@ from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 from ..charts.specification import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
 from ..estimation.presence import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, Grid, asked, names_of_clearest
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
@@ -159,10 +159,11 @@ ANALYSIS = Analysis(
     query=MeasuresQuery,
     title="Measures",
     compute=compute,
-    start=lambda survey: MeasuresQuery(attributes=list(survey.schema.names[:2])),
+    start=lambda survey: MeasuresQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=50,
 )

@@ -1,6 +1,7 @@
 """Every question's distribution."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import numpy as np
 from halftruth_shared.analyses.base import DayCount, Usability
@@ -13,7 +14,7 @@ from halftruth_shared.analyses.overview import (
 from halftruth_shared.analyses.weighted import WeightedAnswer, WeightedResult
 from halftruth_shared.analyses.wording import judged, number, share, share_interval
 
-from ..charts.specification import Axis, BarChart, BarGroup, Estimate
+from ..charts.specification import Axis, BarChart, BarGroup, Curve, CurveChart, Estimate
 from ..estimation import Estimator
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
@@ -26,8 +27,8 @@ MAX_ANSWERS = 100
 #: What stands beside the answers that are none.
 _MISSING = "no answer, of all"
 
-#: Days that are listed in words, the last ones.
-MAX_DAYS = 7
+#: Days that are listed in words, the last ones; and how many it takes to draw them.
+MAX_DAYS, _DRAWN_DAYS = 7, 3
 
 
 def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
@@ -130,6 +131,7 @@ def chart_of_questions(
             *sentences.notes(result, every),
             *said,
             *sentences.negative(every),
+            *sentences.in_one_tone(every),
             *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
         ),
         axis=Axis("share of the people", shares=True),
@@ -144,6 +146,23 @@ def chart_of_questions(
 def _bar(found: AnswerShare | WeightedAnswer) -> Estimate:
     inner = sentences.of_sampling(found.interval, found.standard_error, found.sampling_error)
     return sentences.estimate(found.answer, found.share, found.interval, inner)
+
+
+def by_day(result: OverviewResult) -> CurveChart | None:
+    """Reports of every day, if they came on more than two; on those without any, 0."""
+    if len(result.days) < _DRAWN_DAYS:
+        return None
+    counted = {found.day: found.reports for found in result.days}
+    first, last = min(counted), max(counted)
+    every = range((last - first).days + 1)
+    reports = tuple(float(counted.get(first + timedelta(days=day), 0)) for day in every)
+    return CurveChart(
+        title=f"Reports to {result.survey} by day",
+        notes=(),
+        x_axis=Axis(f"day (UTC), from {first} to {last}", counted=True, since=first),
+        y_axis=Axis("reports", counted=True),
+        curves=(Curve("reports", tuple(map(float, every)), reports),),
+    )
 
 
 def notices(result: OverviewResult) -> list[str]:
@@ -185,6 +204,7 @@ ANALYSIS = Analysis(
     start=lambda _: OverviewQuery(),
     grid=grid,
     chart=chart,
+    aside=by_day,
     notices=notices,
     reading=reading,
     order=0,

@@ -5,7 +5,7 @@ from halftruth_shared.analyses.partial_correlation import PartialQuery, PartialR
 
 from ..estimation.presence import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, clearest, last_answer
 
 
 def compute(counted: Counted, query: PartialQuery) -> PartialResult:
@@ -49,12 +49,13 @@ def notices(result: PartialResult) -> list[str]:
 
 
 def start(survey: Survey) -> PartialQuery:
-    """The first two attributes, given the third; the last category of each is presence."""
-    names = survey.schema.names
+    """The two clearest attributes, given the third; the last answer to each is presence."""
+    three = clearest(survey)[:3]
+    names = [attribute.name for attribute in three]
     return PartialQuery(
-        attributes=list(names[:2]),
-        given=list(names[2:3]),
-        present={a.name: a.categories[-1] for a in survey.schema.attributes[:3]},
+        attributes=names[:2],
+        given=names[2:],
+        present={attribute.name: last_answer(attribute) for attribute in three},
     )
 
 
@@ -66,5 +67,6 @@ ANALYSIS = Analysis(
     grid=grid,
     notices=notices,
     reading=reading,
+    together=3,
     order=70,
 )

@@ -5,7 +5,7 @@ from halftruth_shared.analyses.randomized import RandomizedQuery, RandomizedResu
 
 from ..estimation.presence import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, names_of_clearest
 
 
 def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
@@ -38,9 +38,10 @@ ANALYSIS = Analysis(
     query=RandomizedQuery,
     title="Measures of the reports",
     compute=compute,
-    start=lambda survey: RandomizedQuery(attributes=list(survey.schema.names[:2])),
+    start=lambda survey: RandomizedQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     notices=notices,
     reading=lambda result: sentences.presence(result.present),
+    of_records=True,
     order=80,
 )

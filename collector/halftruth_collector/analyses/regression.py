@@ -27,7 +27,7 @@ from ..estimation.regression import Regression, fit_regression
 from ..estimation.table import Table
 from ..estimation.usability import judge_coefficients
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, clearest, last_answer
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
@@ -216,19 +216,18 @@ def _equation(result: RegressionResult) -> list[str]:
 
 
 def start(survey: Survey) -> RegressionQuery:
-    """The first attribute that has an answer to count, by two others where reports tell of them."""
+    """The clearest attribute that has an answer to count, by the next one."""
     schema = survey.schema
-    counted = [a for a in schema.attributes if presence(schema, [a.name], {})[0] is not None]
-    outcome = (counted or schema.attributes)[0]
-    most = min(2, survey.mechanism.reconstruction(schema).longest - 1)
-    predictors: list[str] = []
-    cells = len(outcome.categories)
-    for attribute in schema.attributes:
-        cells_with = cells * len(attribute.categories)
-        if attribute is not outcome and cells_with <= COVARIANCE_CELLS and len(predictors) < most:
-            predictors.append(attribute.name)
-            cells = cells_with
-    present = {} if counted else {outcome.name: outcome.categories[-1]}
+    counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
+    outcome = (counted or clearest(survey))[0]
+    most = min(1, survey.mechanism.reconstruction(schema).longest - 1)
+    predictors = [
+        attribute.name
+        for attribute in clearest(survey)
+        if attribute is not outcome
+        and len(outcome.categories) * len(attribute.categories) <= COVARIANCE_CELLS
+    ][:most]
+    present = {} if counted else {outcome.name: last_answer(outcome)}
     return RegressionQuery(outcome=outcome.name, predictors=predictors, present=present)
 
 
@@ -241,5 +240,6 @@ ANALYSIS = Analysis(
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=58,
 )

@@ -245,20 +245,24 @@ def _summaries(result: RiskResult) -> list[str]:
     ]
 
 
+def _start(survey: Survey) -> RiskQuery:
+    """The last question, by what is told by the first two or as many as reports tell of."""
+    *others, sensitive = survey.schema.names
+    most = min(2, survey.mechanism.reconstruction(survey.schema).longest - 1)
+    # The best guess is of all questions together, which a page should not begin with.
+    return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive, estimate="projected")
+
+
 ANALYSIS = Analysis(
     query=RiskQuery,
     title="Linking risk",
     compute=compute,
     of_people=of_people,
-    start=lambda survey: RiskQuery(
-        quasi=list(survey.schema.names[:-1][:2]) or [survey.schema.names[0]],
-        sensitive=survey.schema.names[-1],
-        # The best guess is of all questions together, which a page should not begin with.
-        estimate="projected",
-    ),
+    start=_start,
     grid=grid,
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=90,
 )

@@ -4,7 +4,7 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
 
 from . import rules, sentences
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, Grid, asked, clearest, last_answer
 
 
 def compute(counted: Counted, query: RuleQuery) -> RuleResult:
@@ -40,11 +40,11 @@ def reading(result: RuleResult) -> list[str]:
 
 
 def start(survey: Survey) -> RuleQuery:
-    """The last categories of the first two attributes."""
-    first, second = (*survey.schema.attributes, *survey.schema.attributes)[:2]
+    """The last answers to the two clearest questions."""
+    first, second = (clearest(survey) * 2)[:2]
     return RuleQuery(
-        antecedent={first.name: first.categories[-1]},
-        consequent={second.name: second.categories[-1]},
+        antecedent={first.name: last_answer(first)},
+        consequent={second.name: last_answer(second)},
     )
 
 
@@ -57,5 +57,6 @@ ANALYSIS = Analysis(
     notices=notices,
     reading=reading,
     options={"antecedent": "if", "consequent": "then"},
+    together=2,
     order=40,
 )

@@ -72,12 +72,6 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
     without = sum(row.interval is None for row in values)
     if without:
         found.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
-    whole = sum(row.interval is not None and row.inner is None for row in values)
-    if whole and any(row.inner for row in values):
-        found.append(
-            "In one tone, as nobody can say what sampling adds to the error of an estimate outside"
-            f" of 0 to 100 %: {whole} of {len(values)}."
-        )
     return found
 
 
@@ -94,6 +88,17 @@ def negative(rows: Sequence[Estimate]) -> list[str]:
     if all(row.value is None or row.value >= 0 for row in rows):
         return []
     return ["A negative support means that the true one is small compared with the error."]
+
+
+def in_one_tone(rows: Sequence[Estimate]) -> list[str]:
+    """Which intervals are not in two tones, where others are."""
+    whole = sum(row.interval is not None and row.inner is None for row in rows)
+    if not whole or not any(row.inner for row in rows):
+        return []
+    return [
+        "In one tone, as nobody can say what sampling adds to the error of an estimate outside"
+        f" of 0 to 100 %: {whole} of {len(rows)}."
+    ]
 
 
 def left_out(shown: int, found: int, which: str) -> list[str]:

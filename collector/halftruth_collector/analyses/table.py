@@ -13,7 +13,7 @@ from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from ..estimation.bounds import optional
 from ..estimation.usability import judge_table
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, names_of_clearest
 
 #: Cells beyond which a chart shows only some, and says so.
 MAX_CELLS = 100
@@ -99,6 +99,7 @@ def chart(result: TableResult) -> BarChart:
             *notices(result),
             *sentences.estimated(result.query.estimate),
             *sentences.negative(bars),
+            *sentences.in_one_tone(bars),
             *sentences.left_out(len(bars), len(result.cells), "cells furthest from zero"),
         ),
         axis=Axis("support", shares=True),
@@ -135,7 +136,7 @@ ANALYSIS = Analysis(
     query=TableQuery,
     title="Tables",
     compute=compute,
-    start=lambda survey: TableQuery(attributes=list(survey.schema.names[:2])),
+    start=lambda survey: TableQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
     notices=notices,

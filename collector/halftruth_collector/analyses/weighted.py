@@ -28,7 +28,7 @@ from ..estimation.table import error_parts
 from ..estimation.usability import judge_table
 from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
 
 #: Chance of margins so far off, below which it is said that the respondents are other people.
@@ -219,7 +219,7 @@ def _start(survey: Survey) -> WeightedQuery:
 
     Of few answers none is likely to be so rare that nothing can be weighted by it.
     """
-    shortest = min(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
+    shortest = clearest(survey)[0]
     even = dict.fromkeys(shortest.categories, round(1 / len(shortest.categories), 6))
     return WeightedQuery(margins={shortest.name: even})
 
@@ -233,5 +233,6 @@ ANALYSIS = Analysis(
     chart=chart,
     notices=notices,
     reading=reading,
+    together=2,
     order=15,
 )

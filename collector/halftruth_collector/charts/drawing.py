@@ -270,7 +270,8 @@ def _curves(chart: CurveChart) -> Figure:
         (0, "x", chart.x_axis, chart.x_marker),
         (1, "y", chart.y_axis, chart.y_marker),
     ):
-        others = ([line.value] if line else []) + ([0.0] if axis.shares else [])
+        zero = [0.0] if axis.shares or axis.counted else []
+        others = ([line.value] if line else []) + zero
         _measure(axes, side, axis, _ends(axis, [*drawn[:, i], *others], []))
     if chart.x_marker:
         axes.axvline(chart.x_marker.value, **_DASHED)
@@ -279,7 +280,8 @@ def _curves(chart: CurveChart) -> Figure:
         axes.axhline(chart.y_marker.value, **_DASHED)
         label, where = _folded(chart.y_marker.label, 70), axes.get_yaxis_transform()
         axes.text(1.02, chart.y_marker.value, label, transform=where, va="center")
-    if chart.curves:
+    # One that is called like its axis needs no legend.
+    if [curve.name for curve in chart.curves] not in ([], [chart.y_axis.label]):
         fits = all(_width(curve.name) <= ROOM / 2 - 55 for curve in chart.curves)
         figure.legend(loc="outside lower left", ncols=2 if fits else 1, handlelength=4)
     return _page(figure, chart, [axes], HIGH)
@@ -330,7 +332,9 @@ def _measure(axes: Axes, side: str, axis: Axis, ends: tuple[float, float]) -> No
     powers = axis.scale == "log" and ends[1] / ends[0] > 10
     subs = (1.0, 2.0, 5.0) if ends[1] / ends[0] < (100 if side == "x" else 3000) else (1.0,)
     drawn.set_major_locator(
-        LogLocator(subs=subs, numticks=8) if powers else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+        LogLocator(subs=subs, numticks=8)
+        if powers
+        else MaxNLocator(6, steps=[1, 2, 2.5, 5, 10], integer=axis.counted)
     )
     drawn.set_minor_locator(NullLocator())
     drawn.set_major_formatter(FuncFormatter(lambda value, place: axis.written(value)))
@@ -393,7 +397,8 @@ def _folded(words: str, width: float, weight: str = "normal", size: float = 9.5)
     """A text in as many lines of a width as it needs, at most 16."""
     share, lines = width / max(_width(words, weight, size), 1.0), [words]
     for most in range(min(len(words), int(1.3 * share * len(words)) + 1), 0, -1):
-        lines = textwrap.wrap(words, most, break_on_hyphens=False, max_lines=16, placeholder="…")
+        hyphens = any(len(word) > most for word in words.split())
+        lines = textwrap.wrap(words, most, break_on_hyphens=hyphens, max_lines=16, placeholder="…")
         if all(_width(line, weight, size) <= width for line in lines):
             break
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Literal
 
 from halftruth_shared.analyses import wording
@@ -11,14 +12,21 @@ Scale = Literal["linear", "log"]
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along an axis; shares are written in percent."""
+    """What is measured along an axis; shares are written in percent.
+
+    What is counted is marked in whole numbers from 0; days since one are written as their dates.
+    """
 
     label: str
     shares: bool = False
     scale: Scale = "linear"
+    counted: bool = False
+    since: date | None = None
 
     def written(self, value: float, places: int | None = None) -> str:
         """A value on this axis in words."""
+        if self.since is not None:
+            return f"{self.since + timedelta(days=value):%m-%d}"
         write = wording.percent if self.shares else wording.number
         return write(value, places)
 

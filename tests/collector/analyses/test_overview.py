@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
@@ -87,6 +88,24 @@ def test_reports_are_told_by_day():
     [said] = [line for line in ANALYSES["overview"].reading(result) if "by day" in line]
     assert said.startswith("Reports by day (UTC): 2026-05-03 10, ")
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
+
+
+def test_days_without_reports_are_drawn_with_none_and_two_days_are_not_drawn():
+    counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
+
+    def drawn(days):
+        days = {date(2026, 2, day): count for day, count in days.items()}
+        counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
+        overview = ANALYSES["overview"]
+        return overview.aside(overview.compute(counted, OverviewQuery()))
+
+    chart = drawn({25: 40, 27: 20, 28: 30})
+    assert chart.curves[0].known == [(0, 40), (1, 0), (2, 20), (3, 30)]
+    assert "reports: from 40 at 02-25 to 30 at 02-28" in chart.description
+    svg = to_svg(chart)
+    assert all(f">02-{day}<" in svg for day in (25, 26, 27, 28))
+    assert ">02-24<" not in svg
+    assert drawn({25: 60, 28: 30}) is None
 
 
 def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():

@@ -7,11 +7,20 @@ from html.parser import HTMLParser
 from pathlib import Path
 from uuid import UUID
 
+import numpy as np
 import pytest
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.pages.languages import chosen, direction_of
-from halftruth_shared import Attribute, DistortionMatrices, GammaDiagonal, Schema, Survey
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
 from halftruth_shared.protocol.reports import Report
 
 VIEWS = ("itemsets", "rules", "table", "measures")
@@ -455,3 +464,24 @@ def test_a_page_is_in_the_language_that_its_form_chooses(case):
 @pytest.mark.parametrize("way", ["ltr", "rtl"])
 def test_a_page_is_written_the_way_of_its_language(way):
     assert {direction_of(tag) for tag in LANGUAGES[way]} == {way}
+
+
+def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
+    http, store, signed_in
+):
+    """They are symbols, and no records that could be tabulated as they are."""
+    schema = Schema([Attribute(name, ("no", "yes", "hush"), missing=("hush",)) for name in "abc"])
+    mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0})
+    survey = Survey("pairs", "Pairs", schema, mechanism)
+    store.surveys.publish(survey)
+    rng = np.random.default_rng(1)
+    drawn = mechanism.perturb_many(schema, rng.integers(0, 3, (900, 3)), rng).tolist()
+    reports = [Report(id=UUID(int=i), values=values) for i, values in enumerate(drawn)]
+    store.reports.add(survey.id, survey.digest, reports)
+    first, begin = Page(http.get("/results/pairs").get_data(as_text=True)), "/results/pairs/"
+    [*links] = {a["href"] for a in first.all("a") if a["href"].startswith(begin)}
+    offered = {link.removeprefix(begin) for link in links if "?" not in link}
+    assert set(ANALYSES) - offered == {"loglinear", "randomized", "partial-correlation"}
+    for name in offered:
+        answer = http.get(f"{begin}{name}")
+        assert (answer.status_code, 'role="alert"' in answer.text) == (200, False), name

@@ -18,6 +18,7 @@ from ...analyses import ANALYSES, Analysis, Counted
 from ...analyses.labels import labelled
 from ...analyses.sentences import of_group
 from ...analyses.survey_report import period, precision, survey_report
+from ...charts import Chart
 from ...errors import Forbidden, TooFewReports, Unauthorized
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
@@ -181,21 +182,26 @@ def _shown(analysis: Analysis[Any, Any], result: Any, rows: TableQuery) -> dict[
     """What a page shows of an answer."""
     grid = analysis.grid(result)
     table = page_of(grid, rows)
-    drawn = None
-    if analysis.chart and grid.rows:
-        # Imported here: it takes a while, and most requests draw nothing.
-        from ...charts.rendering import to_svg
-
-        drawn = to_svg(analysis.chart(result))
     return {
         "result": result,
         "group": of_group(result),
         "notices": analysis.notices(result),
         "reading": analysis.reading(result),
-        # The chart escapes what a survey says, and holds no script and no style.
-        "chart": None if drawn is None else Markup(drawn),  # noqa: S704
+        "chart": _drawn(analysis.chart(result)) if analysis.chart and grid.rows else None,
+        "aside": _drawn(analysis.aside(result)),
         "table": table,
     }
+
+
+def _drawn(chart: Chart | None) -> Markup | None:
+    """A chart as part of a page."""
+    if chart is None:
+        return None
+    # Imported here: it takes a while, and most requests draw nothing.
+    from ...charts.rendering import to_svg
+
+    # It escapes what a survey says, and holds no script and no style.
+    return Markup(to_svg(chart))  # noqa: S704
 
 
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
