@@ -165,10 +165,7 @@ def shares(records: Sequence[Record], names: Sequence[str]) -> dict[tuple[str, .
 
 
 def design(page: Page) -> None:
-    """Write the file with the controls of the designer, question by question, and publish it.
-
-    The condition, of which the controls know nothing, is written into the file.
-    """
+    """Write the file with the controls of the designer, question by question, and publish it."""
     wanted = tomllib.loads(FILE)
     _fill(page, "Id", wanted["id"])
     _fill(page, "Languages", " ".join(LANGUAGES))
@@ -186,12 +183,6 @@ def design(page: Page) -> None:
         _press(page, "Add the question")
         expect(page.get_by_label("Name", exact=True)).to_have_value(question["name"])
         _describe(page, question)
-    file = page.get_by_label("Survey file (TOML)")
-    number = 'name = "cigarettes"\n'
-    # The file counts where both were changed, so that it has to have the last question first.
-    expect(file).to_have_value(re.compile("maximum = 14"))
-    written = file.input_value()
-    file.fill(written.replace(number, f'{number}ask_if = {{smoker = ["yes"]}}\n'))
     _press(page, "Publish")
     expect(page.get_by_role("heading", name=wanted["title"]["en"])).to_be_visible()
 
@@ -220,6 +211,10 @@ def _describe(page: Page, question: dict[str, Any]) -> None:
     if any(shown):
         texts = {k: "\n".join(text[k] if text else "" for text in shown) for k in LANGUAGES}
         _fill_each(page, "Shown as, line by line", texts)
+    for name, answers in question.get("ask_if", {}).items():
+        page.get_by_text("Asked after some answers only").click()
+        for answer in answers:
+            page.get_by_role("group", name=name).get_by_label(answer, exact=True).check()
     _press(page, "Show what it comes to")
 
 

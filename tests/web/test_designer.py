@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
 from .conftest import SCREENSHOTS, begin, counted, heading, send
@@ -77,12 +78,19 @@ def test_a_survey_of_all_kinds_in_two_languages_is_designed_and_answered(
     write(page, "Options, one per line", "cough\nfever")
     write(page, "Shown as, line by line (de)", "Husten\nFieber")
     button(page, "Move up symptoms")
+    page.get_by_text("Asked after some answers only").press("Enter")
+    page.get_by_role("group", name="first").get_by_label("yes").press("Space")
+    page.get_by_text("Who asks, what for").press("Enter")
+    write(page, "Who asks (en)", "The works council")
+    write(page, "Who asks (de)", "Der Betriebsrat")
     write(page, "Questions to be looked at together, at most", "1")
     button(page, "Show what it comes to")
     file_holds(
         page,
         'name = "fever", label = {en = "fever", de = "Fieber"}',
         "maximum = 79",
+        'ask_if = {first = ["yes"]}',
+        'asked_by = {en = "The works council", de = "Der Betriebsrat"}',
         "max_length = 1",
     )
     slider = page.get_by_role("slider")
@@ -98,8 +106,11 @@ def test_a_survey_of_all_kinds_in_two_languages_is_designed_and_answered(
         expect(heading(page, "Before you begin")).to_be_visible()
         assert found.violations() == []
         assert [line for line in found.said if "401" not in line and "Password" not in line] == []
+    page.get_by_text("Deadline, quota, shared devices").press("Enter")
+    write(page, "Most reports", "400")
     button(page, "Publish")
     expect(heading(page, "Habits")).to_be_visible()
+    assert live.store.surveys.get("habits").terms == Terms(max_reports=400)
     survey = live.store.surveys.get("habits").survey()
     assert [question.kind for question in survey.schema.questions] == [
         "choice",
@@ -122,6 +133,28 @@ def test_a_survey_of_all_kinds_in_two_languages_is_designed_and_answered(
     send(respondent)
     expect(heading(respondent, "Thank you")).to_be_visible()
     assert live.store.state("habits").reports == 1
+
+
+def test_a_named_design_is_chosen_and_said_in_the_words_of_respondents(designer, live):
+    page = designer().page
+    page.get_by_label("Mechanism").select_option("distortion-matrices")
+    page.get_by_label("Design", exact=True).select_option("forced-response")
+    write(page, "Chance that yes is reported whatever the answer is", "1/6")
+    shown = page.locator("#shown")
+    expect(shown.get_by_text("with chance 1 in 6 the device reports “yes”")).to_be_visible()
+    expect(page.locator("#preview").get_by_text("with chance 1 in 6")).to_have_count(1)
+    page.get_by_label("Design", exact=True).select_option("triangular")
+    expect(shown.get_by_role("alert")).to_contain_text("a report can prove the answer 'no'")
+    page.get_by_label("A report may prove the other answer").check()
+    expect(shown.get_by_text("It never proves “yes”")).to_be_visible()
+    button(page, "Publish")
+    expect(heading(page, "My survey")).to_be_visible()
+    mechanism = live.store.surveys.get("my-survey").survey().mechanism
+    assert mechanism.designs["first"].written() == {
+        "design": "triangular",
+        "prevalence": "1/3",
+        "not_sensitive": "no",
+    }
 
 
 def test_what_is_typed_is_shown_and_never_taken_away(designer):

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.mechanisms.designs import DESIGNS
 
-from ..designing import edits, questions, text
+from ..designing import edits, mechanism, questions, text
 from ..designing.text import Data
 from ..store import Store
 from . import options
@@ -17,7 +18,7 @@ _file = click.argument("file", type=click.Path())
 _question = click.argument("question")
 
 #: Fields of which each option is a line.
-_LINES = ("categories", "missing", "options")
+_LINES = ("categories", "missing", "items", "options")
 
 
 @click.group()
@@ -82,6 +83,7 @@ def move(file: str, question: str, place: int) -> None:
 @click.option("--page", multiple=True, help="Page of the form; again for each language.")
 @click.option("--answer", "categories", multiple=True, help="An answer; again for each.")
 @click.option("--missing", multiple=True, help="An answer that is none; again for each.")
+@click.option("--item", "items", multiple=True, help="An answer that counts in itemsets.")
 @click.option("--option", "options", multiple=True, help="An option; again for each.")
 @click.option(
     "--shown",
@@ -91,20 +93,52 @@ def move(file: str, question: str, place: int) -> None:
 @click.option("--minimum", help="Least number.")
 @click.option("--maximum", help="Largest number.")
 @click.option("--step", help="Width of a bin.")
+@click.option("--bins", help="Number of bins, instead of a width.")
+@click.option(
+    "--ask-if",
+    multiple=True,
+    metavar="ATTRIBUTE=CATEGORY",
+    help="Ask it after this answer only; again for others. One of each attribute has to be given.",
+)
+@click.option("--ask-everybody", is_flag=True, help="Ask it whatever the answers before.")
+@click.option(
+    "--design",
+    type=click.Choice([*DESIGNS, mechanism.MATRIX]),
+    help="Named design, where the mechanism is distortion-matrices.",
+)
+@click.option(
+    "--number", "numbers", multiple=True, metavar="NAME=NUMBER", help="A number of the design."
+)
+@click.option("--design-answer", help="The answer that the design calls yes.")
+@click.option(
+    "--may-prove/--may-not-prove",
+    default=None,
+    help="Whether a report may prove the other answer, which is not sensitive then.",
+)
 @click.option("--optional/--required", default=None, help="Whether it may be passed over.")
 @click.option("--ordered/--unordered", default=None, help="Whether answers are in an order.")
 @click.option("--shuffle/--in-order", default=None, help="Whether they are shown by chance.")
 @click.option("--sensitive/--harmless", default=None, help="Whether it must be protected.")
 def edit(file: str, question: str, **given: Any) -> None:
     """Change a QUESTION of FILE."""
+    numbers, everybody = given.pop("numbers"), given.pop("ask_everybody")
+    given["design-answer"] = given.pop("design_answer")
+    given[mechanism.MAY_PROVE] = given.pop("may_prove")
     fields = {name: texts for name, value in given.items() if (texts := _texts(name, value))}
-    fields |= {name: [] for name in questions.FLAGS if given[name] is False}
+    flags = (*questions.FLAGS, mechanism.MAY_PROVE)
+    fields |= {name: [] for name in flags if given[name] is False}
+    fields |= {f"design-{name}": [text] for name, _, text in (n.partition("=") for n in numbers)}
+    if everybody:
+        fields["ask_if"] = []
+    # What else is said is of that design.
+    first = {name: fields.pop(name) for name in ("design",) if name in fields}
 
     def edited(data: Data) -> Data:
         place = edits.place_of(data, question)
-        known = questions.fields_of(questions.questions(data)[place], questions.languages(data))
-        _only(fields, known, question)
-        return edits.edit(data, place, fields)
+        for step in (first, fields):
+            _only(step, edits.fields_of(data, place), question)
+            data = edits.edit(data, place, step)
+        return data
 
     _change(file, edited)
 
@@ -119,11 +153,18 @@ def edit(file: str, question: str, **given: Any) -> None:
 @click.option("--gamma", help="Amplification.")
 @click.option(
     "--chance",
-    type=click.IntRange(edits.LEAST_CHANCE, edits.MOST_CHANCE),
+    type=click.IntRange(mechanism.LEAST_CHANCE, mechanism.MOST_CHANCE),
     metavar="PERCENT",
     help="Instead of it, how likely a report can at most make what was 5 % likely.",
 )
 @click.option("--max-length", help="Most questions that are looked at together.")
+@click.option("--alpha", help="Spread of the matrices that clients draw, from 0 to 1.")
+@click.option("--asked-by", multiple=True, help="Who asks; again for each language.")
+@click.option("--purpose", multiple=True, help="What for; again for each language.")
+@click.option("--consent", multiple=True, help="What is to be agreed to; again for each language.")
+@click.option("--thanks", multiple=True, help="Said afterwards; again for each language.")
+@click.option("--redirect", help="Where people can go on to: https://… or a path.")
+@click.option("--redirect-after", help="Seconds after which they go there.")
 def settle(file: str, **given: Any) -> None:
     """Change the survey of FILE itself."""
     fields = {name: texts for name, value in given.items() if (texts := _texts(name, value))}

@@ -2,29 +2,28 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from fractions import Fraction
 
 from halftruth_shared import ParameterError
-from halftruth_shared.mechanisms import kinds
-from halftruth_shared.privacy import amplification_for_breach, worst_case_posterior
-from halftruth_shared.protection import PRIOR
-from halftruth_shared.rational import format_rational, parse_rational
 
+from . import mechanism
 from .questions import (
+    AROUND,
     KINDS,
+    Fields,
     by_language,
-    fields_of,
     languages,
     names,
     questions,
     start,
+    successors,
     text_of,
     with_fields,
 )
-from .text import CHOSEN, MECHANISM, QUESTIONS, Data
+from .questions import fields_of as fields_of_question
+from .text import FORM, MECHANISM, QUESTIONS, Data
 
-#: Least and largest of the chances in percent that the slider of γ can be set to.
-LEAST_CHANCE, MOST_CHANCE = 6, 99
+#: What comes after a report was counted.
+_AFTER = ("redirect", "redirect_after")
 
 
 def add(data: Data, kind: str, name: str = "") -> Data:
@@ -40,7 +39,7 @@ def add(data: Data, kind: str, name: str = "") -> Data:
     taken = names(data)
     free = next(f"question{n}" for n in range(len(taken) + 1, 2 * len(taken) + 2))
     free = free if free not in taken else f"{free}-new"
-    return _with(data, [*questions(data), start(kind, name.strip() or free)])
+    return mechanism.completed(_with(data, [*questions(data), start(kind, name.strip() or free)]))
 
 
 def remove(data: Data, place: int) -> Data:
@@ -58,32 +57,40 @@ def move(data: Data, place: int, to: int) -> Data:
     return _with(data, found)
 
 
+def fields_of(data: Data, place: int) -> Fields:
+    """What a form has of a question, and of what the mechanism does with it."""
+    fields = fields_of_question(questions(data)[place], languages(data))
+    return {**fields, **mechanism.design_of(data, place)}
+
+
 def edit(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
     """With other fields of a question; who names it calls it as it is called then."""
+    data = mechanism.with_design(data, place, given)
     found = list(questions(data))
     before = found[place]
     found[place] = after = with_fields(before, given, languages(data))
     changed = _with(data, found)
     old, new = _attributes(before), _attributes(after)
-    if old == new or len(old) != len(new):
-        return changed
-    renamed = dict(zip(old, new, strict=True))
-    return _referring(changed, lambda said: renamed.get(said, said))
+    if old != new and len(old) == len(new):
+        renamed = dict(zip(old, new, strict=True))
+        changed = _referring(changed, lambda said: renamed.get(said, said))
+    gone = successors(before, after)
+    if gone:
+        changed = _answering(changed, new, gone)
+    return changed if before == after else mechanism.completed(changed)
 
 
 def settings_of(data: Data) -> dict[str, list[str]]:
     """What a form has of the survey itself."""
-    spoken = languages(data)
-    mechanism = _mechanism(data)
+    spoken, around = languages(data), _around(data)
     return {
         "id": [str(data.get("id", ""))],
         "languages": [" ".join(one for one in spoken if one)],
         "title": by_language(data.get("title", ""), spoken),
         "description": by_language(data.get("description", ""), spoken),
-        "kind": [str(mechanism.get("kind", ""))],
-        "gamma": [_gamma(data)],
-        "chance": [str(chance(data) or "")],
-        "max_length": [str(mechanism.get("max_length", ""))],
+        **{what: by_language(around.get(what, ""), spoken) for what in AROUND},
+        **{what: [str(around.get(what, ""))] for what in _AFTER},
+        **mechanism.fields_of(data),
     }
 
 
@@ -107,35 +114,20 @@ def settle(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
         changed["languages"] = named
         if not named:
             del changed["languages"]
-    mechanism = dict(_mechanism(changed))
-    if "kind" in other:
-        mechanism = {"kind": other["kind"][0], **_promise(mechanism)}
-        if not _shares_gamma(other["kind"][0]):
-            mechanism = {"kind": other["kind"][0]}
-    if "gamma" in other and other["gamma"][0]:
-        _promised(mechanism, {"gamma": other["gamma"][0]})
-    elif "chance" in other and other["chance"][0]:
-        share = Fraction(int(other["chance"][0]), 100) if other["chance"][0].isdigit() else None
-        if share is not None and PRIOR < share < 1:
-            _promised(mechanism, {"breach": [_decimal(PRIOR), _decimal(share)]})
-    if "max_length" in other:
-        written = other["max_length"][0]
-        mechanism = {k: v for k, v in mechanism.items() if k not in (*CHOSEN, "max_length")}
-        if written:
-            mechanism["max_length"] = int(written) if written.isdigit() else written
-    if mechanism != _mechanism(changed):
-        changed[MECHANISM] = mechanism
-    return changed
-
-
-def chance(data: Data) -> int | None:
-    """How likely in percent a report can make what was 5 % likely, as far as the file says it."""
-    try:
-        gamma = _gamma(data)
-        posterior = worst_case_posterior(PRIOR, parse_rational(gamma, "gamma"))
-    except ParameterError:
-        return None
-    return min(max(round(posterior * 100), LEAST_CHANCE), MOST_CHANCE)
+    around = dict(_around(changed))
+    for what in (*AROUND, *_AFTER):
+        if what in other:
+            around[what] = text_of(other[what], spoken) if what in AROUND else other[what][0]
+            if what == "redirect_after" and around[what].isdigit():
+                around[what] = int(around[what])
+            if not around[what]:
+                del around[what]
+    if around != _around(changed):
+        changed[FORM] = around
+        if not around:
+            del changed[FORM]
+    changed = mechanism.with_fields(changed, other)
+    return mechanism.completed(changed) if "kind" in other else changed
 
 
 def place_of(data: Data, name: str) -> int:
@@ -152,38 +144,9 @@ def place_of(data: Data, name: str) -> int:
     return found.index(name)
 
 
-def _gamma(data: Data) -> str:
-    """The amplification as the file says it; blank where it does not."""
-    mechanism = _mechanism(data)
-    breach = mechanism.get("breach")
-    if isinstance(breach, list) and len(breach) == 2:
-        try:
-            return format_rational(amplification_for_breach(*map(str, breach)), "gamma")
-        except ParameterError:
-            return ""
-    return str(mechanism.get("gamma", ""))
-
-
-def _promised(mechanism: Data, promise: Data) -> None:
-    """Another promise of a mechanism, which may be kept in another way."""
-    for key in ("gamma", "breach", "keep", *CHOSEN):
-        mechanism.pop(key, None)
-    mechanism.update(promise)
-
-
-def _promise(mechanism: Data) -> Data:
-    kept: Data = {key: mechanism[key] for key in ("gamma", "breach", "public") if key in mechanism}
-    return kept if "gamma" in kept or "breach" in kept else {**kept, "gamma": "19"}
-
-
-def _shares_gamma(kind: str) -> bool:
-    """Whether a mechanism of this kind is said by its amplification."""
-    found = [known for known in kinds() if known.kind == kind]
-    return not found or "gamma" in found[0].written_as.__struct_fields__
-
-
-def _mechanism(data: Data) -> Data:
-    found = data.get(MECHANISM)
+def _around(data: Data) -> Data:
+    """What is said around the questions."""
+    found = data.get(FORM)
     return found if isinstance(found, dict) else {}
 
 
@@ -201,16 +164,33 @@ def _referring(data: Data, named: Callable[[str], str | None]) -> Data:
     changed = deepcopy(data)
     for question in questions(changed):
         _rekeyed(question, "ask_if", named)
-    mechanism = _mechanism(changed)
+    owner = changed.get(MECHANISM)
+    if not isinstance(owner, dict):
+        return changed
     for key in ("keep", "matrices", "designs"):
-        _rekeyed(mechanism, key, named)
-    public = mechanism.get("public")
+        _rekeyed(owner, key, named)
+    public = owner.get("public")
     if isinstance(public, list):
         said = [named(str(one)) for one in public]
-        mechanism["public"] = [one for one in said if one is not None]
-        if not mechanism["public"]:
-            del mechanism["public"]
+        owner["public"] = [one for one in said if one is not None]
+        if not owner["public"]:
+            del owner["public"]
     return changed
+
+
+def _answering(data: Data, names: Sequence[str], gone: Mapping[str, str | None]) -> Data:
+    """With other answers of some attributes wherever these are named; None is not any more."""
+    changed = deepcopy(data)
+    for question in questions(changed):
+        said = question.get("ask_if")
+        for name in names:
+            if isinstance(said, dict) and isinstance(said.get(name), list):
+                kept = [gone.get(answer, answer) for answer in said[name]]
+                said[name] = [answer for answer in kept if answer is not None]
+        if isinstance(said, dict):
+            question["ask_if"] = {name: answers for name, answers in said.items() if answers}
+            _rekeyed(question, "ask_if", lambda name: name)
+    return mechanism.answering(changed, names, gone)
 
 
 def _rekeyed(owner: Data, key: str, named: Callable[[str], str | None]) -> None:
@@ -231,20 +211,4 @@ def _with(data: Data, found: list[Data]) -> Data:
     return changed
 
 
-def _decimal(share: Fraction) -> str:
-    return f"{float(share):.2f}"
-
-
-__all__ = [
-    "LEAST_CHANCE",
-    "MOST_CHANCE",
-    "add",
-    "chance",
-    "edit",
-    "fields_of",
-    "move",
-    "place_of",
-    "remove",
-    "settings_of",
-    "settle",
-]
+__all__ = ["add", "edit", "fields_of", "move", "place_of", "remove", "settings_of", "settle"]

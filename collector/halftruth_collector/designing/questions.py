@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+import msgspec
+from halftruth_shared import HalftruthError
 from halftruth_shared.attribute import NO_ANSWER
+from halftruth_shared.documents import AttributeDocument
 
-from .text import QUESTIONS, Data
+from .text import FORM, QUESTIONS, Data
 
 #: Texts by field: one of each language for what people read, else one.
 Fields = dict[str, list[str]]
@@ -19,10 +22,16 @@ KINDS = ("choice", "scale", "number", "several")
 #: What people read of a question, by language.
 TEXTS = ("label", "help", "page")
 
+#: What people read around the questions, by language.
+AROUND = ("asked_by", "purpose", "consent", "thanks")
+
 #: What is either so or not, and what it is where nothing is said.
 FLAGS = {"optional": False, "ordered": False, "shuffle": False, "sensitive": True}
 
-NUMBERS = ("minimum", "maximum", "step")
+NUMBERS = ("minimum", "maximum", "step", "bins")
+
+#: What is ticked among several; nothing of it is sent where nothing is.
+TICKED = ("ask_if",)
 
 _YES = "yes"
 
@@ -49,13 +58,34 @@ def languages(data: Data) -> list[str]:
     """The languages that a form has a field for; one without a name where none is named."""
     found = data.get("languages")
     named = [str(one) for one in found] if isinstance(found, list) else []
-    every = [data, *questions(data)]
+    around = data.get(FORM)
+    every = [data, *([around] if isinstance(around, dict) else []), *questions(data)]
     every += [option for one in questions(data) for option in _options(one)]
     for owner in every:
-        for what in ("title", "description", *TEXTS):
+        for what in ("title", "description", *AROUND, *TEXTS):
             text = owner.get(what)
             named += list(text) if isinstance(text, dict) else []
     return list(dict.fromkeys(named)) or [""]
+
+
+def attributes(question: Data) -> dict[str, tuple[str, ...]]:
+    """What is perturbed of a question, with its answers; nothing while it is no question."""
+    try:
+        document = msgspec.convert(question, AttributeDocument)
+        return {one.name: one.categories for one in document.attributes()}
+    except (msgspec.ValidationError, HalftruthError):
+        return {}
+
+
+def conditions(data: Data, place: int) -> dict[str, list[str]]:
+    """What a question can be asked after, and what it is: answers by earlier attribute."""
+    found: dict[str, list[str]] = {}
+    for question in questions(data)[:place]:
+        found |= {name: list(answers) for name, answers in attributes(question).items()}
+    for name, answer in map(_condition, _ticked(questions(data)[place])):
+        answers = found.setdefault(name, [])
+        answers.extend([answer] if answer not in answers else [])
+    return found
 
 
 def start(kind: str, name: str) -> Data:
@@ -89,6 +119,7 @@ def fields_of(question: Data, spoken: Sequence[str]) -> Fields:
     kind = kind_of(question)
     found: Fields = {"name": [str(question.get("name", ""))]}
     found |= {what: by_language(question.get(what, ""), spoken) for what in TEXTS}
+    found["ask_if"] = _ticked(question)
     found |= {
         what: [_YES] if question.get(what, usual) is True else []
         for what, usual in FLAGS.items()
@@ -98,6 +129,8 @@ def fields_of(question: Data, spoken: Sequence[str]) -> Fields:
         found["categories"] = [_lines(question.get("categories"))]
     if kind == "number":
         found |= {what: [str(question.get(what, ""))] for what in NUMBERS}
+    if kind != "several":
+        found["items"] = [_lines(question.get("items"))]
     if kind == "several":
         options = _options(question)
         found["options"] = [_lines([option.get("name", "") for option in options])]
@@ -126,7 +159,7 @@ def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequ
     other = {
         name: list(texts)
         for name, texts in given.items()
-        if name in before and _plain(texts) != _plain(before[name])
+        if name in before and not _same(name, texts, before[name])
     }
     changed = deepcopy(question)
     for name, texts in other.items():
@@ -136,8 +169,10 @@ def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequ
             _put(changed, name, bool(texts), FLAGS[name])
         elif name in NUMBERS:
             _put(changed, name, _number(texts))
-        elif name in ("categories", "missing"):
+        elif name in ("categories", "missing", "items"):
             _put(changed, name, _split(texts))
+        elif name == "ask_if":
+            _put(changed, name, _conditions(texts))
         elif name == "name":
             changed["name"] = _first(texts).strip()
     if "categories" in other:
@@ -184,20 +219,23 @@ def _texts(question: Data, key: str) -> list[str]:
     return list(map(str, found)) if isinstance(found, list) else []
 
 
-def _carry(changed: Data, before: Data) -> None:
-    """What was said of a category is said of the one that took its place."""
-    old, new = _texts(before, "categories"), _texts(changed, "categories")
+def successors(before: Data, after: Data) -> dict[str, str | None]:
+    """The categories that changed, each with the one that took its place, or None."""
+    old, new = _texts(before, "categories"), _texts(after, "categories")
     others = zip(old, new, strict=True) if len(old) == len(new) else ()
     renamed = {a: b for a, b in others if a not in new and b not in old}
-    kept = {one: renamed.get(one, one) for one in old}
-    answers = changed.get("answers")
+    return {one: renamed.get(one) for one in old if one not in new}
+
+
+def _carry(changed: Data, before: Data) -> None:
+    """What was said of a category is said of the one that took its place."""
+    gone = successors(before, changed)
+    answers, items = changed.get("answers"), changed.get("items")
     if isinstance(answers, dict):
-        gone = [one for one in old if kept[one] not in new]
-        moved = {kept.get(one, one): text for one, text in answers.items() if one not in gone}
-        _put(changed, "answers", moved)
-    items = changed.get("items")
+        moved = [(gone.get(one, one), text) for one, text in answers.items()]
+        _put(changed, "answers", {one: text for one, text in moved if one is not None})
     if isinstance(items, list):
-        _put(changed, "items", [kept.get(one, one) for one in items if kept.get(one, one) in new])
+        _put(changed, "items", [kept for one in items if (kept := gone.get(one, one)) is not None])
 
 
 def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> None:
@@ -258,6 +296,31 @@ def _columns(rows: Sequence[Sequence[str]], spoken: Sequence[str]) -> list[str]:
     """A text for each language, with a line for each row."""
     columns = ["\n".join(row[k] for row in rows) for k in range(len(spoken))]
     return [column if column.strip() else "" for column in columns]
+
+
+def _ticked(question: Data) -> list[str]:
+    """What a question is asked after, as attribute=category."""
+    found = question.get("ask_if")
+    pairs = found.items() if isinstance(found, dict) else ()
+    return [f"{name}={answer}" for name, said in pairs if isinstance(said, list) for answer in said]
+
+
+def _condition(text: str) -> tuple[str, str]:
+    name, _, answer = text.partition("=")
+    return name.strip(), answer.strip()
+
+
+def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, answer in map(_condition, texts):
+        found.setdefault(name, []).append(answer)
+    return found
+
+
+def _same(name: str, texts: Sequence[str], before: Sequence[str]) -> bool:
+    if name in TICKED:
+        return sorted(texts) == sorted(before)
+    return _plain(texts) == _plain(before)
 
 
 def _plain(texts: Sequence[str]) -> list[str]:

@@ -24,6 +24,12 @@ QUESTIONS = "attributes"
 #: The table of the mechanism.
 MECHANISM = "mechanism"
 
+#: The table of what is said around the questions.
+FORM = "form"
+
+#: Tables of the mechanism with a member for each attribute.
+_BY_ATTRIBUTE = ("designs", "matrices")
+
 #: What a split questionnaire has of views that were chosen for it.
 CHOSEN = ("views", "prime", "direct")
 
@@ -153,7 +159,7 @@ def _changed(container: Any, before: Data, after: Data, fresh: Any) -> Any:
         return container
     at_top = isinstance(container, TOMLDocument)
     other = {
-        key: _other(container.get(key), before.get(key), value, key if at_top else "")
+        key: _other(container.get(key), before.get(key), value, key, at_top)
         for key, value in after.items()
         if key not in before or before[key] != value
     }
@@ -188,14 +194,14 @@ def _stays(key: str, item: Item, after: Data) -> bool:
     return key in after and not isinstance(item, (AoT, Table))
 
 
-def _other(item: Any, before: Any, value: Any, top: str) -> Item:
-    """Something else in the place of an item, which may be the one of this name at the top."""
+def _other(item: Any, before: Any, value: Any, key: str, at_top: bool) -> Item:
+    """Something else in the place of an item of this name."""
     if isinstance(item, AoT) and _is_tables(value):
         return _rearranged(item, before, value)
     if isinstance(item, Table) and not item.is_super_table() and isinstance(value, dict):
         found: Item = _changed(item, before, value, tomlkit.table())
         return found
-    return _top(top, value) if top else _item(value)
+    return _top(key, value) if at_top else _member(key, value)
 
 
 def _rearranged(tables: AoT, before: Sequence[Data], after: Sequence[Data]) -> AoT:
@@ -241,7 +247,7 @@ def _is_tables(value: object) -> bool:
 
 def _is_apart(key: str, value: object) -> bool:
     """Whether a member has a header of its own, and comes after those that have none."""
-    return _is_tables(value) or (key == MECHANISM and isinstance(value, dict))
+    return _is_tables(value) or (key in (MECHANISM, FORM) and isinstance(value, dict))
 
 
 def _top(key: str, value: Any) -> Item:
@@ -257,9 +263,15 @@ def _top(key: str, value: Any) -> Item:
 
 def _table(data: Mapping[str, Any]) -> Table:
     table = tomlkit.table()
-    for key, value in data.items():
-        table.add(key, _item(value))
+    for key, value in sorted(data.items(), key=lambda pair: pair[0] in _BY_ATTRIBUTE):
+        table.add(key, _member(key, value))
     return table
+
+
+def _member(key: str, value: Any) -> Item:
+    """A member of a table, with a header of its own where it has a line for each attribute."""
+    is_long = key in _BY_ATTRIBUTE and isinstance(value, dict)
+    return _table(value) if is_long else _item(value)
 
 
 def _item(value: Any) -> Item:
@@ -281,6 +293,7 @@ def _item(value: Any) -> Item:
 
 __all__ = [
     "CHOSEN",
+    "FORM",
     "MECHANISM",
     "QUESTIONS",
     "STARTER",

@@ -47,6 +47,16 @@ def query(kind: type[Q], *, beside: tuple[str, ...] = ()) -> Q:
     return read_query(kind, given)
 
 
+def filled(kind: type[Request]) -> dict[str, list[str]]:
+    """What a page's form was filled with, by the fields of a message; blanks are nothing."""
+    given = {name: request.form.get(name, "").strip() for name in fields(kind)}
+    # Browsers say moments without a time zone, and no seconds where these are none.
+    moment = given.get("closes_at")
+    if moment:
+        given["closes_at"] = f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"
+    return {name: [text] for name, text in given.items() if text}
+
+
 def data() -> bytes:
     """The request's body.
 

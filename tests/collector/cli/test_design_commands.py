@@ -33,6 +33,9 @@ def test_a_survey_is_designed_by_command(design, halftruth):
     design("edit", "age", "--minimum", "20", "--maximum", "79", "--step", "20")
     design("add", "several", "symptoms")
     design("edit", "symptoms", "--option", "cough", "--option", "fever", "--harmless")
+    design("edit", "symptoms", "--ask-if", "smoker=yes", "--ask-if", "smoker=rarely")
+    design("edit", "smoker", "--item", "yes")
+    design("set", "--asked-by", "The board", "--redirect", "/thanks", "--redirect-after", "9")
     design("move", "age", "1")
     survey = Survey.from_toml(design.file.read_text("utf-8"))
     assert [question.name for question in survey.schema.questions] == ["age", "smoker", "symptoms"]
@@ -40,10 +43,27 @@ def test_a_survey_is_designed_by_command(design, halftruth):
     smoker = survey.schema.attributes[1]
     assert smoker.answers_in("de") == ("nein", "ja", "selten", "no answer")
     assert survey.mechanism.gamma == Fraction(45 * 95, 5 * 55)
+    assert smoker.items == ("yes",)
+    assert survey.schema.attributes[-1].ask_if == {"smoker": ("yes", "rarely")}
+    assert (survey.framing.asked_by, survey.framing.redirect_after) == ("The board", 9)
     assert halftruth("survey", "publish", design.file)[0] == 0
     status, shown, _ = halftruth("design", "show", "habits")
     assert status == 0
     assert Survey.from_toml(shown).digest == survey.digest
+
+
+def test_a_named_design_is_chosen_by_command(design):
+    design("set", "--mechanism", "distortion-matrices")
+    said = design("edit", "first", "--design", "triangular", "--number", "prevalence=1/4")
+    assert "a report can prove the answer 'no'" in said
+    design("edit", "first", "--design-answer", "no", "--may-prove")
+    design("edit", "second", "--ask-if", "first=yes")
+    design("edit", "second", "--ask-everybody")
+    survey = Survey.from_toml(design.file.read_text("utf-8"))
+    first = survey.mechanism.designs["first"]
+    assert (first.name, first.answer, first.not_sensitive) == ("triangular", "no", "yes")
+    assert first.parameters == {"prevalence": Fraction(1, 4)}
+    assert survey.schema.shape == (2, 3)
 
 
 def test_what_is_no_survey_yet_is_said_and_kept(design):
@@ -57,6 +77,7 @@ def test_what_is_no_survey_yet_is_said_and_kept(design):
     [
         (("remove", "FILE", "third"), "question: expected one of: first, second"),
         (("edit", "FILE", "first", "--step", "2"), "step: 'first' has none; expected one of: name"),
+        (("edit", "FILE", "first", "--number", "p=1/4"), "design-p: 'first' has none; expected"),
         (("new", "FILE"), "expected a file that is not there yet"),
         (("add", "nowhere.toml", "scale"), "nowhere.toml: cannot be read"),
     ],

@@ -3,15 +3,17 @@
 import tomllib
 
 import pytest
-from halftruth_collector.designing import edits, text
+from halftruth_collector.designing import edits, mechanism, text
 from halftruth_collector.designing.questions import (
     KINDS,
+    conditions,
     fields_of,
     languages,
     questions,
     with_fields,
 )
 from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.mechanisms.designs import DESIGNS
 
 WRITTEN = """\
 # A pilot of last year.
@@ -174,9 +176,9 @@ def test_the_promise_is_said_once(data, given, expected):
 
 def test_the_slider_stands_where_the_promise_is(data):
     # ργ / (ργ + 1 − ρ) of 5 % and 19 is one half, and of 9 is 9/28.
-    assert edits.chance(data) == 50
-    assert edits.chance(edits.settle(data, {"gamma": ["9"]})) == 32
-    assert edits.chance(edits.settle(data, {"gamma": ["much"]})) is None
+    assert mechanism.chance(data) == 50
+    assert mechanism.chance(edits.settle(data, {"gamma": ["9"]})) == 32
+    assert mechanism.chance(edits.settle(data, {"gamma": ["much"]})) is None
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,9 @@ def test_the_slider_stands_where_the_promise_is(data):
         "languages = 'en'\n[[attributes]]\nname = 3\ncategories = 'a'",
         "[[attributes]]\nkind = 'several'\noptions = [1]",
         "[[attributes]]\nkind = 7\nanswers = 'x'\nmissing = 3",
+        "form = 3\n[[attributes]]\nname = 'a'\ncategories = ['x', 'y']\nask_if = {b = 'x', c = []}",
+        "[mechanism]\nkind = 'distortion-matrices'\ndesigns = {a = 3}\nmatrices = 3",
+        "[mechanism]\nkind = 'distortion-matrices'\n[[attributes]]\nname = 'a'\ncategories = ['x']",
         "[a.b]\nc = 1\n[a]\nd = 2",
     ],
 )
@@ -205,6 +210,110 @@ def test_a_published_survey_is_a_file_again():
     assert Survey.from_toml(found).digest == survey.digest
     assert "views" not in found
     assert "max_length = 1" in found
+
+
+def test_a_question_can_be_asked_after_any_answer_before_it(data):
+    assert conditions(data, 0) == {}
+    assert conditions(data, 3) == {
+        "smoker": ["no", "yes"],
+        "amount": [*(f"{low} to {low + 9}" for low in range(0, 60, 10)), "60", "not asked"],
+        "symptoms.cough": ["no", "yes"],
+        "symptoms.fever": ["no", "yes"],
+    }
+    ticked = ["symptoms.cough=yes", "smoker=no", "smoker=yes"]
+    changed = edits.edit(data, 3, {"ask_if": ticked})
+    asked = {"symptoms.cough": ["yes"], "smoker": ["no", "yes"]}
+    assert changed["attributes"][3]["ask_if"] == asked
+    # The order in which boxes stand on a page is no change.
+    assert edits.edit(changed, 3, {"ask_if": ticked[::-1]}) == changed
+    region = Survey.from_toml(written(changed)).schema.attributes[-1]
+    assert dict(region.ask_if) == {name: tuple(said) for name, said in asked.items()}
+    assert edits.edit(changed, 3, {"ask_if": []})["attributes"][3] == data["attributes"][3]
+
+
+def test_conditions_go_with_the_answers_that_they_name(data):
+    changed = edits.edit(data, 0, {"categories": ["no\nyes, I do"]})
+    assert changed["attributes"][1]["ask_if"] == {"smoker": ["yes, I do"]}
+    changed = edits.edit(data, 0, {"categories": ["never\nsometimes\noften"]})
+    assert "ask_if" not in changed["attributes"][1]
+    assert Survey.from_toml(written(changed)).schema.names[0] == "smoker"
+
+
+def test_a_condition_on_what_is_not_there_is_shown_and_can_be_taken_away(data):
+    data["attributes"][1]["ask_if"] = {"smoker": ["maybe"], "gone": ["yes"]}
+    assert conditions(data, 1) == {"smoker": ["no", "yes", "maybe"], "gone": ["yes"]}
+    changed = edits.edit(data, 1, {"ask_if": ["smoker=yes"]})
+    assert Survey.from_toml(written(changed)).schema.attributes[1].ask_if == {"smoker": ("yes",)}
+
+
+def test_answers_of_a_market_basket_and_bins_are_said(data):
+    changed = edits.edit(data, 0, {"items": ["yes"]})
+    changed = edits.edit(changed, 1, {"maximum": ["59"], "step": [""], "bins": ["4"]})
+    first, second = Survey.from_toml(written(changed)).schema.attributes[:2]
+    assert first.items == ("yes",)
+    assert second.categories[:4] == ("0 to 14", "15 to 29", "30 to 44", "45 to 59")
+
+
+def test_what_is_said_around_the_questions_has_a_table_of_its_own(data):
+    said = {"asked_by": ["The board", "Der Vorstand"], "thanks": ["Thanks.", ""]}
+    changed = edits.settle(data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]})
+    found = written(changed)
+    assert "[form]\n" in found
+    framing = Survey.from_toml(found).framing
+    assert framing.asked_by == {"en": "The board", "de": "Der Vorstand"}
+    assert (framing.thanks, framing.redirect, framing.redirect_after) == ("Thanks.", "/thanks", 9)
+    nothing = {name: ["", ""] for name in ("asked_by", "thanks", "redirect", "redirect_after")}
+    assert edits.settle(tomllib.loads(found), nothing) == data
+
+
+BY_QUESTION = {"kind": [mechanism.BY_QUESTION]}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_named_design_can_be_chosen_and_is_a_survey_at_once(design):
+    data = edits.settle(text.read(text.STARTER), BY_QUESTION)
+    assert edits.fields_of(data, 0)["design"] == ["warner"]
+    assert "design" not in edits.fields_of(data, 1)
+    data = edits.edit(data, 0, {"design": [design]})
+    if mechanism.MAY_PROVE in edits.fields_of(data, 0):
+        with pytest.raises(ParameterError, match="can prove the answer 'no'"):
+            Survey.from_toml(written(data, text.STARTER))
+        data = edits.edit(data, 0, {mechanism.MAY_PROVE: ["yes"]})
+    survey = Survey.from_toml(written(data, text.STARTER))
+    first, second = survey.schema.attributes
+    found = survey.mechanism.provable(survey.schema).get("first")
+    bound = found.amplification if found else survey.mechanism.attribute_amplification(first)
+    assert bound == survey.mechanism.attribute_amplification(second) == 3
+    # Each of its numbers has a field.
+    fields = [name for name in edits.fields_of(data, 0) if name.startswith("design-")]
+    for parameter in DESIGNS[design].parameters:
+        assert f"design-{parameter}" in fields
+        other = edits.edit(data, 0, {f"design-{parameter}": ["1/5"]})
+        assert other["mechanism"]["designs"]["first"][parameter] == "1/5"
+
+
+def test_a_design_goes_with_its_question(data):
+    data = edits.settle(text.read(text.STARTER), BY_QUESTION)
+    data = edits.edit(data, 0, {"design": ["triangular"]})
+    data = edits.edit(data, 0, {mechanism.MAY_PROVE: ["yes"]})
+    data = edits.edit(data, 0, {"name": ["cheated"], "categories": ["nein\nja"]})
+    said = {"answer": "ja", "not_sensitive": "nein"}
+    assert data["mechanism"]["designs"]["cheated"].items() >= said.items()
+    # Another answer makes it a question that no design is for.
+    data = edits.edit(data, 0, {"optional": ["yes"]})
+    assert "designs" not in data["mechanism"]
+    assert len(data["mechanism"]["matrices"]["cheated"]) == 3
+    data = edits.add(data, "several", "habits")
+    assert list(data["mechanism"]["designs"]) == ["habits.first", "habits.second"]
+    assert Survey.from_toml(written(data, text.STARTER)).schema.names[0] == "cheated"
+    gone = edits.remove(data, 2)
+    assert "designs" not in gone["mechanism"]
+
+
+def test_other_mechanisms_are_surveys_at_once(data):
+    for kind in ("randomized-gamma-diagonal", "randomized-response", "gamma-diagonal"):
+        changed = edits.settle(text.read(text.STARTER), {"kind": [kind]})
+        assert Survey.from_toml(written(changed, text.STARTER)).mechanism.kind == kind
 
 
 def test_a_name_and_a_kind_that_are_none_are_refused(data):

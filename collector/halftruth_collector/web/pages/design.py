@@ -13,19 +13,21 @@ from typing import Any
 from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
-from halftruth_shared.analyses.reading import read as read_query
+from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import half_width
 from halftruth_shared.mechanisms import kinds
+from halftruth_shared.mechanisms.designs import DESIGNS
+from halftruth_shared.protocol.terms import Terms
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...designing import edits, questions, text
+from ...designing import edits, mechanism, questions, text
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
-from ...errors import Forbidden, Unauthorized
+from ...errors import Forbidden, Unauthorized, UnknownSurvey
 from ...estimation.planner import plan
 from ...estimation.recommendation import foretold
-from .. import errors
+from .. import errors, parameters
 from ..context import collector
 from . import session
 from .forms import of_http, ours
@@ -37,6 +39,16 @@ blueprint.after_request(session.closed)
 
 #: Pairs and triples that are looked at and listed.
 _SETS = 20
+
+#: The chances of designs, as a form asks for them.
+_DESIGN_PARTS = (
+    ("design-p", "Chance that the answer itself is reported"),
+    ("design-yes", "Chance that yes is reported whatever the answer is"),
+    ("design-no", "Chance that no is reported whatever the answer is"),
+    ("design-prevalence", "Prevalence of yes to the harmless question"),
+    ("design-theta1", "Share of red cards in the deck for yes"),
+    ("design-theta2", "Share of red cards in the deck for no"),
+)
 
 #: What precision is foretold for, as it is typed: people, and percentage points either way.
 _RESPONDENTS, _WANTED = "1000", "5"
@@ -118,7 +130,7 @@ def _posted() -> Draft:
         return draft
     data = edits.settle(data, _given("survey", edits.settings_of(data)))
     if draft.place is not None:
-        fields = questions.fields_of(found[draft.place], questions.languages(data))
+        fields = edits.fields_of(data, draft.place)
         data = edits.edit(data, draft.place, _given("question", fields))
     draft.written = text.change(draft.written, data)
     return draft
@@ -127,8 +139,9 @@ def _posted() -> Draft:
 def _given(about: str, fields: questions.Fields) -> questions.Fields:
     """What the controls of these fields say; a box that is not ticked is not sent."""
     given = {name: request.form.getlist(f"{about}.{name}") for name in fields}
-    boxes = questions.FLAGS if "name" in fields and given["name"] else {}
-    return {name: texts for name, texts in given.items() if texts or name in boxes}
+    boxes = (*questions.FLAGS, *questions.TICKED, mechanism.MAY_PROVE)
+    is_open = "name" in fields and given["name"]
+    return {name: texts for name, texts in given.items() if texts or (is_open and name in boxes)}
 
 
 def _edit(draft: Draft, do: str, which: str) -> None:
@@ -203,8 +216,18 @@ def _published(written: str) -> AnyResponse:
     """Publish the draft, and show what can be done with it from then on."""
     survey = Survey.from_toml(written)
     listed = False if "unlisted" in request.form else None
-    collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
+    given = parameters.filled(Terms)
+    terms = read(Terms, write(_terms_of(survey.id)) | given) if given else None
+    collector().store.surveys.publish(survey, terms, listed=listed, actor=g.actor)
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
+
+
+def _terms_of(survey_id: str) -> Terms:
+    """How reports are taken so far, also of a survey that is not there yet."""
+    try:
+        return collector().store.surveys.get(survey_id).terms
+    except UnknownSurvey:
+        return Terms()
 
 
 def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
@@ -230,7 +253,7 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
         half_width=half_width,
         unlisted="unlisted" in request.form,
         further={} if request.form.get("do") == "add" else request.form,
-        slider=(edits.LEAST_CHANCE, edits.MOST_CHANCE),
+        slider=(mechanism.LEAST_CHANCE, mechanism.MOST_CHANCE),
         **_controls(data, draft.place),
         **_precision(survey),
     )
@@ -258,8 +281,19 @@ def _controls(data: Data | None, place: int | None) -> dict[str, Any]:
         "kinds": questions.KINDS,
         "outline": outline,
         "place": place,
-        "question": None if place is None else questions.fields_of(found[place], spoken),
+        "around_filled": text.FORM in data,
+        "question": None if place is None else edits.fields_of(data, place),
+        "conditions": {} if place is None else questions.conditions(data, place),
+        "answers": () if place is None else _answers(found[place]),
+        "designs": DESIGNS,
+        "design_parts": _DESIGN_PARTS,
+        "by_question": mechanism.BY_QUESTION,
     }
+
+
+def _answers(question: Data) -> tuple[str, ...]:
+    """The answers to a question, of all options the same."""
+    return next(iter(questions.attributes(question).values()), ())
 
 
 def _precision(survey: Survey | None) -> dict[str, Any]:
@@ -293,7 +327,7 @@ def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:
             raise ParameterError(
                 "wanted: expected percentage points, such as 5", field="wanted"
             ) from None
-    return plan(survey, read_query(PlanQuery, asked))
+    return plan(survey, read(PlanQuery, asked))
 
 
 def _labels(survey: Survey) -> Sequence[str]:

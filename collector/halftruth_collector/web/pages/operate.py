@@ -11,7 +11,6 @@ import msgspec
 from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.terms import SignedTerms, Terms
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
@@ -21,7 +20,7 @@ from ...errors import Forbidden, Unauthorized
 from ...store.closing import limits_said
 from ...store.retention import KEEP_DAYS
 from .. import invitations as invited
-from .. import operating
+from .. import operating, parameters
 from ..context import collector
 from ..errors import status_of
 from ..messages import AuditQuery, InvitationRequest, PurgeRequest, TokenRequest
@@ -140,7 +139,7 @@ def invite(survey_id: str) -> Answer:
     store = collector().store
     as_cards = request.form.get("as") == "cards"
     try:
-        count = read(InvitationRequest, _given(InvitationRequest)).count
+        count = read(InvitationRequest, parameters.filled(InvitationRequest)).count
         if as_cards and count > invited.MOST_CARDS:
             raise ParameterError(
                 f"count: expected at most {invited.MOST_CARDS} cards at a time", field="count"
@@ -174,7 +173,7 @@ def tokens() -> str:
 def create_token() -> Answer:
     """Make a token, and show it this once."""
     try:
-        new = read(TokenRequest, _given(TokenRequest))
+        new = read(TokenRequest, parameters.filled(TokenRequest))
         token = collector().store.tokens.create(
             new.role, new.survey, name=new.name, last_day=new.expires, actor=g.actor
         )
@@ -222,7 +221,7 @@ def retention() -> str:
 def purge() -> Answer:
     """Purge surveys that ended long enough ago."""
     try:
-        days = read(PurgeRequest, _given(PurgeRequest)).closed_for
+        days = read(PurgeRequest, parameters.filled(PurgeRequest)).closed_for
         done = collector().store.retention.purge(days, actor=g.actor)
     except HalftruthError as error:
         return _retention_page(problem=str(error)), status_of(error)
@@ -300,19 +299,8 @@ def _set_terms(survey_id: str) -> None:
                 "signed: expected what 'halftruth survey sign' prints", field="signed"
             ) from None
     else:
-        given = _given(Terms)
-        if "closes_at" in given:
-            # Browsers say moments without a time zone, and no seconds where these are none.
-            [moment] = given["closes_at"]
-            given["closes_at"] = [f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"]
-        new = SignedTerms(terms=read(Terms, given))
+        new = SignedTerms(terms=read(Terms, parameters.filled(Terms)))
     operating.set_terms(survey_id, new, g.actor)
-
-
-def _given(kind: type[Request]) -> dict[str, list[str]]:
-    """What a form was filled with; blanks are nothing."""
-    filled = {name: request.form.get(name, "").strip() for name in kind.__struct_fields__}
-    return {name: [text] for name, text in filled.items() if text}
 
 
 @blueprint.errorhandler(Unauthorized)

@@ -13,7 +13,10 @@ const LEADING = ["save", "publish", "load"];
 /** Buttons after which a question is open. */
 const OPENING = /^(add|open:.*)$/;
 /** Controls that nothing follows from until a button is pressed. */
-const WAITING = ["kind", "name", "unlisted"];
+const WAITING = [
+  ...["kind", "name", "unlisted"],
+  ...["invitations", "shared_devices", "closes_at", "max_reports"],
+];
 
 const form = document.getElementById("design");
 /** What is asked of the collector, one after the other. */
@@ -37,7 +40,7 @@ async function post(action, signal) {
 function take(page, action) {
   const { activeElement: active } = document;
   const written = document.getElementById("survey");
-  const isOpen = document.getElementById("sets")?.open;
+  const details = [...document.querySelectorAll("details[id]")];
   const at = action === "add" ? null : selection(active);
   // What is being typed stays as it is, blanks at the end of it, too.
   if (at && active.form === form && active.id) note(active);
@@ -45,7 +48,12 @@ function take(page, action) {
   for (const id of FOLLOWING) {
     document.getElementById(id).replaceWith(page.getElementById(id));
   }
-  if (isOpen && document.getElementById("sets")) document.getElementById("sets").open = true;
+  // Other questions have other conditions.
+  const kept = OPENING.test(action) ? details.filter(({ id }) => id !== "conditions") : details;
+  for (const { id, open } of kept) {
+    const shown = document.getElementById(id);
+    if (shown) shown.open = open;
+  }
   for (const [id, value] of typed) {
     const control = document.getElementById(id);
     if (control && control !== written) Object.assign(control, value);

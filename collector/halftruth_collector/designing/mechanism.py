@@ -1,0 +1,245 @@
+"""How records are perturbed, as a form has it: one promise, or a design for each question."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from fractions import Fraction
+from typing import Any
+
+from halftruth_shared import ParameterError
+from halftruth_shared.mechanisms import kinds
+from halftruth_shared.mechanisms.designs import DESIGNS
+from halftruth_shared.privacy import amplification_for_breach, worst_case_posterior
+from halftruth_shared.protection import PRIOR
+from halftruth_shared.rational import format_rational, parse_rational
+
+from .questions import Fields, attributes, questions
+from .text import CHOSEN, MECHANISM, Data
+
+#: Least and largest of the chances in percent that the slider of γ can be set to.
+LEAST_CHANCE, MOST_CHANCE = 6, 99
+
+#: The kind of which every question has a design or a matrix of its own.
+BY_QUESTION = "distortion-matrices"
+
+#: What stands for a matrix among the designs of a form.
+MATRIX = "matrix"
+
+#: The field that says of a design whether a report may prove an answer.
+MAY_PROVE = "design-may_prove"
+
+#: What a design begins with: an answer's amplification is 3, as that of the matrices below.
+_STARTS = {
+    "warner": {"p": "3/4"},
+    "forced-response": {"yes": "1/4", "no": "1/4"},
+    "unrelated-question": {"p": "1/2", "prevalence": "1/2"},
+    "kuk": {"theta1": "3/4", "theta2": "1/4"},
+    "crosswise": {"prevalence": "1/4"},
+    "triangular": {"prevalence": "1/3"},
+    "mangat": {"p": "2/3"},
+}
+
+
+def fields_of(data: Data) -> Fields:
+    """What a form has of the mechanism."""
+    mechanism = _mechanism(data)
+    return {
+        "kind": [str(mechanism.get("kind", ""))],
+        "gamma": [_gamma(data)],
+        "chance": [str(chance(data) or "")],
+        "max_length": [str(mechanism.get("max_length", ""))],
+        "alpha": [str(mechanism.get("alpha", ""))],
+    }
+
+
+def with_fields(data: Data, other: Mapping[str, Sequence[str]]) -> Data:
+    """With other fields of the mechanism; an exact γ counts before a chance."""
+    mechanism = dict(_mechanism(data))
+    if "kind" in other:
+        mechanism = _begun(other["kind"][0], mechanism)
+    if "gamma" in other and other["gamma"][0]:
+        _promised(mechanism, {"gamma": other["gamma"][0]})
+    elif "chance" in other and other["chance"][0]:
+        share = Fraction(int(other["chance"][0]), 100) if other["chance"][0].isdigit() else None
+        if share is not None and PRIOR < share < 1:
+            _promised(mechanism, {"breach": [_decimal(PRIOR), _decimal(share)]})
+    if "max_length" in other:
+        written = other["max_length"][0]
+        mechanism = {k: v for k, v in mechanism.items() if k not in (*CHOSEN, "max_length")}
+        if written:
+            mechanism["max_length"] = int(written) if written.isdigit() else written
+    if "alpha" in other:
+        mechanism["alpha"] = other["alpha"][0]
+    return _replaced(data, mechanism)
+
+
+def completed(data: Data) -> Data:
+    """With a design or a matrix for every question, where the mechanism takes these."""
+    mechanism = deepcopy(_mechanism(data))
+    if mechanism.get("kind") != BY_QUESTION:
+        return data
+    for question in questions(data):
+        for name, answers in attributes(question).items():
+            design, matrix = _entry(mechanism, "designs", name), _entry(mechanism, "matrices", name)
+            fits = design is not None and len(answers) == 2
+            if not fits and not (isinstance(matrix, list) and len(matrix) == len(answers)):
+                _give(mechanism, name, "warner" if len(answers) == 2 else MATRIX, answers)
+    return _replaced(data, {key: value for key, value in mechanism.items() if value != {}})
+
+
+def chance(data: Data) -> int | None:
+    """How likely in percent a report can make what was 5 % likely, as far as the file says it."""
+    try:
+        posterior = worst_case_posterior(PRIOR, parse_rational(_gamma(data), "gamma"))
+    except ParameterError:
+        return None
+    return min(max(round(posterior * 100), LEAST_CHANCE), MOST_CHANCE)
+
+
+def design_of(data: Data, place: int) -> Fields:
+    """What a form has of the design of a question; nothing where it cannot have one.
+
+    The options of a question with several answers have theirs in common: the first one's.
+    """
+    mechanism, found = _mechanism(data), attributes(questions(data)[place])
+    name, answers = next(iter(found.items()), ("", ()))
+    if mechanism.get("kind") != BY_QUESTION or len(answers) != 2:
+        return {}
+    written = _entry(mechanism, "designs", name)
+    if not isinstance(written, dict) or written.get("design") not in DESIGNS:
+        return {"design": [MATRIX]}
+    kind = DESIGNS[written["design"]]
+    fields = {f"design-{one}": [str(written.get(one, ""))] for one in kind.parameters}
+    fields["design-answer"] = [str(written.get("answer", "yes"))]
+    if can_prove(written["design"]):
+        fields[MAY_PROVE] = ["yes"] if "not_sensitive" in written else []
+    return {"design": [str(written["design"])], **fields}
+
+
+def can_prove(design: str) -> bool:
+    """Whether a report under a design can prove an answer, whatever its numbers."""
+    numbers = {name: Fraction(number) for name, number in _STARTS[design].items()}
+    return DESIGNS[design].reported(**numbers)[0] == 1
+
+
+def with_design(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
+    """With another design of a question, or other numbers of the one that it has."""
+    before = design_of(data, place)
+    other = {
+        name: list(texts)
+        for name, texts in given.items()
+        if name in before and list(texts) != before[name]
+    }
+    if not other:
+        return data
+    mechanism = deepcopy(_mechanism(data))
+    for name, answers in attributes(questions(data)[place]).items():
+        if "design" in other:
+            _give(mechanism, name, other["design"][0], answers)
+        else:
+            _tell(mechanism["designs"][name], other, answers)
+    return _replaced(data, {key: value for key, value in mechanism.items() if value != {}})
+
+
+def answering(data: Data, names: Sequence[str], gone: Mapping[str, str | None]) -> Data:
+    """With other answers of some attributes in the designs that name them."""
+    mechanism = deepcopy(_mechanism(data))
+    for name in names:
+        design = _entry(mechanism, "designs", name)
+        for key in ("answer", "not_sensitive") if isinstance(design, dict) else ():
+            usual = "yes" if key == "answer" else None
+            kept = gone.get(design.get(key, usual))
+            if kept is not None:
+                design[key] = kept
+    return _replaced(data, mechanism)
+
+
+def _give(mechanism: Data, name: str, design: str, answers: Sequence[str]) -> None:
+    """An attribute has this design from now on, with the numbers that it begins with."""
+    tables = {
+        table: dict(found) if isinstance(found := mechanism.get(table), dict) else {}
+        for table in ("designs", "matrices")
+    }
+    for members in tables.values():
+        members.pop(name, None)
+    if design in DESIGNS:
+        named = {} if "yes" in answers else {"answer": answers[-1]}
+        tables["designs"][name] = {"design": design, **_STARTS[design], **named}
+    else:
+        size = len(answers)
+        kept, other = (format_rational(Fraction(k, size + 2), "matrices") for k in (3, 1))
+        rows = [[kept if v == u else other for u in range(size)] for v in range(size)]
+        tables["matrices"][name] = rows
+    mechanism.update(tables)
+
+
+def _tell(design: Data, other: Mapping[str, Sequence[str]], answers: Sequence[str]) -> None:
+    """Other numbers and answers of a design."""
+    for field, texts in other.items():
+        key = field.removeprefix("design-")
+        if field != MAY_PROVE:
+            design[key] = texts[0].strip()
+    if design.get("answer") == "yes":
+        del design["answer"]
+    if MAY_PROVE in other or "not_sensitive" in design:
+        said = other.get(MAY_PROVE, ["yes"])
+        design.pop("not_sensitive", None)
+        others = [answer for answer in answers if answer != design.get("answer", "yes")]
+        if said and others:
+            design["not_sensitive"] = others[0]
+
+
+def _begun(kind: str, before: Data) -> Data:
+    """A mechanism of another kind, with the promise of the one before."""
+    if not _shares_gamma(kind):
+        return {"kind": kind}
+    begun = {"kind": kind, **_promise(before)}
+    return {**begun, "alpha": "1/20"} if kind == "randomized-gamma-diagonal" else begun
+
+
+def _gamma(data: Data) -> str:
+    """The amplification as the file says it; blank where it does not."""
+    mechanism = _mechanism(data)
+    breach = mechanism.get("breach")
+    if isinstance(breach, list) and len(breach) == 2:
+        try:
+            return format_rational(amplification_for_breach(*map(str, breach)), "gamma")
+        except ParameterError:
+            return ""
+    return str(mechanism.get("gamma", ""))
+
+
+def _promised(mechanism: Data, promise: Data) -> None:
+    """Another promise of a mechanism, which may be kept in another way."""
+    for key in ("gamma", "breach", "keep", *CHOSEN):
+        mechanism.pop(key, None)
+    mechanism.update(promise)
+
+
+def _promise(mechanism: Data) -> Data:
+    kept: Data = {key: mechanism[key] for key in ("gamma", "breach", "public") if key in mechanism}
+    return kept if "gamma" in kept or "breach" in kept else {**kept, "gamma": "19"}
+
+
+def _shares_gamma(kind: str) -> bool:
+    """Whether a mechanism of this kind is said by its amplification."""
+    found = [known for known in kinds() if known.kind == kind]
+    return not found or "gamma" in found[0].written_as.__struct_fields__
+
+
+def _mechanism(data: Data) -> Data:
+    found = data.get(MECHANISM)
+    return found if isinstance(found, dict) else {}
+
+
+def _entry(mechanism: Data, table: str, name: str) -> Any:
+    """What a table of the mechanism has of an attribute, or None."""
+    found = mechanism.get(table)
+    return found.get(name) if isinstance(found, dict) else None
+
+
+def _replaced(data: Data, mechanism: Data) -> Data:
+    return data if mechanism == _mechanism(data) else data | {MECHANISM: mechanism}
+
+
+def _decimal(share: Fraction) -> str:
+    return f"{float(share):.2f}"
