@@ -1,4 +1,4 @@
-"""Reports that come after a deadline, or once enough were counted: a refusal in words, and no more."""
+"""Reports that come after a deadline or once enough were counted: refused in words, and no more."""
 
 from datetime import UTC, datetime
 from itertools import count

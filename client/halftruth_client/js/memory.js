@@ -26,6 +26,9 @@ import { AnsweredBefore } from "./errors.js";
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
 
+/** Characters that have to fit, so that there is room for a report as well. */
+const ROOM = 4_096;
+
 /** Member of the state of the page's entry of the history. */
 const ENTRY = "halftruth";
 
@@ -43,7 +46,7 @@ export class Memory {
   constructor(storage) {
     this.storage = storage;
     /** Whether a report is still known after the page was closed. */
-    this.lasts = storage !== ofThisPage;
+    this.lasts = !(storage instanceof PageStorage);
   }
 
   /**
@@ -138,13 +141,13 @@ export class Memory {
 }
 
 /**
- * Memory of this page, for where a browser keeps nothing. It stays with the page's entry of the
- * history, so that reloading or coming back is no way to a second draw.
+ * Memory of this page, for where a browser keeps nothing or has no room left. It stays with the
+ * page's entry of the history, so that reloading or coming back is no way to a second draw.
  */
 class PageStorage {
   constructor() {
     /** @type {Map<string, string>} */
-    this.items = new Map(Object.entries(stateOfHistory()[ENTRY] ?? {}));
+    this.items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
   }
 
   get length() {
@@ -174,6 +177,7 @@ class PageStorage {
   removeItem(key) {
     this.items.delete(key);
     this.keep();
+    if (kept().some(([name]) => name === key)) localStorage.removeItem(key);
   }
 
   keep() {
@@ -188,16 +192,33 @@ function stateOfHistory() {
   return typeof state === "object" && state !== null ? state : {};
 }
 
-const ofThisPage = new PageStorage();
+/**
+ * What a browser that has no room left still keeps from before.
+ *
+ * @returns {[string, string][]}
+ */
+function kept() {
+  try {
+    return Object.entries({ ...localStorage }).filter(
+      ([key]) => key.startsWith(PREFIX) || key.startsWith(VIEW_PREFIX),
+    );
+  } catch {
+    return [];
+  }
+}
 
-/** The browser's storage, or that of the page where there is none or it may not be used. */
+/** @type {PageStorage | null} */
+let ofThisPage = null;
+
+/** The browser's storage, or that of the page where there is none, it is full, or not allowed. */
 export function browserStorage() {
   try {
     const probe = `${PREFIX}probe`;
-    localStorage.setItem(probe, "");
+    localStorage.setItem(probe, " ".repeat(ROOM));
     localStorage.removeItem(probe);
     return localStorage;
   } catch {
+    ofThisPage ??= new PageStorage();
     return ofThisPage;
   }
 }
