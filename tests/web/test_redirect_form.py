@@ -1,0 +1,97 @@
+"""Going on after thanks: to where the survey says, with nothing of the answers or the report."""
+
+import pytest
+from halftruth_shared import GammaDiagonal, Survey
+from halftruth_shared.framing import Framing
+from playwright.sync_api import expect
+
+from .conftest import (
+    SCHEMA,
+    answer_and_send,
+    counted,
+    heading,
+    keep_for_later,
+    let_time_pass,
+    posted,
+    shown_report,
+)
+
+ELSEWHERE = "https://elsewhere.example/thanks?of=work#top"
+GOES = "This page goes there in 20 seconds."
+
+#: All that a page can learn of the one before it, and what it has by itself.
+LEARNED = """
+() => [document.referrer, window.name, window.opener, history.state, document.cookie,
+  localStorage.length, sessionStorage.length]
+"""
+
+
+@pytest.fixture
+def survey():
+    going = Framing(redirect=ELSEWHERE, redirect_after=20)
+    return Survey("work", "Health at work", SCHEMA, GammaDiagonal(19), framing=going)
+
+
+@pytest.fixture
+def found(visit):
+    """A page with a clock of its own, in a world where the other site is there."""
+    made = visit()
+    made.page.clock.install()
+    page = '<!doctype html><html lang="en"><title>Thanks</title><h1>Elsewhere</h1>'
+    made.page.context.route(
+        "https://elsewhere.example/**",
+        lambda route: route.fulfill(body=page, content_type="text/html"),
+    )
+    return made
+
+
+def test_a_person_is_taken_on_with_nothing_of_the_answers_or_the_report(live, found):
+    page = found.page
+    page.goto(f"{live.url}/s/work")
+    answer_and_send(page)
+    report = shown_report(page)
+    expect(page.get_by_text(GOES)).to_be_visible()
+    assert found.violations() == []
+    let_time_pass(page, heading(page, "Elsewhere"))
+    assert page.url == ELSEWHERE
+    [arrived] = [line for line in found.requests if "elsewhere.example" in line]
+    assert arrived.startswith(f"GET {ELSEWHERE.removesuffix('#top')} ")
+    assert arrived.endswith(" None")
+    assert not any(name in arrived for name in ("referer", "cookie", live.url))
+    assert page.evaluate(LEARNED) == ["", "", None, None, "", 0, 0]
+    page.go_back()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    # Whoever comes back may be somebody else, and is neither shown nor taken anything.
+    assert page.locator(".card, .onward").count() == 0
+    page.clock.run_for(60_000)
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    assert counted(live) == [report]
+    assert len(posted(found)) == 1
+    assert "hush" not in found.traffic()
+
+
+def test_whoever_wants_to_stay_stays_and_goes_on_by_keyboard(live, found):
+    page = found.page
+    page.goto(f"{live.url}/s/work")
+    answer_and_send(page)
+    page.get_by_role("button", name="Stay here").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(GOES)).to_have_count(0)
+    page.clock.run_for(60_000)
+    expect(heading(page, "Thank you")).to_be_visible()
+    onward = page.get_by_role("link", name="Go on to elsewhere.example")
+    expect(onward).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(heading(page, "Elsewhere")).to_be_visible()
+    assert page.url == ELSEWHERE
+
+
+def test_nobody_is_taken_on_before_the_report_was_counted(live, found):
+    page = found.page
+    keep_for_later(page, f"{live.url}/s/work")
+    page.clock.run_for(60_000)
+    expect(heading(page, "Kept for later")).to_be_visible()
+    assert page.locator(".onward").count() == 0
+    page.unroute("**/reports")
+    let_time_pass(page, heading(page, "Elsewhere"))
+    assert len(counted(live)) == 1
