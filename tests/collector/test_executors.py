@@ -1,13 +1,25 @@
 """Pieces are worked out here, in processes and on a cluster, with the same results."""
 
 import os
+import pickle
+from fractions import Fraction
 from operator import truediv
 
+import numpy as np
 import pytest
 from clusters import started
+from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.errors import WorkersLost
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.every_table import every_table
+from halftruth_collector.estimation.planner import plan
 from halftruth_collector.executors import HERE, Told, opened
-from halftruth_shared import ParameterError
+from halftruth_collector.rivals.comparison import CompareQuery, People, compare
+from halftruth_collector.rivals.experiment import Records
+from halftruth_collector.rivals.hierarchies import hierarchy
+from halftruth_collector.rivals.schemes import try_schemes
+from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
+from halftruth_shared.analyses.plan import PlanQuery
 from pieces import end_at, mark, square
 from wire import free_port
 
@@ -118,3 +130,40 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
         opened(scheduler=address),
     ):
         pass
+
+
+def computations():
+    """Whatever takes an executor, with something that it is asked."""
+    shape = {"v": 2, "w": 2, "x": 3}
+    schema = Schema([Attribute(name, list("abc")[:size]) for name, size in shape.items()])
+    records = np.random.default_rng(5).integers(0, schema.shape, size=(3_000, 3))
+    survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+    people = np.zeros(schema.shape, dtype=np.int64)
+    np.add.at(people, tuple(records.T), 1)
+    truth = Counts.from_cells(survey, list(np.ndindex(people.shape)), people.ravel())
+    compared = CompareQuery(quasi=["v", "w"], sensitive="x", diversity=[2], repetitions=2)
+    climbed = [hierarchy(attribute) for attribute in schema.attributes[:-1]]
+    asked = PlanQuery(respondents=1_000)
+
+    def all_tables(executor):
+        found = every_table(survey, truth, [1, 2], executor=executor)
+        return [pickle.dumps(vars(shares)) for shares in found]
+
+    return {
+        "tables": all_tables,
+        "plan": lambda executor: plan(survey, asked, executor),
+        "audit": lambda executor: repr(audit(survey, 1_000, executor=executor)),
+        "compare": lambda executor: compare(People(schema, people), compared, climbed, executor),
+        "rivals": lambda executor: try_schemes(
+            Records.of(schema, truth, 0.05, 2), Fraction(19), 1, steps=1, executor=executor
+        ),
+    }
+
+
+def test_every_computation_gives_the_same_numbers_everywhere(cluster):
+    found = computations()
+    here = {name: work(HERE) for name, work in found.items()}
+    for places in ({"processes": 2}, {"scheduler": cluster.scheduler}):
+        with opened(**places) as executor:
+            for name, work in found.items():
+                assert work(executor) == here[name], name

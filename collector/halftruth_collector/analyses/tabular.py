@@ -48,21 +48,39 @@ def to_parquet(result: Tabular) -> bytes:
     NotAcceptable
         If PyArrow is not installed.
     """
+    pa = arrow()
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    names, kinds = zip(*_columns(result), strict=True)
+    columns = list(zip(*_rows(result), strict=True)) or [()] * len(names)
+    arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
+    return parquet_of(pa.Table.from_arrays(arrays, names=list(names)))
+
+
+def arrow() -> Any:
+    """PyArrow.
+
+    Raises
+    ------
+    NotAcceptable
+        If it is not installed.
+    """
     try:
-        import pyarrow as pa
-        from pyarrow import parquet
+        import pyarrow
     except ImportError:
         raise NotAcceptable(
             "parquet: expected PyArrow, which is not installed here"
             " (pip install 'halftruth-collector[parquet]')",
             field="format",
         ) from None
-    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    names, kinds = zip(*_columns(result), strict=True)
-    columns = list(zip(*_rows(result), strict=True)) or [()] * len(names)
-    arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
+    return pyarrow
+
+
+def parquet_of(table: Any) -> bytes:
+    """A table of PyArrow as Parquet."""
+    from pyarrow import parquet
+
     buffer = io.BytesIO()
-    parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), buffer)
+    parquet.write_table(table, buffer)
     return buffer.getvalue()
 
 

@@ -33,6 +33,7 @@ _PLACES = {
     "sealing-key": "keys:sealing_key",
     "serve": "serve:serve",
     "survey": "surveys:survey",
+    "tables": "tables:tables",
     "token": "tokens:token",
 }
 

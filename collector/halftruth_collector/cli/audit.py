@@ -1,6 +1,7 @@
 """``halftruth audit``: what a survey discloses, before anyone answers it."""
 
 from functools import partial
+from typing import Any
 
 import click
 import msgspec
@@ -39,6 +40,7 @@ _RESPONDENTS = 1_000
 @click.option("--sensitive", metavar="NAME", help="The attribute that they do not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
+@options.workers
 @click.option("--pdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write a PDF, too.")
 def audit(
     survey_file: str,
@@ -50,6 +52,7 @@ def audit(
     as_json: bool,
     html: str | None,
     pdf: str | None,
+    **given: Any,
 ) -> None:
     """Tell what SURVEY (a TOML file) discloses of a person, to whom, and what can falsify it.
 
@@ -61,14 +64,16 @@ def audit(
         respondents = _RESPONDENTS
         if people is not None:
             respondents = int(people(survey.schema.names[:1]).sum())
-    found = make_audit(
-        survey,
-        respondents,
-        delta,
-        people,
-        [name.strip() for name in (quasi or "").split(",") if name.strip()],
-        sensitive,
-    )
+    with options.executor(given, "lengths") as executor:
+        found = make_audit(
+            survey,
+            respondents,
+            delta,
+            people,
+            [name.strip() for name in (quasi or "").split(",") if name.strip()],
+            sensitive,
+            executor,
+        )
     said = statement(found)
     # Everything is made before anything is written or said.
     page = None if html is None else as_html(said)

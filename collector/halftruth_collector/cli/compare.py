@@ -27,12 +27,13 @@ def _compare(
     plot: str | None,
     **given: Any,
 ) -> None:
-    form = options.form(given)
+    form, working = options.form(given), options.executor(given, "releases")
     query = read(CompareQuery, options.texts(given))
     schema, counts = read_microdata(records, [*query.quasi, query.sensitive], count)
     people = People(schema, counts.marginal(range(len(schema.names))))
     climbed = read_hierarchies(schema.attributes[:-1], _document(hierarchies))
-    result = make_comparison(people, query, climbed)
+    with working as executor:
+        result = make_comparison(people, query, climbed, executor)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:
@@ -73,7 +74,7 @@ compare = click.Command(
     " randomized response of the quasi-identifiers, with the best parameters under a linking risk"
     " of 1/l, and a split questionnaire do not. Everything is simulated on this machine.",
 )
-options.plot(options.formats(compare))
+options.workers(options.plot(options.formats(compare)))
 
 
 def _document(file: str | None) -> dict[str, Any]:

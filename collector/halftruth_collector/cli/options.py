@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -112,9 +112,8 @@ def workers(command: C) -> C:
     return command
 
 
-@contextmanager
-def executor(given: dict[str, Any], unit: str) -> Iterator[Executor]:
-    """Where the pieces of the work are done, taken from what was given; a terminal has a bar.
+def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Executor]:
+    """Where pieces of the work are done, taken from what was given; a terminal shows a bar.
 
     Parameters
     ----------
@@ -122,18 +121,20 @@ def executor(given: dict[str, Any], unit: str) -> Iterator[Executor]:
     unit : str
         What the pieces are, in the plural.
 
-    Raises
-    ------
-    ParameterError
-        If both options were given, or Dask is not installed.
-    WorkersLost
-        If workers are gone before they are done.
+    Returns
+    -------
+    context manager
+        It raises what `opened` does.
     """
+    return _executor(given.pop("processes"), given.pop("scheduler"), unit)
 
+
+@contextmanager
+def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Executor]:
     def bar(results: Iterator[Any], pieces: int) -> Iterable[Any]:
         return tqdm(results, total=pieces, unit=f" {unit}", disable=None)
 
-    with opened(given.pop("processes"), given.pop("scheduler")) as found:
+    with opened(processes, scheduler) as found:
         yield Told(found, bar)
 
 

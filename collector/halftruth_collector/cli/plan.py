@@ -17,7 +17,7 @@ from .output import as_form, draw, print_table, write
 
 
 def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
-    form = options.form(given)
+    form, working = options.form(given), options.executor(given, "mechanisms")
     limit, out = limited.take(given)
     if limit is not None and out is None and not form.is_text:
         raise ParameterError(
@@ -29,7 +29,8 @@ def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
         mechanism, sentences = limited.meet(survey, limit)
         survey = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
         said = "\n".join([*sentences, limited.as_toml(mechanism, out), ""])
-    result = make_plan(survey, query)
+    with working as executor:
+        result = make_plan(survey, query, executor)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:
@@ -51,7 +52,7 @@ plan = click.Command(
     ],
     help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
 )
-options.plot(options.formats(plan))
+options.workers(options.plot(options.formats(plan)))
 
 
 def _print(result: PlanResult) -> None:

@@ -2,13 +2,11 @@
 
 import click
 
-from ..analyses import Counted
 from ..analyses.survey_report import survey_report
-from ..ops.settings import Config
-from ..store import Store
 from ..web.pages.survey_report import as_file
 from . import options
 from .output import write
+from .sources import counted_in
 
 
 @click.command()
@@ -26,10 +24,6 @@ def report(survey: str, html: str | None, database: str) -> None:
     It has every question with its chart, the strongest associations, the methods, and what is not
     usable.
     """
-    with Store(database) as store:
-        stored, counts, as_of, days = store.reports.snapshot(survey)
-    least = Config.from_environment(only=["min_reports"]).min_reports
-    counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
     file = html or f"{survey}-report.html"
-    write(file, as_file(survey_report(counted)), "html")
+    write(file, as_file(survey_report(counted_in(database, survey))), "html")
     click.echo(f"written: {file}")

@@ -1,13 +1,11 @@
 """``halftruth rivals``: earlier schemes beside halftruth's own, tried on records."""
 
 from dataclasses import replace
-from functools import partial
 from typing import IO, Any
 
 import click
 from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 from halftruth_shared.rational import parse_rational
-from tqdm import tqdm
 
 from ..analyses.tabular import to_parquet
 from ..charts.rivals import RIVAL_CHARTS
@@ -51,6 +49,7 @@ from .output import as_form, draw, print_table, write
     show_default=True,
     help="What --plot draws.",
 )
+@options.workers
 @options.plot
 @options.formats
 def rivals(
@@ -80,9 +79,8 @@ def rivals(
     else:
         schema, truth = read_microdata(records, count=count)
     asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
-    # Without a terminal there is no bar.
-    bar = partial(tqdm, desc="simulating", unit=" schemes", disable=None)
-    result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, progress=bar)
+    with options.executor(given, "schemes") as executor:
+        result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, executor=executor)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:

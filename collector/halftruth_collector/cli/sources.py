@@ -10,6 +10,15 @@ from ..ops.settings import Config
 from ..store import Store
 
 
+def counted_in(database: str, survey: str) -> Counted:
+    """What was counted of a survey in a database."""
+    with Store(database) as store:
+        stored, counts, as_of, days = store.reports.snapshot(survey)
+    # Whoever has the database can read all of it: this keeps them from concluding.
+    least = Config.from_environment(only=["min_reports"]).min_reports
+    return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
+
+
 @dataclass(frozen=True)
 class Source:
     """A survey at the collector of an address, or in a database."""
@@ -28,12 +37,7 @@ class Source:
             If there is an address and no token.
         """
         if self.url is None:
-            with Store(self.database) as store:
-                stored, counts, as_of, days = store.reports.snapshot(self.survey)
-            # Whoever has the database can read all of it: this keeps them from concluding.
-            least = Config.from_environment(only=["min_reports"]).min_reports
-            survey = stored.survey()
-            counted = Counted(survey, counts, as_of, min_reports=least, days=days)
+            counted = counted_in(self.database, self.survey)
             return analysis.compute(counted, query)
         if self.token is None:
             raise ParameterError(

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
@@ -11,6 +14,7 @@ from halftruth_shared.analyses.plan import LengthPlan, PlanQuery
 from halftruth_shared.protection import Guarantee
 
 from ..estimation.planner import plan
+from ..executors import HERE
 from .linking import linking_risk_of, shape_of
 from .posterior import (
     AnswerPosterior,
@@ -114,6 +118,7 @@ def audit(
     people: People | None = None,
     quasi: Sequence[str] = (),
     sensitive: str | None = None,
+    executor: Executor = HERE,
 ) -> Audit:
     """Audit a survey.
 
@@ -129,6 +134,8 @@ def audit(
     quasi, sensitive : sequence of str, str
         What an attacker may know of a person, and what not, for the risk of linking; both or
         neither, and with a pilot.
+    executor : Executor
+        Where the false reports of each length are looked at; the numbers are the same everywhere.
 
     Raises
     ------
@@ -164,7 +171,7 @@ def audit(
         answers=tuple(answer_posteriors(survey, people)),
         twice=repeated(protection.record, TIMES),
         counts=shuffled(gamma, respondents, delta),
-        false_reports=_false_reports(survey, [length.length for length in precision]),
+        false_reports=_false_reports(survey, [length.length for length in precision], executor),
         precision=precision,
         linking=linking,
     )
@@ -195,17 +202,17 @@ def _linking(
 
 
 def _precision(survey: Survey, respondents: int) -> tuple[LengthPlan, ...]:
-    query = PlanQuery(respondents=respondents)
+    query = PlanQuery(respondents=respondents, alone=True)
     if not any(attribute.item_mask.any() for attribute in survey.schema.attributes):
         return ()
     return tuple(plan(survey, query).mechanisms[0].lengths)
 
 
-def _false_reports(survey: Survey, lengths: Sequence[int]) -> tuple[FalseReports, ...]:
-    found = []
-    for length in lengths:
-        try:
-            found.append(false_reports(survey, length))
-        except DomainTooLarge:
-            break
+def _false_reports(
+    survey: Survey, lengths: Sequence[int], executor: Executor
+) -> tuple[FalseReports, ...]:
+    found: list[FalseReports] = []
+    # From the first table on that is too large there is nothing more; those before it stay.
+    with suppress(DomainTooLarge):
+        found.extend(executor.map(partial(false_reports, survey), lengths))
     return tuple(found)

@@ -8,7 +8,9 @@ and depends on them only through the channel. No report is needed.
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any
@@ -42,6 +44,7 @@ from halftruth_shared.mechanisms.split_questionnaire.bound import (
 )
 from halftruth_shared.rational import as_float
 
+from ..executors import HERE
 from .bounds import check_confidence, check_target, normal_quantile, optional
 from .recommendation import recommend
 
@@ -60,7 +63,7 @@ _NARROWEST = 1e-9
 _USUAL_LENGTHS = 3
 
 
-def plan(survey: Survey, query: PlanQuery) -> PlanResult:
+def plan(survey: Survey, query: PlanQuery, executor: Executor = HERE) -> PlanResult:
     """Foretell what a survey will tell, for each mechanism that meets its amplification γ.
 
     Parameters
@@ -70,6 +73,8 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
         far as these can serve its schema. Attributes that the survey sends as they are may be sent
         so by the others too.
     query : PlanQuery
+    executor : Executor
+        Where the mechanisms are planned; the numbers are the same everywhere.
 
     Returns
     -------
@@ -99,11 +104,12 @@ def plan(survey: Survey, query: PlanQuery) -> PlanResult:
     public = survey.mechanism.as_they_are(survey.schema)
     gamma = _amplification(survey, public)
     bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
-    plans = [
-        planned
-        for mechanism in _candidates(survey, None if query.alone else gamma, public, max(lengths))
-        if (planned := _plan_mechanism(survey, mechanism, public, lengths, query, bound)).lengths
-    ]
+    candidates = [survey.mechanism]
+    if not query.alone and gamma is not None:
+        candidates += _others(survey, gamma, public, max(lengths))
+    work = partial(_plan_mechanism, survey, public, lengths, query, bound)
+    owns = [mechanism is survey.mechanism for mechanism in candidates]
+    plans = [planned for planned in executor.map(work, candidates, owns) if planned.lengths]
     served = [p for p in plans if len(p.lengths) == len(lengths)]
     best, reason = recommend(served, query.support)
     return PlanResult(
@@ -205,13 +211,10 @@ def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
-def _candidates(
-    survey: Survey, gamma: Fraction | None, public: frozenset[str], longest: int
+def _others(
+    survey: Survey, gamma: Fraction, public: frozenset[str], longest: int
 ) -> Iterator[Mechanism]:
-    """The survey's own mechanism, and one of every other kind with the same amplification."""
-    yield survey.mechanism
-    if gamma is None:
-        return
+    """One mechanism of every other kind with the same amplification as the survey's."""
     for offered in kinds():
         if offered.kind == survey.mechanism.kind:
             continue
@@ -228,11 +231,12 @@ def _candidates(
 
 def _plan_mechanism(
     survey: Survey,
-    mechanism: Mechanism,
     public: frozenset[str],
     lengths: Sequence[int],
     query: PlanQuery,
     bound: Sequence[LengthBound],
+    mechanism: Mechanism,
+    own: bool,
 ) -> MechanismPlan:
     schema = survey.schema
     reconstruction = mechanism.reconstruction(schema)
@@ -253,7 +257,7 @@ def _plan_mechanism(
     answer = mechanism.answer_amplification(schema, public)
     return MechanismPlan(
         kind=mechanism.kind,
-        own=mechanism is survey.mechanism,
+        own=own,
         answer_amplification=optional(as_float(answer.unknown)),
         times_bound=_times_bound(planned, bound),
         lengths=planned,

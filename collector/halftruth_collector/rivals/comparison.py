@@ -15,9 +15,10 @@ and how far that is from the true one. The releases promise different things:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from ..estimation import Counts, Estimator
 from ..estimation.constrained import CONSTRAINED_CELLS
 from ..estimation.jets import Jet
 from ..estimation.measures import Cells, find_measure
+from ..executors import HERE
 from .anatomy import anatomize, anatomy_estimate
 from .distances import distances
 from .generalization import generalize
@@ -256,6 +258,7 @@ def compare(
     people: People,
     query: CompareQuery,
     hierarchies: Sequence[Hierarchy],
+    executor: Executor = HERE,
 ) -> CompareResult:
     """Make every release of the same people, and measure what it lost.
 
@@ -266,6 +269,8 @@ def compare(
     query : CompareQuery
     hierarchies : sequence of tuple of Level
         Of each quasi-identifier.
+    executor : Executor
+        Where the releases are made; the numbers are the same everywhere.
 
     Raises
     ------
@@ -286,52 +291,20 @@ def compare(
     axes = [people.schema.positions(pair, "pairs") for pair in pairs]
     if any(len(pair) != 2 for pair in axes):
         raise ParameterError("pairs: expected two attributes each", field="pairs")
-    releases: list[Release] = []
-    parameters = []
-
-    def measure(
-        kind: str, found: Mapping[str, Array], diversity: int | None, repetition: int
-    ) -> None:
-        releases.extend(
-            Release(
-                kind=kind,
-                estimate=estimate,
-                diversity=diversity,
-                repetition=repetition,
-                **asdict(distances(actual, table)),
-                guessed=guessed(actual, table),
-                over_limit=None if diversity is None else over_limit(actual, table, diversity),
-                uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
-            )
-            for estimate, table in found.items()
+    diversities = sorted(set(query.diversity))
+    limits = [*executor.map(partial(_limits, people, hierarchies), diversities)]
+    pieces = [
+        _Piece(kind, limit, repetition)
+        for limit in limits
+        for kind, times in (
+            ("generalization", 1),
+            ("anatomy", query.repetitions),
+            ("randomized", query.repetitions),
         )
-
-    for diversity in sorted(set(query.diversity)):
-        found = generalize(people.counts, hierarchies, diversity)
-        measure("generalization", {"uniform in groups": found.estimate}, diversity, 0)
-        seeds = [[query.seed, diversity, repetition] for repetition in range(query.repetitions)]
-        for repetition, rng in enumerate(map(np.random.default_rng, seeds)):
-            table = anatomized(people, diversity, rng)
-            measure("anatomy", {"shares of groups": table}, diversity, repetition)
-        # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
-        limited = best_under_limit(people.counts, 1 / diversity, range(len(query.quasi)))
-        keep = dict(zip(query.quasi, limited.keep, strict=False))
-        for repetition, rng in enumerate(map(np.random.default_rng, seeds)):
-            reports = randomized(people, keep, rng)
-            measure("randomized", estimates(reports), diversity, repetition)
-        chosen = zip(names, hierarchies, found.levels, strict=False)
-        parameters.append(
-            ReleaseParameters(
-                diversity=diversity,
-                levels={name: list(levels[level].names) for name, levels, level in chosen},
-                minimal=len(found.minimal),
-                keep={name: float(p) for name, p in keep.items()},
-            )
-        )
-    for repetition in range(query.repetitions):
-        rng = np.random.default_rng([query.seed, 0, repetition])
-        reports = split_questionnaire(people, query.gamma, rng)
-        measure("split-questionnaire", estimates(reports), None, repetition)
+        for repetition in range(times)
+    ]
+    pieces += [_Piece("split-questionnaire", None, k) for k in range(query.repetitions)]
+    releases = executor.map(partial(_releases, people, query, axes), pieces)
     return CompareResult(
         query=query,
         people=int(people.counts.sum()),
@@ -339,9 +312,83 @@ def compare(
         original=[uncertainty_coefficient(actual, *pair) for pair in axes],
         guessed=guessed(actual, actual),
         guessed_without=float(actual.sum(axis=tuple(range(actual.ndim - 1))).max()),
-        parameters=parameters,
-        releases=releases,
+        parameters=[
+            ReleaseParameters(
+                diversity=limit.diversity,
+                levels={
+                    name: list(levels[level].names)
+                    for name, levels, level in zip(names, hierarchies, limit.levels, strict=False)
+                },
+                minimal=limit.minimal,
+                keep={name: float(p) for name, p in limit.keep.items()},
+            )
+            for limit in limits
+        ],
+        releases=[release for of_piece in releases for release in of_piece],
     )
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """How a limit of 1/l is met: by a generalization, and by what is kept of each answer."""
+
+    diversity: int
+    generalized: Array
+    levels: tuple[int, ...]
+    minimal: int
+    keep: dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One release of one kind; those that leave something to chance are made several times."""
+
+    kind: str
+    limit: _Limit | None
+    repetition: int
+
+
+def _limits(people: People, hierarchies: Sequence[Hierarchy], diversity: int) -> _Limit:
+    found = generalize(people.counts, hierarchies, diversity)
+    quasi = people.schema.names[:-1]
+    # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
+    limited = best_under_limit(people.counts, 1 / diversity, range(len(quasi)))
+    keep = dict(zip(quasi, limited.keep, strict=False))
+    return _Limit(diversity, found.estimate, tuple(found.levels), len(found.minimal), keep)
+
+
+def _estimated(people: People, query: CompareQuery, piece: _Piece) -> dict[str, Array]:
+    """The estimates from one release, by name."""
+    limit = piece.limit
+    diversity = 0 if limit is None else limit.diversity
+    rng = np.random.default_rng([query.seed, diversity, piece.repetition])
+    if limit is None:
+        return estimates(split_questionnaire(people, query.gamma, rng))
+    if piece.kind == "generalization":
+        return {"uniform in groups": limit.generalized}
+    if piece.kind == "anatomy":
+        return {"shares of groups": anatomized(people, diversity, rng)}
+    return estimates(randomized(people, limit.keep, rng))
+
+
+def _releases(
+    people: People, query: CompareQuery, axes: Sequence[Sequence[int]], piece: _Piece
+) -> list[Release]:
+    """What one release lost, for each estimate from it."""
+    actual, diversity = people.shares, None if piece.limit is None else piece.limit.diversity
+    return [
+        Release(
+            kind=piece.kind,
+            estimate=estimate,
+            diversity=diversity,
+            repetition=piece.repetition,
+            **asdict(distances(actual, table)),
+            guessed=guessed(actual, table),
+            over_limit=None if diversity is None else over_limit(actual, table, diversity),
+            uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
+        )
+        for estimate, table in _estimated(people, query, piece).items()
+    ]
 
 
 def guessed(actual: Array, estimated: Array) -> float:

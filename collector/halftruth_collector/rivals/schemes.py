@@ -1,6 +1,7 @@
 """The schemes that are tried beside each other, and the trial."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
 
@@ -20,11 +21,12 @@ from halftruth_shared.rational import as_float
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array
 from ..estimation.constrained import CONSTRAINED_CELLS
+from ..executors import HERE
 from .baskets import BasketScheme, BasketSupports
 from .cut_and_paste import CUTOFF, CutAndPaste
 from .experiment import Records, Scheme, Support, errors_of
 from .mask import Mask
-from .results import RandomizedErrors, RivalsResult
+from .results import RandomizedErrors, RivalsResult, SchemeErrors
 
 #: Of the property whose posterior under RAN-GD is told.
 PRIOR = Fraction(1, 20)
@@ -40,7 +42,7 @@ def try_schemes(
     others: Mapping[str, Scheme] | None = None,
     surveys_of_alpha: int | None = None,
     steps: int = 4,
-    progress: Callable[[Collection[str]], Iterable[str]] = iter,
+    executor: Executor = HERE,
 ) -> RivalsResult:
     """Hold all schemes of one amplification beside each other.
 
@@ -56,8 +58,8 @@ def try_schemes(
     surveys_of_alpha, steps : int, optional
         How many are simulated with RAN-GD for each α, as many as `surveys` by default, and the
         number of steps to the largest α.
-    progress : callable
-        Goes through the names of the schemes, and may tell how far it is.
+    executor : Executor
+        Where the schemes are tried, but for the others; the numbers are the same everywhere.
 
     Raises
     ------
@@ -66,24 +68,24 @@ def try_schemes(
     """
     if gamma <= 1:
         raise ParameterError("gamma: expected an amplification above 1", field="gamma")
-    schemes, left_out = candidates(records, gamma)
-    schemes |= others or {}
-    found = [
-        errors
-        for name in progress(schemes)
-        for errors in errors_of(name, schemes[name], records, surveys)
-    ]
+    names = [*_makers(records, gamma)]
+    tried = dict(
+        zip(names, executor.map(partial(_tried, records, gamma, surveys), names), strict=True)
+    )
+    found = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
+    for name, scheme in (others or {}).items():
+        found += errors_of(name, scheme, records, surveys)
     randomized = []
-    if _RANDOMIZED in schemes:
+    if not isinstance(tried[_RANDOMIZED], str):
         times = surveys if surveys_of_alpha is None else surveys_of_alpha
-        randomized = randomized_errors(records, gamma, times, steps)
+        randomized = randomized_errors(records, gamma, times, steps, executor)
     return RivalsResult(
         records=records.truth.reports,
         gamma=as_float(gamma),
         min_support=records.min_support,
         surveys=surveys,
         schemes=found,
-        left_out=left_out,
+        left_out=[reason for reason in tried.values() if isinstance(reason, str)],
         randomized=randomized,
     )
 
@@ -94,41 +96,47 @@ def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], li
     Cut-and-paste is there twice: with FRAPP's cutoff, and with the best one for the longest
     itemsets, of which the first may tell nothing.
     """
-    schema, lengths = records.schema, records.lengths
-    best = CutAndPaste.best(schema, gamma, lengths[-1])
-    cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
-    makers: list[tuple[str, Callable[[], Scheme]]] = [
-        ("gamma-diagonal", lambda: own(records, GammaDiagonal(gamma))),
-        (
-            _RANDOMIZED,
-            lambda: own(records, RandomizedGammaDiagonal.for_amplification(schema, gamma)),
-        ),
-        ("MASK", lambda: rival(records, Mask.for_amplification(schema, gamma))),
-        ("EMASK", lambda: rival(records, Mask.extended(schema, gamma))),
-        *(
-            (f"cut-and-paste, K = {cutoff}", partial(_cut_and_paste, records, gamma, cutoff))
-            for cutoff in sorted(cutoffs)
-        ),
-        (
-            "randomized response",
-            lambda: own(records, RandomizedResponse.for_amplification(schema, gamma)),
-        ),
-        (
-            "split questionnaire",
-            lambda: own(
-                records,
-                SplitQuestionnaire.designed(schema, gamma, (), dict.fromkeys(lengths, 1.0)),
-                guess=schema.size <= CONSTRAINED_CELLS,
-            ),
-        ),
-    ]
     schemes, left_out = {}, []
-    for name, make in makers:
+    for name, make in _makers(records, gamma).items():
         try:
             schemes[name] = make()
         except ParameterError as error:
             left_out.append(f"{name}: {error}")
     return schemes, left_out
+
+
+def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]]:
+    """What makes each scheme, or raises ParameterError if it cannot serve the records."""
+    schema, lengths = records.schema, records.lengths
+    best = CutAndPaste.best(schema, gamma, lengths[-1])
+    cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
+    return {
+        "gamma-diagonal": lambda: own(records, GammaDiagonal(gamma)),
+        _RANDOMIZED: lambda: own(records, RandomizedGammaDiagonal.for_amplification(schema, gamma)),
+        "MASK": lambda: rival(records, Mask.for_amplification(schema, gamma)),
+        "EMASK": lambda: rival(records, Mask.extended(schema, gamma)),
+        **{
+            f"cut-and-paste, K = {cutoff}": partial(_cut_and_paste, records, gamma, cutoff)
+            for cutoff in sorted(cutoffs)
+        },
+        "randomized response": lambda: own(
+            records, RandomizedResponse.for_amplification(schema, gamma)
+        ),
+        "split questionnaire": lambda: own(
+            records,
+            SplitQuestionnaire.designed(schema, gamma, (), dict.fromkeys(lengths, 1.0)),
+            guess=schema.size <= CONSTRAINED_CELLS,
+        ),
+    }
+
+
+def _tried(records: Records, gamma: Fraction, surveys: int, name: str) -> list[SchemeErrors] | str:
+    """Errors of a scheme, or why it is left out."""
+    try:
+        scheme = _makers(records, gamma)[name]()
+    except ParameterError as error:
+        return f"{name}: {error}"
+    return errors_of(name, scheme, records, surveys)
 
 
 def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
@@ -183,7 +191,7 @@ def rival(records: Records, scheme: BasketScheme) -> Scheme:
 
 
 def randomized_errors(
-    records: Records, gamma: Fraction, surveys: int, steps: int = 4
+    records: Records, gamma: Fraction, surveys: int, steps: int = 4, executor: Executor = HERE
 ) -> list[RandomizedErrors]:
     """RAN-GD for α from 0 to γx, or as far as no probability is negative.
 
@@ -195,6 +203,8 @@ def randomized_errors(
         How many are simulated for each α.
     steps : int
         Number of steps from the smallest to the largest α.
+    executor : Executor
+        Where they are simulated.
 
     Raises
     ------
@@ -202,22 +212,24 @@ def randomized_errors(
         If gamma-diagonal matrices cannot serve these records.
     """
     most = min(Fraction(1), Fraction(records.schema.size - 1) / gamma)
-    found = []
-    for step in range(steps + 1):
-        mechanism = RandomizedGammaDiagonal(gamma, most * step / steps)
-        lower, upper = mechanism.posterior_range(records.schema, PRIOR)
-        # Surveys of their own: what differs between two α is then as uncertain as it looks.
-        [errors] = errors_of(_RANDOMIZED, own(records, mechanism), records, surveys, step * surveys)
-        found.append(
-            RandomizedErrors(
-                alpha=float(mechanism.alpha),
-                prior=float(PRIOR),
-                lower=float(lower),
-                upper=float(upper),
-                errors=errors,
-            )
-        )
-    return found
+    mechanisms = [RandomizedGammaDiagonal(gamma, most * step / steps) for step in range(steps + 1)]
+    # Surveys of their own: what differs between two α is then as uncertain as it looks.
+    seeds = range(0, surveys * len(mechanisms), surveys)
+    return [*executor.map(partial(_randomized, records, surveys), mechanisms, seeds)]
+
+
+def _randomized(
+    records: Records, surveys: int, mechanism: RandomizedGammaDiagonal, seed: int
+) -> RandomizedErrors:
+    lower, upper = mechanism.posterior_range(records.schema, PRIOR)
+    [errors] = errors_of(_RANDOMIZED, own(records, mechanism), records, surveys, seed)
+    return RandomizedErrors(
+        alpha=float(mechanism.alpha),
+        prior=float(PRIOR),
+        lower=float(lower),
+        upper=float(upper),
+        errors=errors,
+    )
 
 
 def _cut_and_paste(records: Records, gamma: Fraction, cutoff: int) -> Scheme:
