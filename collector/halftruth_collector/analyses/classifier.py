@@ -3,6 +3,7 @@
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
 from halftruth_shared.analyses.wording import items, percent
 
+from . import sentences
 from .base import Analysis, Counted, Grid, asked, clearest
 
 
@@ -30,8 +31,13 @@ def grid(result: ClassifierResult) -> Grid:
 
 
 def notices(result: ClassifierResult) -> list[str]:
-    """Every cell behind the model that is not known to be above 0."""
-    return [f"Warning: {warning}." for warning in result.model.warnings]
+    """What behind the model is not known to be above 0."""
+    doubtful = [items(warning) or "everybody" for warning in result.model.warnings]
+    said = {
+        "naive-bayes": "Not known to be above 0",
+        "decision-tree": "Some class is not known to be above 0 among these",
+    }[result.query.kind]
+    return [f"{said}: {sentences.few(doubtful)}."] if doubtful else []
 
 
 def reading(result: ClassifierResult) -> list[str]:

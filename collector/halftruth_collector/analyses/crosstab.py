@@ -42,9 +42,6 @@ from .table import cells
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
 _BARS = 30
 
-#: Bases that a notice names.
-_NAMED = 4
-
 #: Measures of association of two questions, and those that need presence, or an order, besides.
 _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
@@ -298,11 +295,9 @@ def notices(result: CrosstabResult) -> list[str]:
         if cell.share is None or (cell.confidence_set and cell.confidence_set.kind != "interval")
     }
     if open_bases:
-        few, more = list(open_bases)[:_NAMED], len(open_bases) - _NAMED
-        them = "; ".join([*few, f"{more} others"] if more > 0 else few)
         said.append(
             "Shares of these groups may be anything, as it cannot be told whether there is anybody"
-            f" in them: {them}."
+            f" in them: {sentences.few(list(open_bases))}."
         )
     return said
 

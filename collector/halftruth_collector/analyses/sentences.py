@@ -117,6 +117,17 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def few(names: Sequence[str], most: int = 4) -> str:
+    """The first of many names, and how many more there are.
+
+    >>> few(["age=old", "age=young", "sex=male"], 2)
+    'age=old; age=young; 1 other'
+    """
+    more = len(names) - most
+    rest = [f"{number(more, 0)} other{'' if more == 1 else 's'}"] if more > 0 else []
+    return "; ".join([*names[:most], *rest])
+
+
 def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
     """Which of some measures, each with its name here, are not to be used without reserve."""
     uncertain: dict[str, list[str]] = {"not usable": [], "barely usable": []}

@@ -431,7 +431,7 @@ class Estimator(ReportEstimator):
         Returns
         -------
         NaiveBayes or DecisionTree
-            Its `warnings` name every cell behind it that is not known to be above 0.
+            Its `warnings` are what behind it is not known to be above 0.
         """
         check_confidence(confidence)
         self._check_keeping()

@@ -5,11 +5,12 @@ from the reports themselves would learn something else. These learn from an esti
 table inside the simplex, and say which of the cells they need are not known to be above 0.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
+from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.classifier import DecisionTree, Feature, NaiveBayes, TreeNode
 from numpy.typing import NDArray
 
@@ -77,7 +78,8 @@ def naive_bayes(
         N, by which the smoothing of one report for each cell is weighed.
     """
     classes = schema.attributes[schema.position(target)].categories
-    warnings, learned = [], []
+    warnings: list[Items] = []
+    learned = []
     for name in features:
         categories = schema.attributes[schema.position(name)].categories
         support, lower = tables([target, name])
@@ -85,15 +87,14 @@ def naive_bayes(
         shares = counts / counts.sum(axis=1, keepdims=True)
         learned.append(Feature(name=name, categories=list(categories), shares=shares.tolist()))
         warnings += [
-            f"{target}={classes[i]}, {name}={categories[j]}: not known to be above 0"
-            for i, j in np.argwhere(~(lower > 0)).tolist()
+            {target: classes[i], name: categories[j]} for i, j in np.argwhere(~(lower > 0)).tolist()
         ]
     support, lower = tables([target])
     prior = reports * np.maximum(support, 0.0) + _SMOOTHING
     warnings = [
-        f"{target}={classes[i]}: not known to be above 0"
-        for i in np.flatnonzero(~(lower > 0)).tolist()
-    ] + warnings
+        *({target: classes[i]} for i in np.flatnonzero(~(lower > 0)).tolist()),
+        *warnings,
+    ]
     return NaiveBayes(
         target=target,
         classes=list(classes),
@@ -132,7 +133,7 @@ def decision_tree(
         classes=list(schema.attributes[schema.position(target)].categories),
         features=list(features),
         root=root,
-        warnings=_uncertain(root, []),
+        warnings=list(_uncertain(root, {})),
     )
 
 
@@ -209,9 +210,8 @@ def _gini(probabilities: Array) -> NDArray[np.float64]:
     return np.asarray(1 - (probabilities**2).sum(axis=-1))
 
 
-def _uncertain(node: TreeNode, path: list[str]) -> list[str]:
-    where = ", ".join(path) or "everybody"
-    found = [f"{where}: a class here is not known to be above 0"] if node.uncertain else []
+def _uncertain(node: TreeNode, path: Items) -> Iterator[Items]:
+    if node.uncertain:
+        yield path
     for category, child in node.children.items():
-        found += _uncertain(child, [*path, f"{node.attribute}={category}"])
-    return found
+        yield from _uncertain(child, {**path, str(node.attribute): category})

@@ -47,7 +47,7 @@ class Feature(Message, frozen=True, kw_only=True):
 class _Classifier(Message, frozen=True, kw_only=True):
     target: AttributeName
     classes: list[CategoryName]
-    warnings: list[str] = msgspec.field(default_factory=list)
+    warnings: list[Items] = msgspec.field(default_factory=list)
 
     @property
     def classes_(self) -> NDArray[np.str_]:
@@ -88,7 +88,7 @@ class _Classifier(Message, frozen=True, kw_only=True):
 class NaiveBayes(_Classifier, frozen=True, kw_only=True, tag="naive-bayes"):
     """P(class | record) ∝ P(class) ∏ P(answer | class), from reconstructed tables of pairs.
 
-    `warnings` names every cell that is needed and not known to be above 0.
+    `warnings` are the cells that are needed and not known to be above 0.
     """
 
     prior: list[float]
@@ -132,7 +132,10 @@ class TreeNode(Message, frozen=True, kw_only=True):
 
 
 class DecisionTree(_Classifier, frozen=True, kw_only=True, tag="decision-tree"):
-    """A tree that asks one attribute after the other, from reconstructed tables."""
+    """A tree that asks one attribute after the other, from reconstructed tables.
+
+    `warnings` are the answers that lead to nodes where a class is not known to be above 0.
+    """
 
     features: list[AttributeName]
     root: TreeNode
