@@ -83,20 +83,37 @@ def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
     named = [
         getattr(one, field.name)
         for one in told
-        for field in _fields(one.__class__)
+        for field in _naming(one.__class__)
         if "attribute" in map(_of_what, _each(field.type))
     ]
     about = named[0] if len(named) == 1 and isinstance(named[0], str) else attribute
     changed = {
         field.name: _of(getattr(value, field.name), field.type, labels, about)
-        for field in _fields(value.__class__)
+        for field in _naming(value.__class__)
     }
-    return msgspec.structs.replace(value, **changed)
+    return msgspec.structs.replace(value, **changed) if changed else value
 
 
 @cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    return cast(inspect.StructType, inspect.type_info(kind)).fields
+def _naming(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
+    """Fields that may hold names, which of thousands of rows are a few."""
+    fields = cast(inspect.StructType, inspect.type_info(kind)).fields
+    return tuple(field for field in fields if _may_name(field.type, frozenset([kind])))
+
+
+def _may_name(type_: inspect.Type, around: frozenset[type]) -> bool:
+    """Whether a type may hold names; that of a struct is not asked again within itself."""
+    if isinstance(type_, inspect.Metadata):
+        return bool(_of_what(type_)) or _may_name(type_.type, around)
+    if isinstance(type_, inspect.UnionType):
+        return any(_may_name(one, around) for one in type_.types)
+    if isinstance(type_, inspect.ListType):
+        return _may_name(type_.item_type, around)
+    if isinstance(type_, inspect.StructType):
+        inside = around | {type_.cls}
+        within = () if type_.cls in around else type_.fields
+        return any(_may_name(field.type, inside) for field in within)
+    return isinstance(type_, inspect.DictType)
 
 
 def _of_what(type_: inspect.Type) -> str:

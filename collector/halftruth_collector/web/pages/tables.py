@@ -15,6 +15,9 @@ from ...analyses import Grid
 #: Rows of one page.
 ROWS = 25
 
+#: Rows that show whether a column holds numbers.
+_TYPICAL = 200
+
 
 class TableQuery(Request, frozen=True, kw_only=True):
     """Which rows of a table are shown, and in which order; files have all of them."""
@@ -177,7 +180,7 @@ def _column(grid: Grid, number: int, sort: int | None) -> Column:
         return Column(heading, "ascending", -number)
     if sort == -number:
         return Column(heading, "descending", number)
-    cells = [said_number(str(row[number - 1])) for row in grid.rows]
+    cells = [said_number(str(row[number - 1])) for row in grid.rows[:_TYPICAL]]
     # The largest numbers are what people look for; words are read from A on.
     numeric = 2 * sum(cell is not None for cell in cells) > len(cells)
     return Column(heading, "", -number if numeric else number)

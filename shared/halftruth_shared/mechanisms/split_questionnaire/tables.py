@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...channels.axes import Array, Places, together
 from ..reconstruction import Margins, TableEstimate, Target
 from . import agreement
-from .overlaps import Overlaps
+from .overlaps import Overlaps, SecondMoments
 
 #: Below this share of what is known of it beforehand, a variance is nothing but rounding.
 _ROUNDING = 1e-12
@@ -227,6 +227,7 @@ class SplitMargins(Margins):
         self._public = np.arange(support.ndim) < grid.public
         self._order = order
         self._overlaps: dict[tuple[int, ...], Overlaps] = {}
+        self._moments: dict[tuple[int, ...], SecondMoments] = {}
         self.support = support.transpose(order)
 
     def _overlaps_with(self, free: Subset) -> Overlaps:
@@ -262,13 +263,13 @@ class SplitMargins(Margins):
         axes = np.argsort(self._order)
         one, other = first[:, axes], second[:, axes]
         sums = np.array(self._grid.support.shape) - 1
-        patterns, group = np.unique(
-            np.concatenate([one < sums, other < sums], axis=1), axis=0, return_inverse=True
-        )
+        named = np.concatenate([one < sums, other < sums], axis=1)
+        # Numbers are sorted many times as fast as rows; no table has axes for too large ones.
+        numbers = named @ (1 << np.arange(named.shape[1]))
+        order = np.argsort(numbers, kind="stable")
         result = np.empty(len(first))
-        for number, pattern in enumerate(patterns):
-            rows = group.reshape(-1) == number
-            result[rows] = self._covariance(one[rows], other[rows], pattern, target)
+        for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+            result[rows] = self._covariance(one[rows], other[rows], named[rows[0]], target)
         return result
 
     def _covariance(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
@@ -289,7 +290,11 @@ class SplitMargins(Margins):
         overlaps = self._overlaps_with(in_first | in_second)
         bits = 1 << np.arange(len(free))[::-1]
         masks = int(in_first[free] @ bits), int(in_second[free] @ bits)
-        moments = overlaps.second_moments(*masks)
+        # A rule and its reverse ask for the same.
+        known = (*free.tolist(), *masks)
+        if known not in self._moments:
+            self._moments[known] = overlaps.second_moments(*masks)
+        moments = self._moments[known]
         axes = np.tile(self._public, (len(overlaps.pooled), 1))
         axes[:, free] = agreement.members(len(free))
         both = at(support, np.minimum(first, second), axes)
