@@ -104,18 +104,19 @@ def _steps_by_held_out_reports(reconstruction: Reconstruction, counts: Counts, s
     learned = [reconstruction.observed(rest) for rest, _ in divided]
     held_out = [reconstruction.observed(part) * part.reports for _, part in divided]
     before = reconstruction.expected(start)
-    tables = [start] * len(divided)
+    tables, images = [start] * len(divided), [before] * len(divided)
     most = _MOST_WORK // (start.size * len(divided))
     done, best, highest, steps = 0, 0, 0.0, 1
     while steps <= min(most, _PATIENCE * max(best, _LEAST)):
         gain = 0.0
         for number, (rest, _) in enumerate(divided):
             for _ in range(steps - done):
-                image = reconstruction.expected(tables[number])
-                tables[number] = _step(reconstruction, learned[number], image, tables[number])
-            image = reconstruction.expected(tables[number])
+                tables[number] = _step(
+                    reconstruction, learned[number], images[number], tables[number]
+                )
+                images[number] = reconstruction.expected(tables[number])
             # As if one more report had spoken for independence: nothing is thought impossible.
-            foretold = (rest.reports * image + before) / (rest.reports + 1)
+            foretold = (rest.reports * images[number] + before) / (rest.reports + 1)
             gain += _log_likelihood(held_out[number], foretold)
             gain -= _log_likelihood(held_out[number], before)
         done = steps
