@@ -241,9 +241,10 @@ def names_of_clearest(survey: Survey, count: int = 2) -> list[str]:
     return [name for name in survey.schema.names if name in names]
 
 
-def last_answer(attribute: Attribute) -> str:
-    """The last category that is an answer."""
-    return [name for name in attribute.categories if name not in attribute.missing][-1]
+def middle_answer(attribute: Attribute) -> str:
+    """The answer in the middle, of two the last; those at the ends are often rare."""
+    answers = [name for name in attribute.categories if name not in attribute.missing]
+    return answers[len(answers) // 2]
 
 
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:

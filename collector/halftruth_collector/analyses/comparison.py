@@ -31,7 +31,7 @@ from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of
 from ..estimation.presence import category_code
 from ..estimation.usability import TWENTY_POINTS, judge_measures, typical
 from . import sentences
-from .base import Analysis, Counted, Grid, clearest, last_answer
+from .base import Analysis, Counted, Grid, clearest, middle_answer
 
 _EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio": "odds ratio"}
 
@@ -336,9 +336,9 @@ def reading(result: ComparisonResult) -> list[str]:
 
 
 def start(survey: Survey) -> ComparisonQuery:
-    """The last answer to the second clearest question, by the clearest, whose groups are large."""
+    """An answer to the second clearest question, by the clearest, whose groups are large."""
     first, second = (clearest(survey) * 2)[:2]
-    return ComparisonQuery(answer={second.name: last_answer(second)}, groups=first.name)
+    return ComparisonQuery(answer={second.name: middle_answer(second)}, groups=first.name)
 
 
 ANALYSIS = Analysis(

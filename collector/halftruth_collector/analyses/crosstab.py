@@ -36,7 +36,6 @@ from ..estimation.usability import TWENTY_POINTS, judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome
-from .measures import named
 from .table import cells
 
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
@@ -332,9 +331,11 @@ def _association(measures: Sequence[MeasureEstimate]) -> list[str]:
     for found in measures:
         if found.undefined is None:
             text, bounds = value(found.value, found.interval), value_interval(found.interval)
-            known.append(f"{named(found.name)} {_with_bounds(text, found.usability, bounds)}")
+            known.append(
+                f"{sentences.named(found.name)} {_with_bounds(text, found.usability, bounds)}"
+            )
         else:
-            reasons.setdefault(found.undefined, []).append(named(found.name))
+            reasons.setdefault(found.undefined, []).append(sentences.named(found.name))
     return [
         *([f"Association: {'; '.join(known)}."] if known else []),
         *(f"Undefined, as {why}: {sentences.listed(names)}." for why, names in reasons.items()),

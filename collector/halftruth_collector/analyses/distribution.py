@@ -444,8 +444,8 @@ def _counted_as(result: DistributionResult) -> list[str]:
     if result.counted_as == "numbers":
         return []
     pairs = zip(result.answers, result.values, strict=True)
-    listed = ", ".join(f"{answer} {number(one)}" for answer, one in pairs)
-    return [f"The answers count as: {listed}."]
+    listed = ", ".join(f"{answer} as {number(one)}" for answer, one in pairs)
+    return [f"The answers count: {listed}."]
 
 
 def reading(result: DistributionResult) -> list[str]:

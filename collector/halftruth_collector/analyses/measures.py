@@ -54,7 +54,9 @@ def chart(result: MeasuresResult) -> WhiskerChart:
 
 def notices(result: MeasuresResult) -> list[str]:
     """Which measures are too uncertain."""
-    return sentences.too_uncertain((named(found.name), found) for found in result.measures)
+    return sentences.too_uncertain(
+        (sentences.named(found.name), found) for found in result.measures
+    )
 
 
 def reading(result: MeasuresResult) -> list[str]:
@@ -116,28 +118,11 @@ _SCALES = (
     ),
 )
 
-_SYMBOLS = {
-    "phi": "φ",
-    "kappa": "κ",
-    "chi_squared": "χ²",
-    "g_squared": "G²",
-    "piatetsky_shapiro": "Piatetsky-Shapiro",
-    "j_measure": "J-measure",
-    "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
-    "tau_b": "Kendall’s τ_b",
-    "somers_d": "Somers’ d",
-}
-
-
-def named(measure: str) -> str:
-    """A measure as people call it."""
-    return _SYMBOLS.get(measure, measure.replace("_", " "))
-
 
 def _panel(scale: _MeasureScale, measures: Sequence[MeasureEstimate]) -> Panel:
     rows = tuple(
         replace(
-            sentences.estimate(named(measure.name), measure.value, measure.interval),
+            sentences.estimate(sentences.named(measure.name), measure.value, measure.interval),
             reason=measure.undefined,
         )
         for measure in measures

@@ -5,7 +5,7 @@ from halftruth_shared.analyses.partial_correlation import PartialQuery, PartialR
 
 from ..estimation.presence import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid, clearest, last_answer
+from .base import Analysis, Counted, Grid, clearest, middle_answer
 
 
 def compute(counted: Counted, query: PartialQuery) -> PartialResult:
@@ -49,13 +49,13 @@ def notices(result: PartialResult) -> list[str]:
 
 
 def start(survey: Survey) -> PartialQuery:
-    """The two clearest attributes, given the third; the last answer to each is presence."""
+    """The two clearest attributes, given the third."""
     three = clearest(survey)[:3]
     names = [attribute.name for attribute in three]
     return PartialQuery(
         attributes=names[:2],
         given=names[2:],
-        present={attribute.name: last_answer(attribute) for attribute in three},
+        present={attribute.name: middle_answer(attribute) for attribute in three},
     )
 
 

@@ -31,7 +31,9 @@ def grid(result: RandomizedResult) -> Grid:
 
 def notices(result: RandomizedResult) -> list[str]:
     """Which measures are too uncertain."""
-    return sentences.too_uncertain((m.estimate.name, m.estimate) for m in result.measures)
+    return sentences.too_uncertain(
+        (sentences.named(m.estimate.name), m.estimate) for m in result.measures
+    )
 
 
 ANALYSIS = Analysis(

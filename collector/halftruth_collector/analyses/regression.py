@@ -27,7 +27,7 @@ from ..estimation.regression import Regression, fit_regression
 from ..estimation.table import Table
 from ..estimation.usability import judge_coefficients
 from . import sentences
-from .base import Analysis, Counted, Grid, clearest, last_answer
+from .base import Analysis, Counted, Grid, clearest, middle_answer
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
@@ -227,7 +227,7 @@ def start(survey: Survey) -> RegressionQuery:
         if attribute is not outcome
         and len(outcome.categories) * len(attribute.categories) <= COVARIANCE_CELLS
     ][:most]
-    present = {} if counted else {outcome.name: last_answer(outcome)}
+    present = {} if counted else {outcome.name: middle_answer(outcome)}
     return RegressionQuery(outcome=outcome.name, predictors=predictors, present=present)
 
 

@@ -4,7 +4,7 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
 
 from . import rules, sentences
-from .base import Analysis, Counted, Grid, asked, clearest, last_answer
+from .base import Analysis, Counted, Grid, asked, clearest, middle_answer
 
 
 def compute(counted: Counted, query: RuleQuery) -> RuleResult:
@@ -28,7 +28,9 @@ def notices(result: RuleResult) -> list[str]:
     """Whether the rule, and which of its measures are too uncertain."""
     rule = result.rule
     own = [] if rule.usability == "usable" else [f"The rule is {rule.verdict}."]
-    return own + sentences.too_uncertain((measure.name, measure) for measure in rule.measures)
+    return own + sentences.too_uncertain(
+        (sentences.named(measure.name), measure) for measure in rule.measures
+    )
 
 
 def reading(result: RuleResult) -> list[str]:
@@ -40,11 +42,11 @@ def reading(result: RuleResult) -> list[str]:
 
 
 def start(survey: Survey) -> RuleQuery:
-    """The last answers to the two clearest questions."""
+    """Answers to the two clearest questions."""
     first, second = (clearest(survey) * 2)[:2]
     return RuleQuery(
-        antecedent={first.name: last_answer(first)},
-        consequent={second.name: last_answer(second)},
+        antecedent={first.name: middle_answer(first)},
+        consequent={second.name: middle_answer(second)},
     )
 
 

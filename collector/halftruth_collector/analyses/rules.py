@@ -27,7 +27,7 @@ def compute(counted: Counted, query: RulesQuery) -> RulesResult:
 def grid(result: RulesResult) -> Grid:
     """Rules with their bounds, and a column for each measure asked for."""
     return Grid(
-        [*header(result.query.confidence), *result.query.measures],
+        [*header(result.query.confidence), *map(sentences.named, result.query.measures)],
         [
             [
                 *row(rule),

@@ -18,6 +18,23 @@ from halftruth_shared.analyses.wording import (
 from ..charts.specification import Estimate
 from .base import Grid
 
+_SYMBOLS = {
+    "phi": "φ",
+    "kappa": "κ",
+    "chi_squared": "χ²",
+    "g_squared": "G²",
+    "piatetsky_shapiro": "Piatetsky-Shapiro",
+    "j_measure": "J-measure",
+    "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
+    "tau_b": "Kendall’s τ_b",
+    "somers_d": "Somers’ d",
+}
+
+
+def named(measure: str) -> str:
+    """A measure as people call it."""
+    return _SYMBOLS.get(measure, measure.replace("_", " "))
+
 
 def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
     """Measures with their intervals."""
@@ -25,7 +42,7 @@ def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid
         ["measure", "value, or why there is none", level(confidence), "Chebyshev interval"],
         [
             [
-                measure.name,
+                named(measure.name),
                 measure.undefined
                 or judged(value(measure.value, measure.interval), measure.usability),
                 value_interval(measure.interval),

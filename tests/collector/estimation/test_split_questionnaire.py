@@ -172,6 +172,7 @@ def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
             for p, d in zip((*one, *other), (*shape, *shape), strict=True)
         ]
         assert value == pytest.approx(covariance[tuple(place)].sum(), abs=1e-12)
+    assert margins.covariance(first[:0], second[:0], target).shape == (0,)
 
 
 def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):

@@ -9,7 +9,7 @@ from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses.base import FilteredQuery
 from halftruth_shared.analyses.reading import Field
 
-from ...analyses import Analysis, choices
+from ...analyses import Analysis, choices, sentences
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: _named(a) for a in survey.schema.attributes}
     found = categories if field.of == "category" else choices(field, survey)
-    labels = [known.get(name, name) for name in found]
+    said = sentences.named if field.of == "measure" else str
+    labels = [known.get(name) or said(name) for name in found]
     if field.kind == "items":
         blank = "" if field.any_of else "any"
         every = [_items(a, field.choices, texts, blank) for a in survey.schema.attributes]
@@ -91,7 +92,7 @@ def _control(field: Field, survey: Survey, texts: list[str], categories: Sequenc
     if field.kind == "flag":
         return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
     if field.kind == "categories":
-        return Control(*described, "boxes", options=(_options(found, texts),))
+        return Control(*described, "boxes", options=(_options(found, texts, labels),))
     if field.kind == "names":
         named = [name for text in texts for name in text.split(",")]
         if field.places:

@@ -268,7 +268,8 @@ class SplitMargins(Margins):
         numbers = named @ (1 << np.arange(named.shape[1]))
         order = np.argsort(numbers, kind="stable")
         result = np.empty(len(first))
-        for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+        begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        for rows in np.split(order, begins)[1:]:
             result[rows] = self._covariance(one[rows], other[rows], named[rows[0]], target)
         return result
 
