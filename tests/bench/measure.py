@@ -82,11 +82,13 @@ def print_figures(title: str, figures: Sequence[Figure]) -> None:
     print_table([title, "ms", "target", "met"], [figure.row() for figure in figures])
 
 
-def by_turns(ours: Run, peer: Run) -> tuple[list[float], list[float]]:
+def by_turns(
+    ours: Run, peer: Run, repetitions: int = REPETITIONS
+) -> tuple[list[float], list[float]]:
     """Seconds of each, run by turns so that a busy machine slows both; the first pair warms up."""
     gc.collect()
     gc.disable()
-    pairs = [(seconds_of(ours), seconds_of(peer)) for _ in range(1 + REPETITIONS)][1:]
+    pairs = [(seconds_of(ours), seconds_of(peer)) for _ in range(1 + repetitions)][1:]
     gc.enable()
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
