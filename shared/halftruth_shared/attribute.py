@@ -302,12 +302,11 @@ class Attribute:
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
         """What people read as its categories, in order."""
-        return tuple(
-            [
-                in_language(self.answers.get(category, category), *languages)
-                for category in self.categories
-            ]
-        )
+        return tuple([self.answer_in(category, *languages) for category in self.categories])
+
+    def answer_in(self, category: str, *languages: str) -> str:
+        """What people read as one of them."""
+        return in_language(self.answers.get(category, category), *languages)
 
     def code(self, answer: object) -> int:
         """The code of an answer: of a category or, where these are bins, of a number.

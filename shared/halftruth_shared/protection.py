@@ -5,13 +5,14 @@ page and a form never tell different things of one survey.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from .mechanisms import Provable
 from .privacy import epsilon, worst_case_posterior
+from .schema import Schema
 from .survey import Survey
 
 #: The prior that guarantees are told with.
@@ -73,6 +74,8 @@ class Protection:
         Attributes of which a report can prove one answer, never the other; they are in neither.
     in_words : tuple of str
         What is done to the answers, where the mechanism has a name that respondents are told.
+    apart : tuple of str
+        What is sent as it is and what can be proved, a sentence each.
     """
 
     record: Guarantee
@@ -82,6 +85,7 @@ class Protection:
     as_they_are: tuple[str, ...]
     provable: dict[str, Provable]
     in_words: tuple[str, ...]
+    apart: tuple[str, ...]
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -116,25 +120,17 @@ class Protection:
             as_they_are=tuple(name for name in schema.names if name in as_they_are),
             provable=provable,
             in_words=tuple(mechanism.in_words(schema)),
+            apart=_apart(schema, as_they_are, provable),
         )
 
     def sentences(self) -> list[str]:
         """The promise in plain words, a sentence each."""
-        said = [*self.in_words]
-        if self.as_they_are:
-            said.append(f"Sent as answered, without protection: {', '.join(self.as_they_are)}.")
-        said += [
-            f"Of “{name}”, a report can prove the answer “{found.answer}”, which this survey takes"
-            f" not to be sensitive. It never proves “{found.other}”:"
-            f" {Guarantee(found.amplification)}."
-            for name, found in self.provable.items()
-        ]
+        said = [*self.in_words, *self.apart]
         if not self.protected:
             return said
         if self.record.gamma == math.inf:
             return [*said, "There is no bound: a report can prove an answer (γ is infinite)."]
-        apart = self.as_they_are or self.provable
-        whole = "All other answers together" if apart else "The whole record"
+        whole = "All other answers together" if self.apart else "The whole record"
         said.append(
             f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
             f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
@@ -149,6 +145,23 @@ class Protection:
                 f" {unknown} for someone who knows none of them."
             )
         return said
+
+
+def _apart(
+    schema: Schema, as_they_are: Collection[str], provable: Mapping[str, Provable]
+) -> tuple[str, ...]:
+    """What is sent as it is and what can be proved, in the words in which it is asked."""
+    asked = {attribute.name: attribute for attribute in schema.attributes}
+    labels = [one.label_in() for one in schema.attributes if one.name in as_they_are]
+    said = [f"Sent as answered, without protection: {', '.join(labels)}."] if labels else []
+    for name, found in provable.items():
+        answer, other = map(asked[name].answer_in, (found.answer, found.other))
+        said.append(
+            f"Of “{asked[name].label_in()}”, a report can prove the answer “{answer}”, which this"
+            f" survey takes not to be sensitive. It never proves “{other}”:"
+            f" {Guarantee(found.amplification)}."
+        )
+    return tuple(said)
 
 
 def percent(share: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""A form of named designs says what the device does, by what name of a question people know it."""
+"""A form of named designs says what the device does, in the words in which people are asked."""
 
 import pytest
 from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
@@ -7,16 +7,40 @@ from playwright.sync_api import expect
 
 from .conftest import SCREENSHOTS, counted, heading, press, send
 
-LABELS = {"cheated": "Have you ever cheated in an exam?", "smokes": "Do you smoke?"}
+LABELS = {
+    "cheated": {
+        "en": "Have you ever cheated in an exam?",
+        "de": "Haben Sie je in einer Prüfung betrogen?",
+        "fr": "Avez-vous déjà triché à un examen ?",
+        "es": "¿Ha copiado alguna vez en un examen?",
+    },
+    "smokes": {
+        "en": "Do you smoke?",
+        "de": "Rauchen Sie?",
+        "fr": "Fumez-vous ?",
+        "es": "¿Fuma usted?",
+    },
+}
+#: Categories are codes that nobody reads.
+CODES = ("n0", "y1")
+ANSWERS = {
+    "n0": {"en": "Never", "de": "Nie", "fr": "Jamais", "es": "Nunca"},
+    "y1": {"en": "At times", "de": "Manchmal", "fr": "Parfois", "es": "A veces"},
+}
 DESIGNS = {
-    "cheated": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
-    "smokes": {"design": "warner", "p": "3/4"},
+    "cheated": {
+        "design": "triangular",
+        "prevalence": "1/4",
+        "answer": "y1",
+        "not_sensitive": "n0",
+    },
+    "smokes": {"design": "forced-response", "yes": "1/4", "no": "1/4", "answer": "y1"},
 }
 
 
 @pytest.fixture
 def survey():
-    asked = [Attribute(name, ["no", "yes"], label=label) for name, label in LABELS.items()]
+    asked = [Attribute(name, CODES, label=label, answers=ANSWERS) for name, label in LABELS.items()]
     return Survey("work", "Exams", Schema(asked), DistortionMatrices({}, DESIGNS))
 
 
@@ -24,17 +48,15 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
     found = visit(f"{live.url}/s/work", viewport={"width": 360, "height": 800})
     page = found.page
     for sentence in Protection.of(survey).sentences():
-        for name, label in LABELS.items():
-            sentence = sentence.replace(f"“{name}”", f"“{label}”")
         expect(page.get_by_text(sentence, exact=True)).to_be_visible()
-    # Not so here, of an answer "no".
+    # Not so here, of an answer "Never".
     assert page.get_by_text("Whoever sees it cannot know which.").count() == 0
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "designs-360.png", full_page=True)
     assert found.violations() == []
     press(page, "Begin")
     for label in LABELS.values():
-        page.get_by_role("group", name=label).get_by_label("no").check()
+        page.get_by_role("group", name=label["en"]).get_by_label("Never").check()
     press(page, "Continue")
     expect(heading(page, "Nothing has been sent yet")).to_be_visible()
     assert page.get_by_text("nobody who sees it can tell").count() == 0
@@ -42,5 +64,17 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
     expect(heading(page, "Thank you")).to_be_visible()
     expect(page.get_by_text("Nothing but the report left this device.")).to_be_visible()
     [report] = counted(live)
-    assert page.locator(".card.sent dd").all_text_contents() == report
+    said = [ANSWERS[code]["en"] for code in report]
+    assert page.locator(".card.sent dd").all_text_contents() == said
     assert found.said == []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_designs_are_told_in_the_words_of_answers_in_every_language(live, visit, language):
+    page = visit(f"{live.url}/s/work?lang={language}").page
+    for label in LABELS.values():
+        told = page.locator("li, p").filter(has_text=label[language])
+        expect(told.first).to_contain_text(ANSWERS["y1"][language])
+        expect(told.first).to_contain_text(ANSWERS["n0"][language])
+    shown = page.locator("halftruth-form").inner_text()
+    assert not [word for word in (*CODES, *LABELS) if word in shown.split()]

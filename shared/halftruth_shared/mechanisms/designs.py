@@ -196,8 +196,8 @@ class Design:
         return Provable(no, yes, 1 / self.yes_from_no) if self.proves else None
 
     def in_words(self, attribute: Attribute) -> str:
-        """What the device does, as respondents are told after the names of the questions."""
-        yes, no = self._answers(attribute)
+        """What the device does, as respondents are told after the labels of the questions."""
+        yes, no = map(attribute.answer_in, self._answers(attribute))
         chances = {p: _words(value) for p, value in self.parameters.items()}
         chances |= {f"not_{p}": _words(1 - value) for p, value in self.parameters.items()}
         return self.kind.words.format(Yes=yes, No=no, **chances)

@@ -148,7 +148,7 @@ class DistortionMatrices(PerAttributeMechanism):
         for attribute in schema.attributes:
             if attribute.name in self.designs:
                 words = self.designs[attribute.name].in_words(attribute)
-                told.setdefault(words, []).append(f"“{attribute.name}”")
+                told.setdefault(words, []).append(f"“{attribute.label_in()}”")
         return [f"For {', '.join(names)}, {words}" for words, names in told.items()]
 
     def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
