@@ -1,4 +1,4 @@
-# demo · test · check · bench · soak · studies · serve · dist — each sets up what it needs in .venv.
+# install · demo · serve · test · check · bench · soak · studies · dist — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,15 +10,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
 
-.PHONY: demo test check bench soak studies serve dist clean
+.PHONY: install demo test check bench soak studies serve dist clean
+
+install: .venv/.installed
 
 demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
 	$(BIN)/halftruth demo --keep demo.db
 
-# What the demo left, if it was run; else a collector of your own.
+# A collector of your own, on halftruth.db.
 serve: .venv/.installed
-	$(BIN)/halftruth serve --database sqlite:///$(or $(wildcard demo.db),halftruth.db)
+	$(BIN)/halftruth serve
 
 # Four on two cores, since much of it is waiting; who has done its share takes over from others.
 test: .venv/.developed client/node_modules/.installed

@@ -24,7 +24,7 @@ def test_the_first_lines_of_everybody_work(tmp_path, monkeypatch, capsys):
     Path("health.toml").write_text(survey, encoding="utf-8")
     operator, methodologist = blocks("sh")
     activate, publish, token, serve = operator.splitlines()
-    assert activate.startswith(". .venv/bin/activate ")
+    assert activate == "make install && . .venv/bin/activate"
     for line in (publish, token.partition(" > ")[0]):
         main(shlex.split(line)[1:])
     said = capsys.readouterr().out

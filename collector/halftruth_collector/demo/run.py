@@ -86,8 +86,11 @@ def run_demo(keep: str | None = None) -> None:
     if keep is None:
         click.echo("Nothing is left behind.")
         return
+    # As this command was called, since it may be on no path.
+    command = sys.argv[0] if Path(sys.argv[0]).name == "halftruth" else "halftruth"
     click.echo(
-        f"The reports are in {keep}. Serve it, and look at the results with the token {token}:"
+        f"The reports are in {keep}. This shows them as pages, after signing in with {token}:\n"
+        f"  {command} serve --database sqlite:///{keep}"
     )
     for survey in surveys:
         click.echo(f"  http://127.0.0.1:8000/results/{survey.id}/itemsets")
