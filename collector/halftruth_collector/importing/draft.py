@@ -1,8 +1,9 @@
 """A survey in the making, and what of its questionnaire is not in it."""
 
+import ast
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
@@ -24,7 +25,8 @@ _LABEL, _HELP = 256, 2_000
 #: Numbers are asked in about so many bins, until the author chooses.
 _BINS = 5
 
-_AND = re.compile(r"and\b|&&")
+#: How expressions join, and how Python does.
+_JOINED = {"&&": "and", "||": "or"}
 
 #: A value as expressions write it, to the category that it became.
 Values = Mapping[str, str]
@@ -37,6 +39,9 @@ Made = tuple[str, dict[str, Any], Known]
 
 #: A condition of a questionnaire: what its expression calls a question, and one of its values.
 Equality = tuple[str, str]
+
+#: Equalities of which, in each list, one has to hold.
+Alternatives = list[list[Equality]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Draft:
         self,
         made: Iterable[Made],
         common: Mapping[str, Any],
-        conditions: Sequence[list[Equality] | None],
+        conditions: Sequence[Alternatives | None],
         expressions: Iterable[str],
     ) -> None:
         """Add the questions that an element becomes, if they can be asked.
@@ -121,8 +126,9 @@ class Draft:
         made : iterable of (str, dict, dict)
         common : mapping
             Members of all of them, as a survey's file has them.
-        conditions : sequence of list of (str, str)
-            What all have to be so for them to be asked; None of an expression of another kind.
+        conditions : sequence of list of list of (str, str)
+            What has to be so for them to be asked, one of each inner list; None of an expression of
+            another kind.
         expressions : iterable of str
             The same as the questionnaire has them.
         """
@@ -150,16 +156,20 @@ class Draft:
                 called: (f"{name}{ending}", values) for called, (ending, values) in known.items()
             }
 
-    def _ask_if(self, conditions: Sequence[list[Equality] | None]) -> dict[str, list[str]] | None:
+    def _ask_if(self, conditions: Sequence[Alternatives | None]) -> dict[str, list[str]] | None:
         """Answers by attribute; None where conditions are not of that kind."""
         found: dict[str, list[str]] = {}
-        for equalities in conditions:
-            if equalities is None:
+        for condition in conditions:
+            if condition is None:
                 return None
-            for called, value in equalities:
-                name, categories = self._known.get(called, ("", {}))
-                category = categories.get(value)
-                if category is None or found.setdefault(name, [category]) != [category]:
+            for alternatives in condition:
+                names, answers = set(), []
+                for called, value in alternatives:
+                    name, categories = self._known.get(called, ("", {}))
+                    names.add(name)
+                    answers.append(categories.get(value, ""))
+                said = list(dict.fromkeys(answers))
+                if len(names) > 1 or "" in said or found.setdefault(name, said) != said:
                     return None
         return found
 
@@ -228,17 +238,51 @@ def usable(wanted: str, taken: Collection[str]) -> str:
     return name if name not in taken else next(n for n in numbered if n not in taken)
 
 
-def conjunction(expression: str, equality: re.Pattern[str]) -> list[re.Match[str]] | None:
-    """The parts of an expression that are joined by *and*; None where one is no equality."""
-    found, position = [], 0
-    while match := equality.match(expression, position):
-        found.append(match)
-        position = match.end()
-        joined = _AND.match(expression, position)
-        if joined is None:
-            break
-        position = joined.end()
-    return found if found and position == len(expression) else None
+def alternatives(
+    expression: str, equality: re.Pattern[str], read: Callable[[re.Match[str]], Equality]
+) -> Alternatives | None:
+    """The equalities of an expression that joins lists of alternatives by *and*.
+
+    Returns
+    -------
+    list of list of (str, str) or None
+        Of each list one has to hold; None of any other expression.
+
+    Examples
+    --------
+    >>> equality = re.compile("([a-z])=([0-9])")
+    >>> alternatives("(a=1 or a=2) and b=3", equality, lambda match: match.group(1, 2))
+    [[('a', '1'), ('a', '2')], [('b', '3')]]
+    >>> alternatives("a=1 or a=2 and b=3", equality, lambda match: match.group(1, 2)) is None
+    True
+    """
+    found: dict[str, Equality] = {}
+
+    def named(match: re.Match[str]) -> str:
+        found[name := f"equality{len(found)}_"] = read(match)
+        return f" {name} "
+
+    # What is left of it without the equalities is an expression of Python's.
+    logic = equality.sub(named, expression)
+    logic = re.sub(r"(?i)&&|\|\||\band\b|\bor\b", lambda m: _JOINED.get(m[0], m[0].lower()), logic)
+    try:
+        tree = ast.parse(f"({logic})", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    lists = []
+    for part in _joined_by(ast.And, tree):
+        names = [getattr(one, "id", "") for one in _joined_by(ast.Or, part)]
+        if not all(name in found for name in names):
+            return None
+        lists.append([found[name] for name in names])
+    return lists
+
+
+def _joined_by(operator: type[ast.boolop], node: ast.expr) -> list[ast.expr]:
+    """What an operator joins, whatever the brackets; one expression where it is another."""
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, operator):
+        return [node]
+    return [part for value in node.values for part in _joined_by(operator, value)]
 
 
 def by_language(text: str | Mapping[str, str]) -> Mapping[str, str]:

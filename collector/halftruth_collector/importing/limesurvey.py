@@ -8,7 +8,17 @@ import msgspec
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from .draft import Draft, Equality, Known, Made, choice, conjunction, plain, without_markup
+from .draft import (
+    Alternatives,
+    Draft,
+    Equality,
+    Known,
+    Made,
+    alternatives,
+    choice,
+    plain,
+    without_markup,
+)
 
 Row = dict[str, str]
 
@@ -182,7 +192,7 @@ class _Reader:
             (wanted, members, self.also_by_number(row, known))
             for wanted, members, known in self.made(kind, row, called, settings)
         ]
-        self.draft.add(made, common, list(map(_equalities, expressions)), expressions)
+        self.draft.add(made, common, list(map(_alternatives, expressions)), expressions)
 
     def also_by_number(self, row: Row, known: Known) -> Known:
         """What expressions call a question, by its title or by its numbers."""
@@ -289,13 +299,11 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
     return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
 
 
-def _equalities(expression: str) -> list[Equality] | None:
-    """What all have to be so for an expression to hold; None for any other one."""
-    # Of a mere conjunction, brackets change nothing; anything else is not understood without them.
-    matches = conjunction(re.sub(r"[()]", " ", expression), _EQUALITY)
-    if matches is None:
-        return None
-    return [
-        (name, next(v for v in values if v is not None))
-        for name, *values in (match.groups() for match in matches)
-    ]
+def _alternatives(expression: str) -> Alternatives | None:
+    """What has to be so for an expression to hold; None for one that is too much."""
+    return alternatives(expression, _EQUALITY, _equality)
+
+
+def _equality(match: re.Match[str]) -> Equality:
+    name, *values = match.groups()
+    return name, next(value for value in values if value is not None)

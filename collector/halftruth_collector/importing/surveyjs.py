@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from .draft import (
+    Alternatives,
     Draft,
     Equality,
     Known,
     Made,
+    alternatives,
     by_language,
     choice,
-    conjunction,
     plain,
     usable,
     without_markup,
@@ -63,9 +64,7 @@ _EXTRA = (
 _MISSING = ("refused", "don't know")
 
 _VALUE = r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.+-]+))"
-_EQUALITY = re.compile(
-    rf"\s*\(?\s*\{{(?P<name>[^{{}}]+)\}}\s*(?P<sign>==?|equal|contains?)\s*{_VALUE}\s*\)?\s*"
-)
+_EQUALITY = re.compile(rf"\{{(?P<name>[^{{}}]+)\}}\s*(?P<sign>==?|equal|contains?)\s*{_VALUE}")
 
 Element = dict[str, Any]
 
@@ -148,7 +147,7 @@ class _Reader:
             return
         for member in sorted(element.keys() - _SILENT):
             self.draft.say(f"question '{called}': '{member}' is left out")
-        self.draft.add(made, common, list(map(_equalities, conditions)), conditions)
+        self.draft.add(made, common, list(map(_alternatives, conditions)), conditions)
 
     def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
         """The questions that an element becomes; None where it is left out, which is noted."""
@@ -285,17 +284,15 @@ class _Reader:
         ]
 
 
-def _equalities(expression: str) -> list[Equality] | None:
-    """What all have to be so for an expression to hold; None for any other one."""
-    matches = conjunction(expression, _EQUALITY)
-    if matches is None:
-        return None
-    found = []
-    for match in matches:
-        value = next(v for v in match.group("single", "double", "bare") if v is not None)
-        name = match["name"].strip()
-        found.append((f"{name}[{value}]" if "contain" in match["sign"] else name, value))
-    return found
+def _alternatives(expression: str) -> Alternatives | None:
+    """What has to be so for an expression to hold; None for one that is too much."""
+    return alternatives(expression, _EQUALITY, _equality)
+
+
+def _equality(match: re.Match[str]) -> Equality:
+    value = next(v for v in match.group("single", "double", "bare") if v is not None)
+    name = match["name"].strip()
+    return f"{name}[{value}]" if "contain" in match["sign"] else name, value
 
 
 def _value(value: object) -> str:

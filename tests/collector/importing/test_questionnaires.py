@@ -317,7 +317,14 @@ def test_earlier_versions_of_limesurvey_have_a_row_for_each_language(imported):
         ('{a} == "x" && {b} = 1', True),
         ("{a} = 'x' and {b} = 3", False),
         ("{a} <> 'x'", False),
-        ("{a} = 'x' or {a} = 'y'", False),
+        ("{a} = 'x' or {a} = 'y'", True),
+        ("({a} = 'x' || {a} = 'z') AND ({b} = 1)", True),
+        ("{a} = 'x' and ({a} = 'x' or {a} = 'y')", False),
+        ("{a} = 'x' or {a} = 'y' and {b} = 1", False),
+        ("{a} = 'x' or {b} = 1", False),
+        ("{a} = 'x' {b} = 1", False),
+        ("{a} = 'x' = {b} = 1", False),
+        ("({a} = 'x'", False),
         ("not ({a} = 'x')", False),
         ("{c} = 'x'", False),
         ("{a} = 'x' and {a} = 'y'", False),
@@ -328,7 +335,7 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition,
     made = imported(
         {
             "elements": [
-                {"type": "radiogroup", "name": "a", "choices": ["x", "y"]},
+                {"type": "radiogroup", "name": "a", "choices": ["x", "y", "z"]},
                 {"type": "radiogroup", "name": "b", "choices": [1, 2]},
                 {"type": "boolean", "name": "c", "visibleIf": condition},
             ]
@@ -336,6 +343,20 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition,
     )
     assert bool(attributes(made)["c"].ask_if) == carried
     assert any(condition in sentence for sentence in made.left_out) != carried
+
+
+def test_answers_that_an_expression_joins_by_or_are_any_of_these(imported):
+    condition = "({a} = 'x' or {a} = 'z') and {b} = 1"
+    made = imported(
+        {
+            "elements": [
+                {"type": "radiogroup", "name": "a", "choices": ["x", "y", "z"]},
+                {"type": "radiogroup", "name": "b", "choices": [1, 2]},
+                {"type": "boolean", "name": "c", "visibleIf": condition},
+            ]
+        }
+    )
+    assert attributes(made)["c"].ask_if == {"a": ("x", "z"), "b": ("1",)}
 
 
 @pytest.mark.parametrize(
