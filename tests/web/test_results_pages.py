@@ -1,6 +1,7 @@
 """What an analyst sees in a real browser."""
 
 import csv
+import io
 from uuid import UUID
 
 import numpy as np
@@ -9,6 +10,7 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts import Axis, BarChart
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_shared.protocol.reports import Report
+from PIL import Image
 from playwright.sync_api import expect
 
 from .conftest import SCREENSHOTS
@@ -70,6 +72,39 @@ def test_no_analysis_is_wider_than_a_phone(analyst, filled):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
 
 
+def test_the_menu_opens_on_a_phone_and_is_open_where_there_is_room(filled, visit):
+    page = visit(
+        f"{filled.url}/results/work",
+        java_script_enabled=False,
+        viewport={"width": 360, "height": 740},
+    ).page
+    page.get_by_label("Token").fill(filled.store.tokens.create("analyst"))
+    page.get_by_role("button", name="Sign in").click()
+    menu, link = page.get_by_role("navigation", name="Results"), page.get_by_role("link")
+    itemsets = link.filter(has_text="Itemsets")
+    expect(itemsets).not_to_be_visible()
+    assert menu.bounding_box()["height"] < 60
+    menu.get_by_text("Menu").focus()
+    page.keyboard.press("Enter")
+    itemsets.click()
+    expect(page.get_by_role("heading", name="Itemsets")).to_be_visible()
+    expect(itemsets).not_to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 740})
+    expect(itemsets).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "ground"), [("light", 255), ("dark", 25)])
+def test_charts_are_dark_where_pages_are_and_files_are_light(filled, visit, scheme, ground):
+    page = visit(f"{filled.url}/results/work", color_scheme=scheme).page
+    page.get_by_label("Token").fill(filled.store.tokens.create("analyst"))
+    page.get_by_role("button", name="Sign in").click()
+    drawn = Image.open(io.BytesIO(page.get_by_role("img").first.screenshot())).convert("L")
+    assert drawn.getpixel((2, 2)) == pytest.approx(ground, abs=3)
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="PNG").click()
+    assert Image.open(saved.value.path()).convert("L").getpixel((2, 2)) == 255
+
+
 def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
     page = analyst.page
     expect(page.get_by_role("cell", name="3000")).to_be_visible()
@@ -102,6 +137,7 @@ def test_tables_are_sorted_searched_and_turned_with_and_without_scripts(filled, 
     page = found.page
     page.get_by_label("Token").fill(filled.store.tokens.create("analyst"))
     page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Itemsets")).to_be_visible()
     if scripts:
         page.evaluate("document.body.dataset.loaded = 'once'")
     support = page.get_by_role("columnheader", name="support")

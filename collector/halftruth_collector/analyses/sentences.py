@@ -134,6 +134,10 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+#: Names that a sentence lists.
+_LISTED = 8
+
+
 def few(names: Sequence[str], most: int = 4) -> str:
     """The first of many names, and how many more there are.
 
@@ -152,7 +156,8 @@ def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
         if measure.undefined is None and measure.usability != "usable":
             uncertain[measure.usability].append(name)
     return [
-        f"{word.capitalize()}, as too little is known: {listed(names)}."
+        f"{word.capitalize()}, as too little is known:"
+        f" {listed(names) if len(names) <= _LISTED else few(names, _LISTED)}."
         for word, names in uncertain.items()
         if names
     ]

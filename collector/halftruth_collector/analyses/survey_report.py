@@ -86,8 +86,6 @@ def survey_report(counted: Counted) -> SurveyReport:
 
 def precision(survey: Survey, reports: int) -> str:
     """How well so many reports tell the shares of the answers to single questions, in words."""
-    if not reports:
-        return "nothing is known yet"
     reconstruction = survey.mechanism.reconstruction(survey.schema)
     worst = max(
         float(reconstruction.unit_variance([name], "population").worst.max())

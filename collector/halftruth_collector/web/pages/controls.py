@@ -51,10 +51,10 @@ def controls(
     )
     named = [given.get(f.name, ()) for f in fields if f.of == "attribute" and f.kind == "text"]
     known = [a for a in survey.schema.attributes if any(a.name in texts for texts in named)]
-    categories = [category for attribute in known[:1] for category in attribute.categories]
+    answers = {category: label for a in known[:1] for category, label in _answers(a).items()}
     return [
         replace(
-            _control(field, survey, list(given.get(field.name, ())), categories),
+            _control(field, survey, list(given.get(field.name, ())), answers),
             apart=not field.required and list(given.get(field.name, usual)) == usual,
         )
         for field, usual in ((field, _usual(field)) for field in fields)
@@ -66,12 +66,12 @@ def _usual(field: Field) -> list[str]:
     return [] if field.default is None or field.required else field.texts(field.default)
 
 
-def _control(field: Field, survey: Survey, texts: list[str], categories: Sequence[str]) -> Control:
+def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[str, str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: _named(a) for a in survey.schema.attributes}
-    found = categories if field.of == "category" else choices(field, survey)
+    found = tuple(answers) if field.of == "category" else choices(field, survey)
     said = sentences.named if field.of == "measure" else str
-    labels = [known.get(name) or said(name) for name in found]
+    labels = [known.get(name) or answers.get(name) or said(name) for name in found]
     if field.kind == "items":
         blank = "" if field.any_of else "any"
         every = [_items(a, field.choices, texts, blank) for a in survey.schema.attributes]
@@ -119,6 +119,11 @@ def _named(attribute: Attribute) -> str:
     return attribute.name if label == attribute.name else f"{label} ({attribute.name})"
 
 
+def _answers(attribute: Attribute) -> dict[str, str]:
+    """What people read for each category."""
+    return dict(zip(attribute.categories, attribute.answers_in(), strict=True))
+
+
 def _items(
     attribute: Attribute, found: Sequence[str], texts: Sequence[str], blank: str
 ) -> tuple[Option, ...]:
@@ -126,8 +131,8 @@ def _items(
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*(found or attribute.categories), *given]))
-    every = [f"{begin}{one}" for one in said]
-    return _options(every, texts, said, blank=blank, keep=False)
+    every, labels = [f"{begin}{one}" for one in said], _answers(attribute)
+    return _options(every, texts, [labels.get(one, one) for one in said], blank=blank, keep=False)
 
 
 def _options(

@@ -64,13 +64,17 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
     """What the list says of a survey."""
     survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
     counted = sum(found.counted for found in outcomes)
-    plural = "" if counted == 1 else "s"
+    plural, least = "" if counted == 1 else "s", collector().config.min_reports
+    served = counted >= max(least, 1)
     return {
         "state": state,
         "survey": survey,
         "reports": f"{number(counted)} report{plural}" if counted else "No reports",
         "period": period([found.day for found in outcomes if found.counted]),
-        "precision": precision(survey, counted),
+        "served": served,
+        "precision": precision(survey, counted)
+        if served
+        else f"results are served of {number(max(least, 1))} or more",
     }
 
 
