@@ -7,7 +7,7 @@ from halftruth_shared import ParameterError
 
 from .draft import Draft, Imported
 
-__all__ = ["Imported", "import_questionnaire"]
+__all__ = ["Imported", "import_questionnaire", "read_questionnaire"]
 
 
 def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
@@ -24,13 +24,26 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     Raises
     ------
     HalftruthError
-        If the file is no such questionnaire, or has no question that can be asked.
+        If the file cannot be read, or as :func:`read_questionnaire`.
     """
     try:
         content = Path(file).read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not the name of a file"
         raise ParameterError(f"{file}: cannot be read: {why}", field="file") from None
+    return read_questionnaire(content, file, id, gamma)
+
+
+def read_questionnaire(
+    content: bytes, file: str, id: str | None = None, gamma: str = "19"
+) -> Imported:
+    """The same of what stands in a file of this name.
+
+    Raises
+    ------
+    HalftruthError
+        If that is no such questionnaire, or has no question that can be asked.
+    """
     # Imported here: a questionnaire is of one of them.
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         from .limesurvey import read_limesurvey as read

@@ -250,6 +250,8 @@ class _Reader:
         answers = {}
         if kind in _FIXED:
             values = dict(_FIXED[kind])
+            if kind not in _SCALES:
+                self.draft.say_fixed(called, list(values.values()))
         else:
             values = {answer["code"]: choice(answer["code"]) for answer in self.answers[row["qid"]]}
             for answer in self.answers[row["qid"]]:

@@ -240,6 +240,8 @@ class _Reader:
             for category, member in (("no", "labelFalse"), ("yes", "labelTrue"))
             if (text := self.text(element.get(member))) and text != category
         }
+        if not answers:
+            self.draft.say_fixed(called, ["no", "yes"])
         return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
 
     def rating(self, element: Element) -> tuple[Element, dict[str, str]]:

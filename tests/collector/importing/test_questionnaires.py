@@ -274,6 +274,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     assert sorted(made.left_out) == sorted(
         [
             "the questionnaire's table 'quota' is left out (1 rows)",
+            "question 'Q1': 'no', 'yes' are to be written in each language",
             "question 'Q2': what people write beside 'other' is not asked",
             "question 'Q3': 'max_answers' is left out",
             "question 'Q3': its conditions are left out",

@@ -1,5 +1,6 @@
 """What the designer does with a draft: who may, what is kept of it, and what becomes of it."""
 
+import json
 import re
 import time
 from html import unescape
@@ -70,6 +71,31 @@ def test_a_draft_is_stored_only_when_it_is_published(post, store):
     assert store.surveys.get("my-survey").digest == Survey.from_toml(text.STARTER).digest
     assert not store.state("my-survey").listed
     assert any("my-survey" in str(entry) for entry in store.audit.all())
+
+
+def test_a_questionnaire_is_opened_as_the_survey_that_it_becomes(post):
+    choices = ["no", "yes"]
+    questionnaire = {
+        "title": "Health",
+        "elements": [
+            {"type": "radiogroup", "name": "smoker", "choices": choices, "isRequired": True},
+            {"type": "comment", "name": "remarks"},
+        ],
+    }
+    file = BytesIO(json.dumps(questionnaire).encode())
+    status, page = post(text.STARTER, "load", file=(file, "My questions.json"))
+    assert status == 200
+    survey = Survey.from_toml(draft_of(page))
+    assert (survey.id, survey.title_in(), survey.schema.names) == (
+        "my-questions",
+        "Health",
+        ("smoker",),
+    )
+    assert "question 'remarks' is left out: it asks for free text" in page
+    status, page = post(text.STARTER, "load", file=(BytesIO(b"{}"), "empty.json"))
+    assert status == 422
+    assert "empty.json: expected a questionnaire of SurveyJS" in page
+    assert draft_of(page) == text.STARTER
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,14 @@ class Draft:
         Of the question that is open, counted from 0.
     problem : str or None
         What is wrong with what was asked for; what is wrong with the file shows by itself.
+    told : tuple of str
+        What of a questionnaire is not in it, or is there in another way.
     """
 
     written: str
     place: int | None = None
     problem: str | None = None
+    told: tuple[str, ...] = ()
 
     @property
     def data(self) -> Data | None:
@@ -104,7 +107,7 @@ def work() -> AnyResponse | str | tuple[str, int]:
     do, _, which = request.form.get("do", "check").partition(":")
     try:
         if do == "load":
-            draft = Draft(_loaded(), 0)
+            draft = _loaded()
         elif do == "save":
             return _saved(draft.written)
         elif do == "publish":
@@ -183,21 +186,29 @@ def _following(place: int | None, moved: int, to: int) -> int | None:
     return {moved: to, to: moved}.get(place, place) if place is not None else None
 
 
-def _loaded() -> str:
-    """The text of the file that was chosen.
+def _loaded() -> Draft:
+    """The file that was chosen, or what its questionnaire comes to.
 
     Raises
     ------
-    ParameterError
+    HalftruthError
+        If it is neither.
     """
     file = request.files.get("file")
+    content = file.read() if file else b""
+    if file and content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<"):
+        # Imported here: few need it.
+        from ...importing import read_questionnaire
+
+        made = read_questionnaire(content, file.filename or "questionnaire")
+        return Draft(made.text, 0, told=made.left_out)
     try:
-        written = file.read().decode("utf-8-sig") if file else ""
+        written = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         written = ""
     if not written:
         raise ParameterError("file: expected a survey file, in UTF-8", field="file")
-    return written.replace("\r\n", "\n")
+    return Draft(written.replace("\r\n", "\n"), 0)
 
 
 def _saved(written: str) -> Response:
@@ -245,6 +256,7 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
         seen=_fingerprint(draft.written),
         problem=problem,
         problem_below=True,
+        told=draft.told,
         check=check,
         survey=survey,
         document=None if survey is None else survey.canonical_json.decode(),
