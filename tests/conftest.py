@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 from clusters import Cluster, started
-from disks import without_waiting
+from disks import wait_for_no_disk
 from flask import Flask
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
@@ -34,6 +34,8 @@ SCHEMA = Schema(
     )
 )
 RECORD = {"smoker": "yes", "drinks": "weekly"}
+
+wait_for_no_disk()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -121,6 +123,8 @@ def postgresql_database(engine: Engine) -> Iterator[str]:
     name = f"halftruth_test_{uuid4().hex}"
     with engine.connect() as connection:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        # As on SQLite, see disks.
+        connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
     try:
         url = engine.url.set(drivername="postgresql", database=name)
         yield url.render_as_string(hide_password=False)
@@ -159,7 +163,6 @@ def fresh_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
     opened = Store(database)
-    without_waiting(opened)
     yield opened
     opened.close()
 
@@ -167,7 +170,6 @@ def store(database: str) -> Iterator[Store]:
 @pytest.fixture
 def app(database: str, store: Store) -> Iterator[Flask]:
     made = create_app(Config(database=database, rate_limit=None, min_reports=1))
-    without_waiting(made.extensions["halftruth"].store)
     yield made
     made.extensions["halftruth"].store.close()
 
@@ -188,7 +190,6 @@ def sealing_key(key_file: Path) -> str:
 def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Flask]:
     """A collector that opens sealed reports."""
     made = create_app(Config(database=database, sealing_keys=key_file))
-    without_waiting(made.extensions["halftruth"].store)
     yield made
     made.extensions["halftruth"].store.close()
 

@@ -145,6 +145,8 @@ def build_image(build, folder: Path) -> None:
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
     environment["PATH"] = f"{folder / 'python/bin'}:{os.environ['PATH']}"
+    # Little of what is installed is ever imported here.
+    environment["PIP_COMPILE"] = "0"
     for command in build.all("RUN"):
         done = subprocess.run(
             ["sh", "-c", placed(command, folder)],

@@ -1,20 +1,12 @@
-"""What a test need not wait for."""
+"""What a test need not wait for: commits survive everything but a power cut, which is not tried."""
 
-import sqlite3
-
-from halftruth_collector.store import Store
-from sqlalchemy import event
+from sqlalchemy import Connection, Engine, event
 
 
-def without_waiting(store: Store) -> None:
-    """Let commits survive everything but a power cut, which no test here has."""
-    engine = store.database.engine
-    if not store.database.is_sqlite:
-        return
+def wait_for_no_disk() -> None:
+    """Let no SQLite database of this process wait for its disk, from the next transaction on."""
 
-    @event.listens_for(engine, "connect")
-    def connect(connection: sqlite3.Connection, _: object) -> None:
-        connection.execute("PRAGMA synchronous = OFF").close()
-
-    # Those that are open already have not been told.
-    engine.dispose()
+    @event.listens_for(Engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA synchronous = OFF")

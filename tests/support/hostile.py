@@ -16,10 +16,10 @@ from wire import REPORTS, answers, connect, get, in_chunks, post, processor_seco
 SIZES = (8_192, 65_536, 524_288, 1_048_576)
 
 #: Seconds of the processor that are to be used for a size before their mean means anything.
-_ENOUGH = 0.1
+_ENOUGH = 0.03
 
 #: Requests of each size, at the most.
-_MOST = 100
+_MOST = 30
 
 
 def _head(fields: bytes) -> bytes:

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import pytest
 import requests
-from halftruth_collector.demo.process import collector_process
 from halftruth_collector.ops import logs
 
 #: What must never be written, whatever part of a request it stands in.
@@ -20,17 +19,15 @@ INVITATION = "5ec2e75ec2e75ec2e75ec2e75ec2e75e"
 
 
 @pytest.fixture(params=["text", "json"])
-def said(request, database, store, survey, monkeypatch, capfd):
+def said(request, running, published):
     """Run requests against a server, and return the lines that it wrote."""
-    monkeypatch.setenv("HALFTRUTH_LOG_FORMAT", request.param)
-    store.surveys.publish(survey)
 
     def run(act, *options: str) -> list[dict[str, str]]:
-        with collector_process(database, "--workers", "1", *options) as url:
-            act(url)
-        written = capfd.readouterr().err.splitlines()
+        with running(*options, LOG_FORMAT=request.param) as collector:
+            act(collector.url)
         read = json.loads if request.param == "json" else read_text
-        return [{key: str(told) for key, told in read(line).items()} for line in written]
+        lines = collector.said().splitlines()
+        return [{key: str(told) for key, told in read(line).items()} for line in lines]
 
     return run
 
@@ -83,7 +80,7 @@ def test_nothing_is_written_for_each_request_where_none_is_wanted(said):
     assert said(lambda url: requests.get(f"{url}/healthz", timeout=30), "--quiet") == []
 
 
-def test_no_value_of_a_request_is_written(said, survey, store, capfd):
+def test_no_value_of_a_request_is_written(said, survey, store):
     token = store.tokens.create("analyst")
     report = {"id": str(uuid4()), "values": [0, 1], "invitation": INVITATION}
     other = {"id": str(uuid4()), "values": [SECRET, 77_777_777]}

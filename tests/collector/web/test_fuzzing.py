@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 from uuid import UUID
 
 import pytest
-from disks import without_waiting
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -30,7 +29,7 @@ from halftruth_shared.protocol.terms import Terms
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 #: How many there are on SQLite and on PostgreSQL, which takes longer, where nobody says it.
-REQUESTS = (20_000, 5_000)
+REQUESTS = (6_000, 2_000)
 MAX_BODY = 50_000
 
 #: Pages and results with a question that they answer, beside every analysis; {} is a survey.
@@ -368,7 +367,6 @@ def fuzzed(database, store, tmp_path):
     app = create_app(
         Config(database=database, max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
     )
-    without_waiting(app.extensions["halftruth"].store)
     yield app, Fuzzer(surveys, public, tokens, invitations, seed=20), [*tokens, *invitations]
     app.extensions["halftruth"].store.close()
 
