@@ -4,7 +4,7 @@ people who answer it in a browser or elsewhere, and their true shares.
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -290,3 +290,64 @@ def answer(page: Page, records: Sequence[Record]) -> list[list[str]]:
     """Answer the form of a page as these people, and send; the value is what each was asked."""
     found: list[list[str]] = page.evaluate(_ANSWER, records)
     return found
+
+
+_FOCUSED = """() => {
+  const at = document.querySelector("halftruth-form").shadowRoot.activeElement;
+  return at && [at.matches("button.main"), at.name ?? "", at.type ?? "", at.value ?? ""];
+}"""
+
+
+def answer_by_keyboard(page: Page, record: Record) -> None:
+    """Answer the form as this person with keys alone, and send."""
+    form = page.locator("halftruth-form")
+    expect(form.locator("button.main")).to_be_visible()
+    _go_on(page)
+    expect(form.locator("progress")).to_be_attached()
+    for name, given in record.items():
+        controls = form.locator(f'input[name="{name}"]')
+        if controls.count() == 0:
+            continue
+        if isinstance(given, list):
+            for code in [f"{name}.{option}" for option in given] or ["no"]:
+                if form.locator(f'input[name="{name}"][value="{code}"]').count():
+                    _tab_to(page, lambda at, code=code: at[3] == code)
+                    page.keyboard.press("Space")
+            if form.locator(f'input[name="{name}"]:checked').count() == 0:
+                _tab_to(page, lambda at, name=name: (at[1], at[3]) == (name, "no"))
+                page.keyboard.press("Space")
+            continue
+        _tab_to(page, lambda at, name=name: at[1] == name)
+        if isinstance(given, str):
+            page.keyboard.press("Space")
+            for _ in CATEGORIES[name]:
+                if page.evaluate(_FOCUSED)[3] != given:
+                    page.keyboard.press("ArrowDown")
+        else:
+            page.keyboard.type(str(given))
+    _go_on(page)
+    expect(form.locator(".card")).to_be_visible()
+    _go_on(page)
+    expect(form.locator(".sent")).to_be_visible()
+
+
+def _tab_to(page: Page, is_there: Callable[[list[Any]], bool]) -> None:
+    """Press Tab until a control has the focus."""
+    for _ in range(60):
+        at = page.evaluate(_FOCUSED)
+        if at and is_there(at):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("the control cannot be reached by keyboard")
+
+
+def _go_on(page: Page) -> None:
+    _tab_to(page, lambda at: at[0])
+    page.keyboard.press("Enter")
+
+
+def next_person(page: Page) -> None:
+    """Leave the form to another person, after a report was sent."""
+    form = page.locator("halftruth-form")
+    form.locator("button").last.click()
+    form.locator("button.main").click()

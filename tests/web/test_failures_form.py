@@ -1,0 +1,139 @@
+"""What people are told when something is in the way: in each language, on phones, day and night."""
+
+import json
+import re
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from halftruth_shared import GammaDiagonal, Survey
+from halftruth_shared.protocol.reports import Report
+from halftruth_shared.protocol.terms import Terms
+from playwright.sync_api import expect
+
+from .conftest import SCHEMA, SCREENSHOTS, heading, let_time_pass, posted
+
+LANGUAGES = ("en", "de", "fr", "es")
+ELSE = "0123456789abcdef" * 2
+REPORT = {"id": str(uuid4()), "values": [0, 0, 0], "invitation": None}
+
+
+@pytest.fixture
+def survey():
+    titles = {"en": "Health at work", "de": "Gesund arbeiten", "fr": "La santé", "es": "La salud"}
+    return Survey("work", titles, SCHEMA, GammaDiagonal(19))
+
+
+def published(**terms):
+    """The survey under other terms."""
+    return lambda live, page, survey: live.store.surveys.publish(survey, Terms(**terms))
+
+
+def full(live, page, survey):
+    live.store.surveys.publish(survey, Terms(max_reports=1))
+    live.store.reports.add("work", survey.digest, [Report(id=uuid4(), values=[0, 0, 0])])
+
+
+def closed(live, page, survey):
+    live.store.surveys.close("work")
+
+
+def cut_off(live, page, survey):
+    page.route("**/v1/**", lambda route: route.abort())
+
+
+def forged(live, page, survey):
+    def forge(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "digest": "00"})
+
+    page.route("**/v1/surveys/work", forge)
+
+
+def kept(**more):
+    """A report that the browser has of an earlier visit."""
+
+    def keep(live, page, survey):
+        page.route("**/reports", lambda route: route.abort())
+        report = {"digest": survey.digest, "collector": live.url, "sent": True, **REPORT, **more}
+        item = f"'halftruth:work', {json.dumps(json.dumps(report))}"
+        page.add_init_script(f"localStorage.setItem({item})")
+
+    return keep
+
+
+def refused(about, why="it is so"):
+    return kept(refused=why, about=about)
+
+
+def invited_only(about):
+    def arrange(live, page, survey):
+        published(invitations=True)(live, page, survey)
+        refused(about)(live, page, survey)
+
+    return arrange
+
+
+PAST = datetime(2020, 3, 31, 12, tzinfo=UTC)
+
+#: How each comes about, the end of the address, and what is said in English.
+FAILURES = {
+    "deadline": (
+        published(closes_at=PAST), "", "This survey is over",
+        r"It could be answered until March 31, 2020.*\. Thank you",
+    ),
+    "quota": (full, "", "This survey is over", "Enough people have answered already"),
+    "closed": (closed, "", None, "closed"),
+    "unreachable": (cut_off, "", "The survey cannot be reached", "try again"),
+    "forged": (forged, "", "This survey is not asked", "Nothing was sent: survey 'work': the"),
+    "not invited": (
+        published(invitations=True), "", "An invitation is needed", "open the link",
+    ),
+    "half a link": (
+        published(invitations=True), "#invitation=01", "This invitation cannot be read", "whole",
+    ),
+    "spent": (
+        published(invitations=True), f"#invitation={ELSE}",
+        "This invitation cannot be used any more", "nothing was asked or sent",
+    ),
+    "another version": (kept(digest="00"), "", "Answered before", "Another version"),
+    "waiting": (kept(sent=False), "", "Kept for later", "cannot be reached now"),
+    "late": (refused("closes_at"), "", "Your report does not count", "It came too late"),
+    "refused": (refused("values"), "", "Your report does not count", "refused it: it is so"),
+    "not let in": (
+        invited_only("invitation"), "", "Your report does not count", "was not let in",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
+    arrange, end, title, words = FAILURES[failure]
+    found = visit(viewport={"width": 360, "height": 700}, timezone_id="UTC")
+    page = found.page
+    arrange(live, page, survey)
+    page.clock.install()
+    SCREENSHOTS.mkdir(exist_ok=True)
+    said = {}
+    for language in LANGUAGES:
+        # A page of its own, also where only what follows the number sign is another one.
+        page.goto("about:blank")
+        page.goto(f"{live.url}/s/work?lang={language}{end}")
+        # A survey that was closed by hand is not loaded at all.
+        shown = page.locator(".notice" if failure == "closed" else "halftruth-form section")
+        let_time_pass(page, shown)
+        expect(shown).to_be_visible()
+        said[language] = shown.inner_text()
+        if language == "en":
+            expect(heading(page, title) if title else shown).to_be_visible()
+            assert re.search(words, said["en"])
+            name = f"failure-{failure.replace(' ', '-')}.png"
+            page.screenshot(path=SCREENSHOTS / name, full_page=True)
+        assert page.locator("input, select:not([name=language])").count() == 0
+        # Colours are the same in every language.
+        for scheme in ("dark", "light") if language == "en" else ("light",):
+            page.emulate_media(color_scheme=scheme)
+            assert found.violations() == [], (language, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, language
+    assert len(set(said.values())) == len(LANGUAGES)
+    assert posted(found) == [] or failure == "waiting"
