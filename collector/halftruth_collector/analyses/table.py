@@ -7,7 +7,7 @@ import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
-from halftruth_shared.analyses.wording import judged, share, share_interval
+from halftruth_shared.analyses.wording import items, judged, share, share_interval
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from ..estimation.bounds import optional
@@ -86,7 +86,7 @@ def chart(result: TableResult) -> BarChart:
     first, *others = result.query.attributes
     order = sorted(range(len(result.cells)), key=lambda i: -abs(result.cells[i].support))
     shown = [result.cells[i] for i in sorted(order[:MAX_CELLS])]
-    grouped = groupby(shown, key=lambda cell: f"{first}={cell.values[first]}" if others else "")
+    grouped = groupby(shown, key=lambda cell: items({first: cell.values[first]}) if others else "")
     groups = tuple(
         BarGroup(heading, tuple(_bar(result, cell, others or [first]) for cell in group))
         for heading, group in grouped

@@ -107,7 +107,8 @@ def _ours(error: HalftruthError) -> Response:
 
 def _of_http(error: HTTPException) -> Response:
     status = error.code or 500
-    asked_by_person = request.accept_mimetypes.best == "text/html"
+    kinds = ("application/problem+json", "text/html")
+    asked_by_person = request.accept_mimetypes.best_match(kinds) == "text/html"
     if asked_by_person and not request.path.startswith("/v1/"):
         page = Response(render_template("problem.html", detail=error.description), status)
         return harden(page, "'none'")

@@ -350,8 +350,8 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     if kind == "flag":
         return "true or false"
     if kind == "text":
-        such = _MOMENTS.get(type.__class__, "a name")
-        return "a category" if said.get("of") == "category" else such
+        named = {"category": "a category", "attribute": "the name of an attribute"}
+        return named.get(said.get("of", "")) or _MOMENTS.get(type.__class__, "a name")
     such = "".join(f", such as {example:g}" for example in said.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such

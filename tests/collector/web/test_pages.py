@@ -440,7 +440,12 @@ def test_a_refusal_of_an_unknown_survey_is_kept_nowhere(http, store, batch):
 
 @pytest.mark.parametrize("path", ["/nothing", "/s", "/js", "/assets/nothing.css"])
 def test_people_who_are_lost_get_a_page_and_programs_a_problem(http, path):
-    page = http.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    # What Chromium says.
+    accepted = (
+        "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
+        "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
+    )
+    page = http.get(path, headers={"Accept": accepted})
     assert page.status_code == 404
     assert page.mimetype == "text/html"
     assert "Content-Security-Policy" in page.headers
