@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from ..store import Store
 from ..store.database import Database
+from ..store.files import Progress
 from ..store.retention import KEEP_DAYS
 from ..store.schema import migrate as migrate_database
-from ..store.transfer import Progress
 from . import options
 from .output import print_table
 
@@ -130,10 +130,10 @@ def export_reports(survey: str, file: Path, database: str) -> None:
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @options.database
 def import_reports(file: Path, database: str) -> None:
-    """Count the reports of a FILE that another collector exported, each once.
+    """Count the reports of a FILE that another collector exported, or that 'count' made, each once.
 
     Reports that were counted here before are left out, so that importing a file again does no harm.
     """

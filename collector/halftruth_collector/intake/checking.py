@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from halftruth_shared import ReportError, ReportSpace
 from halftruth_shared.protocol.reports import Report
+from numpy.typing import NDArray
 
 from ..errors import StaleDigest
 from ..store.invitations import hash_invitation
@@ -95,11 +96,23 @@ def pack(space: ReportSpace, values: Sequence[Sequence[int]]) -> list[bytes]:
     if {len(report) for report in values} == {len(space.shape)}:
         with suppress(OverflowError):
             array = np.fromiter(chain.from_iterable(values), np.int64).reshape(len(values), -1)
-    if array is None or ((array < 0) | (array >= space.shape)).any():
+    if array is None or not fitting(space, array).all():
         # Slower, and says what is wrong with which report.
         array = np.array([space.check(report, index) for index, report in enumerate(values)])
-    packed: list[bytes] = array.astype(space.dtype).view(f"V{space.packed_size}").ravel().tolist()
+    packed: list[bytes] = pack_all(space, array).tolist()
     return packed
+
+
+def fitting(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which reports have every value inside its column, of those with a value for each."""
+    inside: NDArray[np.bool_] = (values >= 0) & (values < np.array(space.shape))
+    fits: NDArray[np.bool_] = np.logical_and.reduce(inside, axis=1)
+    return fits
+
+
+def pack_all(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.void]:
+    """Packed reports, of values that fit."""
+    return values.astype(space.dtype).view(f"V{space.packed_size}").ravel()
 
 
 def read_invitation(text: str | None, index: int) -> bytes | None:
@@ -126,6 +139,33 @@ def stale(survey_id: str) -> StaleDigest:
     return StaleDigest(
         f"digest: survey '{survey_id}' has been published with another digest; fetch it again",
         field="digest",
+    )
+
+
+def unsealed(index: int) -> ReportError:
+    """The error of an open report of a survey that seals."""
+    return ReportError(
+        f"report {index}: expected 'sealed': this survey takes sealed reports only",
+        field="sealed",
+        index=index,
+    )
+
+
+def needlessly_sealed(index: int) -> ReportError:
+    """The error of a sealed report of a survey that does not seal."""
+    return ReportError(
+        f"report {index}: expected 'values': this survey takes no sealed reports",
+        field="values",
+        index=index,
+    )
+
+
+def needlessly_invited(index: int) -> ReportError:
+    """The error of a report with an invitation of a survey that asks for none."""
+    return ReportError(
+        f"report {index}: invitation: this survey asks for none",
+        field="invitation",
+        index=index,
     )
 
 

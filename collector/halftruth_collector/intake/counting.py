@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from halftruth_shared import HalftruthError, ReportError
+from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.reports import Receipt
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
@@ -26,7 +26,7 @@ from ..store.counts import REPEATED
 from ..store.database import Database
 from ..store.tables import surveys
 from .batching import GroupCommit
-from .checking import Batch, stale
+from .checking import Batch, needlessly_invited, needlessly_sealed, stale, unsealed
 
 #: Most reports in one transaction, unless one request has more.
 _MOST = 20_000
@@ -307,25 +307,12 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
     if closed is not None:
         return closed
     if row.sealing_key is not None and not item.sealed and new:
-        return ReportError(
-            "report 0: expected 'sealed': this survey takes sealed reports only",
-            field="sealed",
-            index=0,
-        )
+        return unsealed(0)
     if row.sealing_key is None and item.sealed and new:
-        return ReportError(
-            "report 0: expected 'values': this survey takes no sealed reports",
-            field="values",
-            index=0,
-        )
+        return needlessly_sealed(0)
     needless = [] if row.invitations else [id_ for id_ in new if id_ in item.invitations]
     if needless:
-        index = item.ids.index(needless[0])
-        return ReportError(
-            f"report {index}: invitation: this survey asks for none",
-            field="invitation",
-            index=index,
-        )
+        return needlessly_invited(item.ids.index(needless[0]))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halftruth_shared import ReportError
+from halftruth_shared import ReportError, ReportSpace
 from halftruth_shared.protocol.reports import ReportBatch, SealedBatch, SealedReport
 
 from ..errors import StoreUnavailable
@@ -42,11 +42,10 @@ def open_batch(
         # Not the client's fault: its report will be opened once the operator has seen to that.
         raise StoreUnavailable("this collector lacks the key that reports are sealed to")
     opened = [
-        _open(stored, report, index, space.packed_size, keys)
+        # Sealed for the digest that is published, whichever the batch names.
+        open_report(stored.digest, stored.terms.invitations, space, report, index, keys)
         for index, report in enumerate(message.reports)
     ]
-    for index, (cell, _) in enumerate(opened):
-        space.check(space.unpack(cell), index)
     return collect(
         stored.id,
         message.digest,
@@ -57,17 +56,40 @@ def open_batch(
     )
 
 
-def _open(
-    stored: StoredSurvey, report: SealedReport, index: int, size: int, keys: SealingKeys
+def open_report(
+    digest: str,
+    invited: bool,
+    space: ReportSpace,
+    report: SealedReport,
+    index: int,
+    keys: SealingKeys,
 ) -> tuple[bytes, bytes | None]:
-    """The packed report and the invitation in a sealed report."""
+    """The packed report and the invitation in a sealed report.
+
+    Parameters
+    ----------
+    digest : str
+        Of the survey that it has to be sealed for.
+    invited : bool
+        Whether that asks for invitations.
+    space : ReportSpace
+    report : SealedReport
+    index : int
+        Position, which an error says.
+    keys : SealingKeys
+
+    Raises
+    ------
+    ReportError
+        If it cannot be opened, or does not fit.
+    """
     from halftruth_shared.protocol.sealing import open_sealed
 
     try:
-        # Sealed for the digest that is published, whichever the batch names.
         cell, invitation = open_sealed(
-            keys, stored.digest, report.id, report.sealed, size, stored.terms.invitations
+            keys, digest, report.id, report.sealed, space.packed_size, invited
         )
     except ReportError as error:
         raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
+    space.check(space.unpack(cell), index)
     return cell, None if invitation is None else bytes.fromhex(invitation)

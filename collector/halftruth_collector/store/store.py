@@ -10,6 +10,7 @@ from ..errors import StoreUnavailable
 from . import schema, transfer
 from .compaction import compact
 from .database import Database, Offload, here
+from .files import Progress
 from .invitations import InvitationStore
 from .retention import RetentionStore
 from .states import SurveyState, survey_state, survey_states
@@ -133,25 +134,21 @@ class Store:
 
         return AuditLog(self.database, self._actor)
 
-    def back_up(self, file: Path, progress: transfer.Progress | None = None) -> int:
+    def back_up(self, file: Path, progress: Progress | None = None) -> int:
         """Write everything into a new file; see :func:`~.transfer.back_up`."""
         return self.database.offload(transfer.back_up, self.database, file, progress)
 
-    def restore(self, file: Path, progress: transfer.Progress | None = None) -> int:
+    def restore(self, file: Path, progress: Progress | None = None) -> int:
         """Read a back-up into this empty store; see :func:`~.transfer.restore`."""
         return self.database.offload(transfer.restore, self.database, file, progress)
 
-    def export_reports(
-        self, survey_id: str, file: Path, progress: transfer.Progress | None = None
-    ) -> int:
+    def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
         """Write the reports of a survey into a file; see :func:`~.transfer.export_reports`."""
         return self.database.offload(
             transfer.export_reports, self.database, survey_id, file, progress
         )
 
-    def import_reports(
-        self, file: Path, progress: transfer.Progress | None = None
-    ) -> transfer.Imported:
+    def import_reports(self, file: Path, progress: Progress | None = None) -> transfer.Imported:
         """Count the reports of a file; see :func:`~.transfer.import_reports`."""
         return self.database.offload(
             transfer.import_reports, self.database, self.audit, file, progress

@@ -6,42 +6,31 @@ and can be read by its owner alone.
 
 Ids and counts are not linked, so reports that two stores have in common cannot be told from the
 others: what is imported has to be new as a whole, or to be all of a collector that some was
-imported from before. Everything else is refused.
+imported from before. Everything else is refused. Counts of files (:mod:`~.counts_folder`) are
+imported likewise, and have to be new as a whole, unless all of them are known.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
-from sqlalchemy import (
-    URL,
-    Connection,
-    Select,
-    SmallInteger,
-    Table,
-    func,
-    insert,
-    literal,
-    select,
-)
+from sqlalchemy import Connection, SmallInteger, func, insert, literal, select
 from sqlalchemy import cast as as_type
 
-from ..errors import StoreUnavailable, SurveyExists
-from . import schema
+from ..errors import SurveyExists
+from . import counts_folder, files
 from .closing import COUNTED
 from .counts import by_day, total
 from .database import Database
+from .files import Progress, copy, existing_file, new_file, pages
 from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find
 from .tables import (
@@ -61,11 +50,6 @@ if TYPE_CHECKING:
 
 #: Bytes of a report's id.
 _ID_SIZE = 16
-
-#: Rows that are moved at a time.
-_PAGE = 10_000
-
-Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True)
@@ -112,10 +96,10 @@ def back_up(database: Database, file: Path, progress: Progress | None = None) ->
         If the file exists or cannot be written.
     StoreUnavailable
     """
-    with _new_file(file) as target, database.reading() as source, target.writing() as connection:
+    with new_file(file) as target, database.reading() as source, target.writing() as connection:
         database.keep_reports(source)
         return sum(
-            _copy(source, select(table), connection, table, progress)
+            copy(source, select(table), connection, table, progress)
             for table in metadata.sorted_tables
         )
 
@@ -136,7 +120,7 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
         If the back-up is of another version.
     StoreUnavailable
     """
-    with _existing_file(file) as backup, database.writing() as connection:
+    with existing_file(file) as backup, database.writing() as connection:
         database.exclude_others(connection)
         for table in metadata.sorted_tables:
             used = connection.execute(select(table).limit(1)).first() is not None
@@ -148,7 +132,7 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
         connection.execute(lineage.delete())
         with backup.reading() as source:
             rows = sum(
-                _copy(source, select(table), connection, table, progress)
+                copy(source, select(table), connection, table, progress)
                 for table in metadata.sorted_tables
             )
         if not database.is_sqlite:
@@ -174,13 +158,13 @@ def export_reports(
         If the file exists or cannot be written, or the ids of the reports were purged.
     UnknownSurvey, StoreUnavailable
     """
-    with _new_file(file) as target, database.reading() as source, target.writing() as connection:
+    with new_file(file) as target, database.reading() as source, target.writing() as connection:
         database.keep_reports(source)
         stored = find(source, survey_id)
         if stored.purged_at is not None:
             raise _purged(survey_id)
         number = stored.number
-        _copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
+        copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
         counts = (
             select(
                 cells.c.survey,
@@ -191,14 +175,14 @@ def export_reports(
             .where(cells.c.survey == number)
             .group_by(cells.c.survey, cells.c.cell)
         )
-        _copy(source, counts, connection, cells)
+        copy(source, counts, connection, cells)
         for day, count in source.execute(by_day(number)).all():
             row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
             connection.execute(insert(daily_outcomes), row)
         for store in sorted(_lineage(source) | _imported_from(source, number).keys()):
             connection.execute(insert(lineage).values(store=store))
         reports = select(report_ids).where(report_ids.c.survey == number)
-        return _copy(source, reports, connection, report_ids, progress)
+        return copy(source, reports, connection, report_ids, progress)
 
 
 def import_reports(
@@ -220,7 +204,7 @@ def import_reports(
         If another survey of that id is published here.
     SchemaOutdated, StoreUnavailable
     """
-    with _existing_file(file) as exported, exported.reading() as source:
+    with exported(file) as (source, ids):
         rows = source.execute(select(surveys)).all()
         if len(rows) != 1:
             raise ParameterError(
@@ -230,22 +214,46 @@ def import_reports(
         with database.writing() as connection:
             # No other import is under way, nor is a key revoked meanwhile.
             database.exclude_others(connection)
-            number = _known_survey(database, connection, rows[0])
-            done = _import_ids(source, connection, number, progress)
+            number = _known_survey(database, connection, rows[0], file.is_dir())
+            done = _import_ids(connection, number, ids, progress)
             if done.counted:
+                if done.repeated and file.is_dir():
+                    raise _known_in_part(done.repeated)
                 shard = _source_shard(source, connection, number, done)
-                _import_counts(source, connection, number, shard, space)
-                _import_days(source, connection, number, shard, done.counted)
+                _import_counts(source, connection, number, shard, space, done)
+                _import_days(source, connection, number, shard, done)
             audit.record(connection, "import", rows[0].id, f"{done.counted} reports counted")
             return done
 
 
+@contextmanager
+def exported(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]]]:
+    """An export or a folder of counts, and the ids of its reports, some at a time.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+    """
+    if file.is_dir():
+        provenance = counts_folder.read(file)
+        with existing_file(file / counts_folder.COUNTS) as counts, counts.reading() as source:
+            yield source, counts_folder.ids(file, provenance, files.PAGE)
+        return
+    with existing_file(file) as export, export.reading() as source:
+        found = pages(source, select(report_ids.c.report_id), report_ids)
+        yield source, ([row.report_id for row in page] for page in found)
+
+
 def _import_ids(
-    source: Connection, connection: Connection, number: int, progress: Progress | None
+    connection: Connection,
+    number: int,
+    pages: Iterator[Sequence[bytes]],
+    progress: Progress | None,
 ) -> Imported:
     counted = repeated = 0
-    for page in _pages(source, select(report_ids.c.report_id), report_ids):
-        ids = {row.report_id for row in page}
+    for page in pages:
+        ids = set(page)
         if any(len(id_) != _ID_SIZE for id_ in ids):
             raise _damaged("one of its ids is no UUID")
         new = len(add_ids(connection, number, ids))
@@ -254,6 +262,14 @@ def _import_ids(
         if progress is not None:
             progress(len(page))
     return Imported(counted, repeated)
+
+
+def _known_in_part(repeated: int) -> ParameterError:
+    return ParameterError(
+        f"file: {repeated} of its reports were counted here before, and nothing says what they"
+        " said; expected new ones: count its files again with --earlier and what was counted here",
+        field="file",
+    )
 
 
 def _source_shard(source: Connection, connection: Connection, number: int, done: Imported) -> int:
@@ -287,13 +303,17 @@ def _source_shard(source: Connection, connection: Connection, number: int, done:
 
 
 def _import_counts(
-    source: Connection, connection: Connection, number: int, shard: int, space: ReportSpace
+    source: Connection,
+    connection: Connection,
+    number: int,
+    shard: int,
+    space: ReportSpace,
+    done: Imported,
 ) -> None:
     """Count all reports of the file in a shard of their own."""
-    ids = source.execute(select(func.count()).select_from(report_ids)).scalar_one()
     counted = 0
     counts = select(cells.c.cell, total(cells.c.count).label("count")).group_by(cells.c.cell)
-    for page in _pages(source, counts, cells):
+    for page in pages(source, counts, cells):
         _check_cells(space, [row.cell for row in page])
         if any(row.count < 1 for row in page):
             raise _damaged("one of its counts is not positive")
@@ -305,12 +325,12 @@ def _import_counts(
                 for row in page
             ],
         )
-    if counted != ids:
+    if counted != done.counted + done.repeated:
         raise _damaged("it does not have as many ids as reports")
 
 
 def _import_days(
-    source: Connection, connection: Connection, number: int, shard: int, new: int
+    source: Connection, connection: Connection, number: int, shard: int, done: Imported
 ) -> None:
     """Count the reports of the file on the days on which they were counted there."""
     try:
@@ -319,10 +339,9 @@ def _import_days(
         raise _damaged("one of its days is none") from None
     if not days:
         # An export of a collector that did not tell: they are counted today.
-        add_outcomes(connection, number, shard, {COUNTED: new})
+        add_outcomes(connection, number, shard, {COUNTED: done.counted})
         return
-    ids = source.execute(select(func.count()).select_from(report_ids)).scalar_one()
-    if min(days.values()) < 1 or sum(days.values()) != ids:
+    if min(days.values()) < 1 or sum(days.values()) != done.counted + done.repeated:
         raise _damaged("its days do not have as many reports as ids")
     table = daily_outcomes.c
     connection.execute(daily_outcomes.delete().where(table.survey == number, table.shard == shard))
@@ -376,7 +395,7 @@ def _imported_from(connection: Connection, number: int) -> dict[str, int]:
     return {row.store: row.shard for row in connection.execute(statement)}
 
 
-def _known_survey(database: Database, connection: Connection, exported: Any) -> int:
+def _known_survey(database: Database, connection: Connection, exported: Any, of_files: bool) -> int:
     """Number of the survey here, which is published if need be and kept for this transaction."""
     row = {column.name: getattr(exported, column.name) for column in surveys.c}
     # Its invitations stay where they were issued.
@@ -397,34 +416,20 @@ def _known_survey(database: Database, connection: Connection, exported: Any) -> 
         )
     if known.purged_at is not None:
         raise _purged(exported.id)
+    if of_files and known.invitations:
+        raise ParameterError(
+            f"file: survey '{exported.id}' asks for invitations here, which nothing spends but"
+            " reports that are sent to a collector; expected a survey without",
+            field="file",
+        )
+    if of_files and known.sealing_key is not None and exported.sealing_key is None:
+        raise ParameterError(
+            f"file: survey '{exported.id}' takes sealed reports only, and those of the file were"
+            " open; expected counts with --sealed-to",
+            field="file",
+        )
     number: int = known.number
     return number
-
-
-def _copy(
-    source: Connection,
-    rows: Select[*tuple[Any, ...]],
-    target: Connection,
-    table: Table,
-    progress: Progress | None = None,
-) -> int:
-    copied = 0
-    for page in _pages(source, rows, table):
-        target.execute(insert(table), [dict(row._mapping) for row in page])
-        copied += len(page)
-        if progress is not None:
-            progress(len(page))
-    return copied
-
-
-def _pages(
-    source: Connection, rows: Select[*tuple[Any, ...]], table: Table
-) -> Iterator[Sequence[Any]]:
-    """Rows of a table in parts, so that they need not all be in memory, by their keys."""
-    chosen = rows.selected_columns
-    ordered = rows.order_by(*(chosen[key.name] for key in table.primary_key if key.name in chosen))
-    with source.execution_options(yield_per=_PAGE).execute(ordered) as result:
-        yield from result.partitions()
 
 
 def _advance_sequences(connection: Connection) -> None:
@@ -435,53 +440,3 @@ def _advance_sequences(connection: Connection) -> None:
             if last is not None:
                 sequence = func.pg_get_serial_sequence(table.name, "number")
                 connection.execute(select(func.setval(sequence, last)))
-
-
-@contextmanager
-def _new_file(file: Path) -> Iterator[Database]:
-    """A database in a file that gets its name once the block is left without an error."""
-    if file.exists():
-        raise ParameterError(f"file: {file} exists; expected a new name", field="file")
-    unfinished = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        database = Database(URL.create("sqlite", database=str(unfinished)))
-        try:
-            schema.migrate(database)
-            yield database
-            # One file, whose log is part of it.
-            with database.outside() as cursor:
-                cursor.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            database.close()
-        os.replace(unfinished, file)
-    except OSError as error:
-        raise ParameterError(
-            f"file: {file} cannot be written: {error.strerror}", field="file"
-        ) from None
-    finally:
-        for leftover in unfinished.parent.glob(f"{glob.escape(unfinished.name)}*"):
-            leftover.unlink()
-
-
-@contextmanager
-def _existing_file(file: Path) -> Iterator[Database]:
-    """The database in a file, which is opened for reading only."""
-    if not file.is_file():
-        raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
-    name = f"file:{quote(str(file.absolute()))}"
-    database = Database(URL.create("sqlite", database=name, query={"mode": "ro", "uri": "true"}))
-    try:
-        try:
-            with database.reading() as connection:
-                found = schema.version(connection)
-        except StoreUnavailable:
-            found = None
-        if found is None:
-            raise ParameterError(
-                f"file: {file} is no back-up or export of a collector", field="file"
-            )
-        schema.check(found)
-        yield database
-    finally:
-        database.close()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
-from halftruth_collector.store import Store, transfer
+from halftruth_collector.store import Store, files
 from halftruth_collector.store.rows import SHARDS
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.signing import OperatorKey, sign
@@ -175,7 +175,7 @@ def test_reports_are_counted_while_an_import_is_under_way(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
     """Whoever counts in the same cells waits for nobody on PostgreSQL, however long it takes."""
-    monkeypatch.setattr(transfer, "_PAGE", 5)
+    monkeypatch.setattr(files, "PAGE", 5)
     elsewhere.surveys.publish(published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
     elsewhere.export_reports("health", tmp_path / "there.db")
@@ -271,7 +271,7 @@ def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
     """Nothing says what it said, so the import gives way."""
-    monkeypatch.setattr(transfer, "_PAGE", 5)
+    monkeypatch.setattr(files, "PAGE", 5)
     elsewhere.surveys.publish(published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
     elsewhere.export_reports("health", tmp_path / "there.db")

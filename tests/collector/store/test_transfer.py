@@ -18,7 +18,7 @@ from halftruth_collector.errors import (
     SurveyExists,
     UnknownSurvey,
 )
-from halftruth_collector.store import Store, schema, transfer
+from halftruth_collector.store import Store, files, schema
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
@@ -108,7 +108,7 @@ def counted(store: Store, id: str = "health") -> dict[tuple[int, ...], int]:
 def test_a_back_up_restored_into_the_other_kind_has_every_row(
     store, survey, elsewhere, folder, monkeypatch
 ):
-    monkeypatch.setattr(transfer, "_PAGE", 7)
+    monkeypatch.setattr(files, "PAGE", 7)
     fill(store, survey)
     before = contents(store)
     told: list[int] = []
@@ -148,7 +148,7 @@ def test_a_back_up_while_others_write_shows_one_moment(
     store, published, folder, monkeypatch, true_counts
 ):
     """The first page is held until more was counted."""
-    monkeypatch.setattr(transfer, "_PAGE", 5)
+    monkeypatch.setattr(files, "PAGE", 5)
     store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
     held, free = threading.Event(), threading.Event()
 
@@ -310,7 +310,7 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder, content):
         assert "\n" not in str(refused.value)
         with pytest.raises(ParameterError, match="is not there"):
             operation(folder / "nothing.db")
-        with pytest.raises(ParameterError, match="is not there"):
+        with pytest.raises(ParameterError, match=r"is not there|is no folder that"):
             operation(folder)
     assert contents(store) == before
     assert file.read_bytes() == bytes_before
@@ -405,7 +405,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
     store, published, elsewhere, move, true_counts, monkeypatch
 ):
     """However often that is done, and whatever arrives between."""
-    monkeypatch.setattr(transfer, "_PAGE", 7)
+    monkeypatch.setattr(files, "PAGE", 7)
     elsewhere.surveys.publish(published)
     send(store, *range(30))
     send(elsewhere, *range(100, 140))
@@ -623,7 +623,7 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
 def test_imports_and_reports_at_the_same_time_count_each_once(
     store, published, elsewhere, folder, true_counts, monkeypatch
 ):
-    monkeypatch.setattr(transfer, "_PAGE", 20)
+    monkeypatch.setattr(files, "PAGE", 20)
     elsewhere.surveys.publish(published)
     send(elsewhere, *range(300))
     elsewhere.export_reports("health", folder / "there.db")

@@ -1,0 +1,241 @@
+"""Counting the reports of files, each id once: what is done by whom, and what it comes to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.base import check_hexadecimal
+from halftruth_shared.protocol.report_files import ReportFile
+from sqlalchemy import select
+
+from ..executors import HERE
+from ..store import counts_folder
+from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
+from ..store.tables import surveys
+from ..store.transfer import exported
+from .checking import Refusals, Rules
+from .pieces import CheckedFile, CountedPart, File, Part, check_file, count_part, parted
+from .reading import find, written
+
+
+def count(
+    survey: Survey,
+    patterns: Sequence[str],
+    to: Path,
+    executor: Executor = HERE,
+    *,
+    sealing_key: str | None = None,
+    key_file: Path | None = None,
+    earlier: Sequence[Path] = (),
+) -> tuple[Provenance, Refusals]:
+    """Count reports in files, each id once, and write counts and ids into a new folder.
+
+    Of reports with one id the first one counts: in the first file by name, the first one there.
+    Whatever the executor, the counts and ids are the same.
+
+    Parameters
+    ----------
+    survey : Survey
+    patterns : sequence of str
+        Names of files of reports, with wildcards.
+    to : Path
+        Folder of counts to make; beside it is what is needed meanwhile. Whoever does pieces of the
+        work finds it, and the files, under the same name.
+    executor : Executor, optional
+        Where the pieces of the work are done.
+    sealing_key : str, optional
+        Public key that the reports are sealed to.
+    key_file : Path, optional
+        The collector's private keys, where reports are sealed.
+    earlier : sequence of Path
+        Folders of counts, and exports of collectors, whose reports are not counted again.
+
+    Returns
+    -------
+    Provenance
+    Refusals
+
+    Raises
+    ------
+    ParameterError
+        If a file is not as it was written or no file of reports, none of the reports can be
+        counted, or the folder cannot be made.
+    KeyFileError, WorkersLost
+    """
+    if to.exists():
+        raise ParameterError(f"to: {to} exists; expected a new name", field="to")
+    rules = _rules(survey, sealing_key, key_file)
+    names = find(patterns)
+    promised = written(names)
+    with _scratch(to) as scratch:
+        (scratch / "checked").mkdir()
+        result = scratch / "counts"
+        result.mkdir(mode=0o700)
+        before = [
+            _earlier(path, survey, scratch / "checked" / f"earlier-{number}")
+            for number, path in enumerate(earlier)
+        ]
+        files = [
+            File(_everywhere(name), rules, str(scratch / "checked" / f"{number:06}"))
+            for number, name in enumerate(names)
+        ]
+        checked = list(executor.map(check_file, files))
+        for name, found in zip(names, checked, strict=True):
+            _check_promise(name, found, promised.get(name))
+        refused = _refusals(names, checked)
+        reports = sum(found.rows for found in checked)
+        if reports == sum(refused.counts.values()):
+            raise _nothing(refused)
+        parts = [
+            Part(
+                number, [file.checked for file in files], [path for path, _ in before], str(result)
+            )
+            for number in range(PARTS)
+        ]
+        counted = list(executor.map(count_part, parts))
+        counts = _total(counted)
+        provenance = Provenance(
+            survey=survey.id,
+            digest=survey.digest,
+            sealing_key=sealing_key,
+            files=[
+                SourceFile(
+                    name=name,
+                    size=found.size,
+                    sha256=found.sha256,
+                    rows=found.rows,
+                    refused=found.refused.counts,
+                )
+                for name, found in zip(names, checked, strict=True)
+            ],
+            earlier=[known for _, known in before],
+            reports=reports,
+            counted=sum(counts.values()),
+            repeated=sum(part.repeated for part in counted),
+            differing=sum(part.differing for part in counted),
+            refused=refused.counts,
+            ids=[part.ids for part in counted],
+            counts=counts_folder.write(result, survey, sealing_key, _name(survey, counted), counts),
+        )
+        (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
+        os.replace(result, to)
+    return provenance, refused
+
+
+def _rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> Rules:
+    rules = Rules(survey.id, survey.digest, survey.report_space)
+    if sealing_key is None:
+        return rules
+    check_hexadecimal("sealed_to", sealing_key)
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+    if key_file is None or sealing_key not in SealingKeys.read(key_file).public:
+        raise ParameterError(
+            "sealed_to: its private key is not here; expected it in the file that"
+            " HALFTRUTH_SEALING_KEYS names",
+            field="sealed_to",
+        )
+    return Rules(rules.survey_id, rules.digest, rules.space, sealing_key, str(key_file.absolute()))
+
+
+@contextmanager
+def _scratch(to: Path) -> Iterator[Path]:
+    """A folder beside the result, which nobody else can read, and which is gone in the end."""
+    scratch = to.absolute().with_name(f".{to.name}.{secrets.token_hex(4)}")
+    try:
+        scratch.mkdir(mode=0o700, parents=True)
+        yield scratch
+    except OSError as error:
+        if error.errno is None:
+            # Of a connection, not of a file.
+            raise
+        raise ParameterError(
+            f"to: {to} cannot be written: {error.strerror}; expected a place for it that every"
+            " process and worker finds under this name",
+            field="to",
+        ) from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _everywhere(name: str) -> str:
+    """A name that means the same to processes that run elsewhere."""
+    return name if "://" in name else os.path.abspath(name)
+
+
+def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[str, Earlier]:
+    """Where the ids of earlier counts are, in parts, and what is to be said of these."""
+    with exported(path) as (source, pages):
+        digests = source.execute(select(surveys.c.digest)).scalars().all()
+        if digests != [survey.digest]:
+            raise ParameterError(
+                f"earlier: {path} has counts of another survey; expected the digest"
+                f" {survey.digest}",
+                field="earlier",
+            )
+        if path.is_dir():
+            sha256 = counts_folder.file_hash(path / PROVENANCE)
+            return str(path.absolute()), Earlier(name=str(path), sha256=sha256)
+        with parted(parted_ids, 1) as write:
+            for page in pages:
+                write(np.frombuffer(b"".join(page), "V16"), np.zeros(len(page), "V1"))
+        return str(parted_ids), Earlier(name=str(path), sha256=counts_folder.file_hash(path))
+
+
+def _check_promise(name: str, found: CheckedFile, promised: ReportFile | None) -> None:
+    """Make sure that a file is as its manifest says."""
+    if promised is None:
+        return
+    if (found.size, found.sha256) != (promised.size, promised.sha256):
+        raise ParameterError(
+            f"files: {name}: has {found.size} bytes that are not those of its manifest; expected"
+            f" the {promised.size} that were written",
+            field="files",
+        )
+
+
+def _refusals(names: Sequence[str], checked: Sequence[CheckedFile]) -> Refusals:
+    """What was refused of all files; the first of each reason, with its file."""
+    total = Refusals()
+    for name, found in zip(names, checked, strict=True):
+        for reason, number in found.refused.counts.items():
+            total.add(reason, number, f"{name}: {found.refused.first[reason]}")
+    return total
+
+
+def _nothing(refused: Refusals) -> ParameterError:
+    said = "; ".join(
+        f"{number} of {reason}, the first in {refused.first[reason]}"
+        for reason, number in sorted(refused.counts.items())
+    )
+    return ParameterError(
+        f"files: no report can be counted ({said or 'there is none'}); expected reports of this"
+        " survey",
+        field="files",
+    )
+
+
+def _total(counted: Sequence[CountedPart]) -> dict[bytes, int]:
+    cells = pa.chunked_array([part.cells for part in counted])
+    counts = pa.chunked_array([part.counts for part in counted])
+    total = (
+        pa.table({"cell": cells, "count": counts}).group_by("cell").aggregate([("count", "sum")])
+    )
+    return dict(zip(total["cell"].to_pylist(), total["count_sum"].to_pylist(), strict=True))
+
+
+def _name(survey: Survey, counted: Sequence[CountedPart]) -> str:
+    """The name of counts, which is the same for the same ids of the same survey."""
+    said = "\n".join([survey.digest, *(part.ids.sha256 for part in counted)])
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -1,0 +1,244 @@
+"""Files of reports, found by patterns and read piece by piece: Parquet, or JSON a line.
+
+Names are paths, or addresses that Arrow knows, such as ``s3://reports/2026/*.parquet``.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from posixpath import basename, dirname
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from halftruth_shared import ParameterError
+from halftruth_shared.protocol.report_files import MANIFEST, FiledReport, Manifest, ReportFile
+from pyarrow import fs
+
+#: Reports that are in memory at a time.
+ROWS = 2**19
+
+#: Bytes of lines that are in memory at a time, and that one line may have.
+_BLOCK = 2**24
+
+#: What a column of a Parquet file has to be.
+_TYPES = {
+    "id": "UUID or 16 bytes",
+    "digest": "text",
+    "values": "lists of integers",
+    "sealed": "bytes",
+    "invitation": "text",
+}
+
+#: What the values of lines are, and those that a file does not have.
+_VALUES = pa.list_(pa.int64())
+
+#: What is raised by a line that is no report.
+_NO_REPORT = (msgspec.DecodeError, UnicodeError, RecursionError)
+
+_DECODER = msgspec.json.Decoder(FiledReport)
+
+
+def find(patterns: Sequence[str]) -> list[str]:
+    """Names of the files, each once, in the order of names.
+
+    Raises
+    ------
+    ParameterError
+        If a pattern finds nothing, or its place cannot be read.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        names = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern, recursive=True)
+        if not names:
+            raise ParameterError(
+                f"files: {pattern}: nothing is there; expected files of reports", field="files"
+            )
+        found.update(names)
+    return sorted(found)
+
+
+def _elsewhere(pattern: str) -> list[str]:
+    """Files by a pattern whose wildcards are in the name alone."""
+    with _reading(pattern):
+        system, path = fs.FileSystem.from_uri(pattern)
+        there = system.get_file_info(fs.FileSelector(dirname(path), allow_not_found=True))
+    place = pattern.removesuffix(basename(path))
+    return [
+        place + info.base_name
+        for info in there
+        if info.type == fs.FileType.File and fnmatchcase(info.base_name, basename(path))
+    ]
+
+
+def batches(name: str) -> Iterator[pa.RecordBatch]:
+    """The reports of a file, some at a time.
+
+    Their columns are `id` (16 bytes), `digest`, `values` (a list), `sealed` and `invitation`. What
+    has no `id`, was no report.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read, or has columns that reports have not.
+    """
+    with _reading(name), _open(name) as file:
+        if name.endswith(".parquet"):
+            yield from _of_parquet(name, file)
+        elif name.endswith((".ndjson", ".jsonl")):
+            yield from _of_lines(name, file)
+        else:
+            raise ParameterError(
+                f"files: {name}: expected a name that ends with .parquet, .ndjson or .jsonl",
+                field="files",
+            )
+
+
+def fingerprint(name: str) -> tuple[int, str]:
+    """Size and SHA-256 of a file.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read.
+    """
+    with _reading(name), _open(name) as file:
+        return file.size(), hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def written(names: Iterable[str]) -> dict[str, ReportFile]:
+    """What the manifests beside some files say of these.
+
+    Raises
+    ------
+    ParameterError
+        If a manifest is none, or a file of one is not there.
+    """
+    found: dict[str, ReportFile] = {}
+    for place in sorted({name.removesuffix(basename(name)) for name in names}):
+        pattern = place + "*".join(MANIFEST)
+        manifests = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern)
+        for manifest in sorted(manifests):
+            with _reading(manifest), _open(manifest) as file:
+                files = msgspec.json.decode(file.read(), type=Manifest).files
+            found |= {place + each.name: each for each in files}
+    for name in sorted(found):
+        with _reading(name), _open(name):
+            pass
+    return found
+
+
+def _open(name: str) -> Any:
+    if "://" not in name:
+        return pa.OSFile(name)
+    system, path = fs.FileSystem.from_uri(name)
+    return system.open_input_file(path)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """One line of what goes wrong, which quotes nothing of a report."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ParameterError(
+            f"files: {name}: is not there; expected a file of reports", field="files"
+        ) from None
+    except (OSError, pa.ArrowException, msgspec.DecodeError, UnicodeError) as error:
+        raise ParameterError(
+            f"files: {name}: cannot be read ({type(error).__name__}); expected a whole file of"
+            " reports",
+            field="files",
+        ) from None
+
+
+def _of_parquet(name: str, file: Any) -> Iterator[pa.RecordBatch]:
+    opened = pq.ParquetFile(file, read_dictionary=["digest"])
+    columns = opened.schema_arrow.names
+    wrong = next((column for column in columns if column not in _TYPES), None)
+    lacking = next((column for column in ("id", "digest") if column not in columns), None)
+    if wrong or lacking:
+        raise ParameterError(
+            f"files: {name}: column '{wrong or lacking}': expected id, digest, values or sealed,"
+            " and nothing else but invitation",
+            field="files",
+        )
+    # Threads are not its business: whoever has more than one core reads several files.
+    for batch in opened.iter_batches(ROWS, use_threads=False):
+        yield pa.record_batch({column: _column(name, batch, column) for column in _TYPES})
+
+
+def _column(name: str, batch: pa.RecordBatch, column: str) -> pa.Array:
+    if column not in batch.schema.names:
+        return pa.nulls(batch.num_rows, _VALUES if column == "values" else None)
+    array = batch.column(column)
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    kind = array.type
+    types = pa.types
+    if column == "id" and kind == pa.binary(16):
+        return array
+    if column == "values" and (
+        (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+        and types.is_integer(kind.value_type)
+    ):
+        return array
+    if column == "digest" and types.is_dictionary(kind) and types.is_string(kind.value_type):
+        return array
+    if column == "sealed" and (types.is_binary(kind) or types.is_large_binary(kind)):
+        return array
+    if column == "invitation" and (types.is_string(kind) or types.is_large_string(kind)):
+        return array
+    raise ParameterError(
+        f"files: {name}: column '{column}': has the type {kind}; expected {_TYPES[column]}",
+        field="files",
+    )
+
+
+def _of_lines(name: str, file: Any) -> Iterator[pa.RecordBatch]:
+    rest = b""
+    while block := file.read(_BLOCK):
+        whole, end, rest = (rest + block).rpartition(b"\n")
+        if len(rest) > _BLOCK:
+            raise ParameterError(
+                f"files: {name}: expected lines of at most {_BLOCK} bytes", field="files"
+            )
+        if end:
+            yield _as_batch(_decoded(whole))
+    if rest:
+        yield _as_batch(_decoded(rest))
+
+
+def _decoded(lines: bytes) -> list[FiledReport | None]:
+    """A report for each line, and None for one that is none."""
+    try:
+        return list(_DECODER.decode_lines(lines))
+    except _NO_REPORT:
+        return [_decoded_line(line) for line in lines.splitlines() if line.strip()]
+
+
+def _decoded_line(line: bytes) -> FiledReport | None:
+    try:
+        return _DECODER.decode(line)
+    except _NO_REPORT:
+        return None
+
+
+def _as_batch(reports: Sequence[FiledReport | None]) -> pa.RecordBatch:
+    def column(name: str, kind: pa.DataType) -> pa.Array:
+        return pa.array([report and getattr(report, name) for report in reports], kind)
+
+    return pa.record_batch(
+        {
+            "id": pa.array([report and report.id.bytes for report in reports], pa.binary(16)),
+            "digest": column("digest", pa.string()).dictionary_encode(),
+            "values": column("values", _VALUES),
+            "sealed": column("sealed", pa.binary()),
+            "invitation": column("invitation", pa.string()),
+        }
+    )

@@ -1,0 +1,166 @@
+"""Reports in files: ``halftruth reports`` writes them, ``halftruth count`` counts them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import msgspec
+from halftruth_shared import ParameterError, read_survey
+from halftruth_shared.protocol.report_files import ROWS, Form, write_reports
+from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
+from tqdm import tqdm
+
+from . import options
+from .output import print_table
+
+
+@click.group()
+def reports() -> None:
+    """Write reports into files, to be counted without a collector."""
+
+
+@reports.command("write")
+@click.argument("batches", type=click.File("rb"), nargs=-1, required=True)
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where the files go; made where it does not exist.",
+)
+@click.option(
+    "--form",
+    type=click.Choice(["parquet", "ndjson"]),
+    default="parquet",
+    show_default=True,
+    help="Parquet, or JSON with one report a line.",
+)
+@click.option(
+    "--rows",
+    type=int,
+    default=ROWS,
+    show_default=True,
+    metavar="NUMBER",
+    help="Most reports in one file.",
+)
+def write(batches: tuple[IO[bytes], ...], to: str, form: Form, rows: int) -> None:
+    """Write the reports of BATCHES into new files of a folder, with a manifest, all or nothing.
+
+    A file of batches has one JSON message a line, as clients send them to /v1/surveys/ID/reports;
+    "-" is standard input. Reports are sealed or open as they came.
+    """
+    manifest = write_reports(_read(batches), to, form=form, rows=rows)
+    written = sum(file.rows for file in manifest.files)
+    click.echo(f"{written} reports in {len(manifest.files)} files")
+
+
+def _read(files: Iterable[IO[bytes]]) -> Iterator[ReportBatch | SealedBatch]:
+    for file in files:
+        for number, line in enumerate(tqdm(file, unit=" batches", disable=None), start=1):
+            if line.strip():
+                yield _batch(line, f"batches: {file.name}, line {number}")
+
+
+def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
+    kinds: list[type[ReportBatch] | type[SealedBatch]] = [ReportBatch, SealedBatch]
+    for kind in kinds:
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            continue
+    raise ParameterError(
+        f'{where}: expected a message such as {{"digest": "…", "reports": [{{"id": "…", "values":'
+        " [0]}]}",
+        field="batches",
+    )
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--survey",
+    "survey_file",
+    required=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="The survey that was published.",
+)
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="New folder for counts, ids and where they come from; 'halftruth import' takes it.",
+)
+@click.option(
+    "--earlier",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="COUNTS",
+    help="Counts of this campaign whose reports are not counted again: such a folder, or a file of"
+    " 'halftruth export'. May be given more than once.",
+)
+@click.option(
+    "--sealed-to",
+    metavar="KEY",
+    help="Public key that the reports are sealed to, if they are.",
+)
+@click.option(
+    "--sealing-keys",
+    envvar="HALFTRUTH_SEALING_KEYS",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Private keys of sealed surveys; every process and worker reads them there.",
+)
+@options.workers
+def count(
+    files: tuple[str, ...],
+    survey_file: str,
+    to: Path,
+    earlier: tuple[Path, ...],
+    sealed_to: str | None,
+    sealing_keys: Path | None,
+    **given: Any,
+) -> None:
+    """Count the reports in FILES, each id once: Parquet, or JSON with one report a line.
+
+    FILES are names or patterns such as "reports/*.parquet", or addresses such as
+    s3://bucket/reports/*.parquet, and are read in the order of their names. Every report is checked
+    as if it were sent to a collector. Workers of a cluster find FILES and FOLDER under the same
+    names.
+    """
+    try:
+        # Imported here: only counting needs Arrow, and it takes a while.
+        from ..campaign.counting import count as count_files
+    except ImportError:
+        raise ParameterError(
+            "files: counting them needs pyarrow; expected halftruth-collector[parquet] or [cluster]"
+            " to be installed",
+            field="files",
+        ) from None
+    survey = read_survey(survey_file)
+    with options.executor(given, "pieces") as executor:
+        provenance, refused = count_files(
+            survey,
+            files,
+            to,
+            executor,
+            sealing_key=sealed_to,
+            key_file=sealing_keys,
+            earlier=earlier,
+        )
+    click.echo(
+        f"counted {provenance.counted} of {provenance.reports} reports in"
+        f" {len(provenance.files)} files, into {to}"
+    )
+    if provenance.repeated:
+        click.echo(
+            f"{provenance.repeated} had been counted before, {provenance.differing} of them with"
+            " something else"
+        )
+    if refused.counts:
+        print_table(
+            ["refused for", "reports", "the first one"],
+            [[reason, number, refused.first[reason]] for reason, number in refused.counts.items()],
+        )

@@ -1,0 +1,220 @@
+"""Reports as files: how an app's back end, a queue or a log shipper leaves them to be counted.
+
+A file is Parquet, or JSON with one report a line, and has nothing but what clients send: for each
+report its `id`, its survey's `digest`, and `values` or what was `sealed`, with an `invitation`
+where one came along. Nothing tells the order in which they arrived. Files appear under their names
+once they are whole, and after them a manifest that says how long they are and what they hash to,
+so that what is lost or cut on its way is noticed.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import SystemRandom
+from typing import Annotated, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from ..errors import ParameterError
+from .base import Digest, Invitation, Message, Request
+from .reports import Report, ReportBatch, SealedBatch, SealedReport
+
+Form = Literal["parquet", "ndjson"]
+
+#: Reports in one file, unless somebody says otherwise.
+ROWS = 250_000
+
+#: A manifest's name begins and ends with these.
+MANIFEST = ("manifest-", ".json")
+
+
+class FiledReport(Request, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of a file: one report with the digest of its survey."""
+
+    digest: Digest
+    id: UUID
+    values: list[Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]] | None = None
+    sealed: bytes | None = None
+    invitation: Invitation | None = None
+
+
+class ReportFile(Message, frozen=True, kw_only=True):
+    """A file of reports, as it was when it was written."""
+
+    name: str
+    rows: int
+    size: int
+    sha256: str
+
+
+class Manifest(Message, frozen=True, kw_only=True):
+    """The files of one writing."""
+
+    files: list[ReportFile]
+
+
+def write_reports(
+    batches: Iterable[ReportBatch | SealedBatch],
+    folder: str | Path,
+    *,
+    form: Form = "parquet",
+    rows: int = ROWS,
+) -> Manifest:
+    """Write what clients sent into new files of a folder, all of it or nothing.
+
+    Reports stand in an order of chance. Who writes a batch twice does no harm, for each id is
+    counted once.
+
+    Parameters
+    ----------
+    batches : iterable of ReportBatch or SealedBatch
+        As clients send them to a collector.
+    folder : str or Path
+        Made where it does not exist.
+    form : {"parquet", "ndjson"}
+        Parquet needs pyarrow, the extra ``parquet`` of client and collector.
+    rows : int
+        Most reports in one file.
+
+    Returns
+    -------
+    Manifest
+        Which is in the folder, too.
+
+    Raises
+    ------
+    ParameterError
+        If the folder cannot be written, or there is no such form.
+
+    Examples
+    --------
+    >>> import tempfile, uuid
+    >>> report = Report(id=uuid.UUID(int=1), values=[0, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     batches = [ReportBatch(digest="0" * 64, reports=[report])]
+    ...     [file] = write_reports(batches, folder, form="ndjson").files
+    ...     len(Path(folder, file.name).read_text().splitlines())
+    1
+    """
+    encode = _encoder(form)
+    if rows < 1:
+        raise ParameterError("rows: expected at least 1 report in a file", field="rows")
+    target, token = Path(folder), secrets.token_hex(8)
+    with _unfinished(target) as waiting:
+        files = [
+            _write(
+                target / f"reports-{token}-{number:04}.{form}",
+                encode(reports),
+                len(reports),
+                waiting,
+            )
+            for number, reports in enumerate(_parts(batches, rows))
+        ]
+        manifest = Manifest(files=files)
+        _write(target / token.join(MANIFEST), msgspec.json.encode(manifest), 0, waiting)
+    return manifest
+
+
+def _parts(batches: Iterable[ReportBatch | SealedBatch], rows: int) -> Iterable[list[FiledReport]]:
+    waiting: list[FiledReport] = []
+    for batch in batches:
+        waiting += [_filed(batch.digest, report) for report in batch.reports]
+        while len(waiting) >= rows:
+            yield _shuffled(waiting[:rows])
+            del waiting[:rows]
+    if waiting:
+        yield _shuffled(waiting)
+
+
+def _shuffled(reports: list[FiledReport]) -> list[FiledReport]:
+    SystemRandom().shuffle(reports)
+    return reports
+
+
+def _filed(digest: str, report: Report | SealedReport) -> FiledReport:
+    if isinstance(report, SealedReport):
+        return FiledReport(digest=digest, id=report.id, sealed=report.sealed)
+    return FiledReport(
+        digest=digest, id=report.id, values=report.values, invitation=report.invitation
+    )
+
+
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[dict[Path, Path]]:
+    """Files that get their names once all are whole; those that do not are deleted."""
+    waiting: dict[Path, Path] = {}
+    try:
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        yield waiting
+        with _writing(folder):
+            for unfinished, whole in waiting.items():
+                os.replace(unfinished, whole)
+    finally:
+        for path in waiting:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(
+            f"folder: {folder}: reports cannot be written there: {error.strerror}", field="folder"
+        ) from None
+
+
+def _write(path: Path, content: bytes, rows: int, waiting: dict[Path, Path]) -> ReportFile:
+    # Begins with a dot, so that no pattern finds it.
+    unfinished = path.with_name(f".{path.name}")
+    with _writing(path.parent):
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        waiting[unfinished] = path
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    sha256 = hashlib.sha256(content).hexdigest()
+    return ReportFile(name=path.name, rows=rows, size=len(content), sha256=sha256)
+
+
+def _encoder(form: str) -> Callable[[Sequence[FiledReport]], bytes]:
+    if form == "ndjson":
+        return msgspec.json.Encoder().encode_lines
+    if form != "parquet":
+        raise ParameterError("form: expected one of: parquet, ndjson", field="form")
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ParameterError(
+            "form: Parquet needs pyarrow; expected halftruth-client[parquet] to be installed, or"
+            " ndjson",
+            field="form",
+        ) from None
+    return _parquet
+
+
+def _parquet(reports: Sequence[FiledReport]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ids = pa.array([report.id.bytes for report in reports], pa.binary(16))
+    columns = {
+        "id": pa.ExtensionArray.from_storage(pa.uuid(), ids),
+        "digest": pa.array([report.digest for report in reports]),
+        "values": pa.array([report.values for report in reports], pa.list_(pa.uint32())),
+        "sealed": pa.array([report.sealed for report in reports], pa.binary()),
+        "invitation": pa.array([report.invitation for report in reports], pa.string()),
+    }
+    # Of what no report has there is no column.
+    used = {name: column for name, column in columns.items() if column.null_count < len(reports)}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(used), sink, compression="zstd", use_dictionary=["digest"])
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

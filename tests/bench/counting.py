@@ -1,0 +1,243 @@
+"""Counting reports in files: ours on one core, two processes and a Dask cluster, beside peers.
+
+    python tests/bench/counting.py FOLDER [REPORTS]
+
+Makes that many synthetic reports in FOLDER (50 million, some 1 GB), unless they are there already:
+records of CENSUS, perturbed by a seeded split questionnaire, one in a hundred sent twice. DuckDB
+and PyArrow do the bare group by with distinct ids on the same files, on as many cores, without any
+of the checks. Exits with 1 where counts are not those of the simulation or a target is missed.
+"""
+
+import ast
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomlkit
+from distributed import Client
+from halftruth_collector.cli.output import print_table
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_shared.mechanisms import SplitQuestionnaire
+
+#: Reports in a file; of these so many are repeats from the file before.
+ROWS, REPEATED = 1_000_000, 10_000
+
+#: Largest peak of memory of any process of ours, and least speed-up of two.
+MEMORY, SPEED_UP, OF_DUCKDB = 2**30, 1.6, 0.5
+
+_DUCKDB = """
+import sys, duckdb
+connection = duckdb.connect()
+connection.execute(f"SET threads = {sys.argv[2]}")
+query = '''
+    SELECT symbol, count(*) FROM (
+        SELECT id, any_value(values[1]) AS symbol FROM read_parquet(?) GROUP BY id
+    ) GROUP BY symbol
+'''
+print(sorted(connection.execute(query, [sys.argv[1]]).fetchall()))
+"""
+
+_PYARROW = """
+import sys, glob
+import pyarrow as pa, pyarrow.compute as pc, pyarrow.parquet as pq
+threads = int(sys.argv[2])
+pa.set_cpu_count(threads)
+files = sorted(glob.glob(sys.argv[1]))
+table = pq.ParquetDataset(files).read(["id", "values"], use_threads=threads > 1)
+ids = pa.chunked_array([chunk.storage for chunk in table["id"].chunks])
+table = pa.table({"id": ids, "symbol": pc.list_flatten(table["values"])})
+first = table.group_by("id", use_threads=threads > 1).aggregate([("symbol", "min")])
+counts = first.group_by("symbol_min").aggregate([([], "count_all")])
+print(sorted(zip(counts["symbol_min"].to_pylist(), counts["count_all"].to_pylist())))
+"""
+
+
+class Run(NamedTuple):
+    """Seconds of the clock, the largest peak of memory of a process, and what was counted."""
+
+    seconds: float
+    memory: int
+    counts: list[tuple[int, int]]
+
+
+def make(folder: Path, reports: int) -> list[tuple[int, int]]:
+    """Files of reports, and how often each symbol is to be counted."""
+    truth = folder / f"truth-{reports}.json"
+    if truth.exists():
+        return [tuple(pair) for pair in json.loads(truth.read_text())]
+    survey, rng = _survey(), np.random.default_rng(15)
+    shutil.rmtree(folder / "reports", ignore_errors=True)
+    (folder / "reports").mkdir(parents=True)
+    codes, total = census_codes(), np.zeros(survey.report_space.size, dtype=np.int64)
+    before = np.empty(0, dtype="V16"), np.empty(0, dtype=np.int64)
+    for number in range(reports // ROWS):
+        new = ROWS - len(before[0])
+        chosen = codes[rng.integers(len(codes), size=new)]
+        symbols = survey.mechanism.perturb_many(SCHEMA, chosen, rng)[:, 0]
+        total += np.bincount(symbols, minlength=len(total))
+        ids = np.frombuffer(rng.bytes(16 * new), "V16")
+        order = rng.permutation(ROWS)
+        ids = np.concatenate([ids, before[0]])[order]
+        symbols = np.concatenate([symbols, before[1]])[order]
+        _write(folder / "reports" / f"{number:03}.parquet", survey.digest, ids, symbols)
+        # A file's last reports need not be new ones; those are repeated twice then.
+        before = ids[-REPEATED:], symbols[-REPEATED:]
+        print(f"\rmade {(number + 1) * ROWS:,} reports", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    expected = [(symbol, count) for symbol, count in enumerate(total.tolist()) if count]
+    truth.write_text(json.dumps(expected))
+    return expected
+
+
+def _write(path: Path, digest: str, ids: np.ndarray, symbols: np.ndarray) -> None:
+    storage = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(16), len(ids), [None, pa.py_buffer(ids)]
+    )
+    digests = pa.DictionaryArray.from_arrays(np.zeros(len(ids), dtype=np.int32), [digest])
+    offsets = np.arange(len(ids) + 1, dtype=np.int32)
+    values = pa.ListArray.from_arrays(offsets, pa.array(symbols.astype(np.uint32)))
+    columns = {
+        "id": pa.ExtensionArray.from_storage(pa.uuid(), storage),
+        "digest": digests.cast(pa.string()),
+        "values": values,
+    }
+    pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=["digest"])
+
+
+def _survey():
+    mechanism = SplitQuestionnaire.for_amplification(SCHEMA, 19, longest=3)
+    return census_survey("census", mechanism)
+
+
+def ours(folder: Path, *options: str) -> Run:
+    """The command, started anew."""
+    to = folder / "counts"
+    shutil.rmtree(to, ignore_errors=True)
+    survey = folder / "census.toml"
+    survey.write_text(tomlkit.dumps(json.loads(_survey().canonical_json)))
+    command = Path(sys.executable).with_name("halftruth"), "count", _files(folder)
+    run = _run([*map(str, command), "--survey", str(survey), "--to", str(to), *options])
+    with closing(sqlite3.connect(to / "counts.db")) as counts:
+        rows = counts.execute("SELECT cell, count FROM cells").fetchall()
+    counted = sorted((int.from_bytes(cell, "big"), count) for cell, count in rows)
+    return run._replace(counts=counted)
+
+
+def on_cluster(folder: Path) -> Run:
+    """The command with a scheduler and two workers of one thread, whose memory counts, too."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "scheduler.json"
+        dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+        where = ["--scheduler-file", str(file)]
+        processes = [_start([*dask, *where, "--host", "127.0.0.1", "--port", "0"])]
+        try:
+            while not file.exists():
+                time.sleep(0.1)
+            dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
+            alone = ["--nthreads", "1", "--nworkers", "1", "--no-nanny"]
+            folders = ["--local-directory", place]
+            processes += [_start([*dask, *where, *alone, *folders]) for _ in range(2)]
+            address = json.loads(file.read_text())["address"]
+            with Client(address, set_as_default=False) as client:
+                client.wait_for_workers(2, timeout=60)
+            run = ours(folder, "--scheduler", address)
+        finally:
+            for process in processes:
+                # Asked to end, a worker without a scheduler would wait for the next one.
+                process.kill()
+            peaks = [os.wait4(process.pid, 0)[2].ru_maxrss * 1024 for process in processes]
+    return run._replace(memory=max(run.memory, *peaks))
+
+
+def peer(folder: Path, program: str, threads: int) -> Run:
+    """A peer's group by, in a process of its own."""
+    return _run([sys.executable, "-c", program, _files(folder), str(threads)])
+
+
+def _run(command: list[str]) -> Run:
+    started = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=said)
+        # Also of processes that it started and waited for.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - started
+        said.seek(0)
+        printed = said.read()
+    if process.returncode:
+        sys.exit(f"{command[0]} ended with {process.returncode}: {printed}")
+    counts = ast.literal_eval(printed) if printed.startswith("[") else []
+    return Run(seconds, usage.ru_maxrss * 1024, counts)
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+
+def _files(folder: Path) -> str:
+    return str(folder / "reports" / "*.parquet")
+
+
+def main() -> None:
+    """Make the files, count them in every way, and print what it took."""
+    folder, reports = Path(sys.argv[1]), int((sys.argv[2:] or ["50_000_000"])[0])
+    expected = make(folder, reports)
+    runs = {
+        "halftruth, one core": ours(folder),
+        "halftruth, two processes": ours(folder, "--processes", "2"),
+        "halftruth, Dask, two workers": on_cluster(folder),
+        "DuckDB, one thread": peer(folder, _DUCKDB, 1),
+        "DuckDB, two threads": peer(folder, _DUCKDB, 2),
+        "PyArrow, one thread": peer(folder, _PYARROW, 1),
+        "PyArrow, two threads": peer(folder, _PYARROW, 2),
+    }
+    one, two, dask, duckdb, duckdb_two, *_ = runs.values()
+    size = sum(file.stat().st_size for file in (folder / "reports").iterdir())
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"{reports:,} reports in {size / 2**30:.2f} GiB; load {load} on {os.cpu_count()} cores")
+    print_table(
+        ["", "seconds", "million reports/s", "peak of a process, MiB", "counts"],
+        [
+            [
+                name,
+                f"{run.seconds:.1f}",
+                f"{reports / run.seconds / 1e6:.2f}",
+                f"{run.memory / 2**20:.0f}",
+                "right" if run.counts == expected else "WRONG",
+            ]
+            for name, run in runs.items()
+        ],
+    )
+    targets = [
+        ("speed-up by two processes", one.seconds / two.seconds, SPEED_UP),
+        ("speed-up by two workers", one.seconds / dask.seconds, SPEED_UP),
+        ("of DuckDB's speed, one core", duckdb.seconds / one.seconds, OF_DUCKDB),
+        ("of DuckDB's speed, two processes", duckdb_two.seconds / two.seconds, OF_DUCKDB),
+        ("of DuckDB's speed, two workers", duckdb_two.seconds / dask.seconds, OF_DUCKDB),
+    ]
+    print_table(
+        ["", "", "target", ""],
+        [
+            [name, f"{value:.2f}", f"≥ {target}", "met" if value >= target else "MISSED"]
+            for name, value, target in targets
+        ],
+    )
+    missed = any(value < target for _, value, target in targets)
+    heavy = any(run.memory >= MEMORY for run in (one, two, dask))
+    wrong = any(run.counts != expected for run in runs.values())
+    sys.exit(missed or heavy or wrong)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Reports are written into files, counted and imported on the command line."""
+
+import msgspec
+import pytest
+from filed import some
+from halftruth_shared import Survey
+from halftruth_shared.protocol.reports import ReportBatch
+
+TOML = """
+id = "health"
+title = "Health at work"
+
+[mechanism]
+kind = "gamma-diagonal"
+gamma = "19"
+
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "drinks"
+categories = ["never", "weekly", "daily"]
+"""
+DIGEST = Survey.from_toml(TOML).digest
+
+
+@pytest.fixture
+def halftruth(halftruth, monkeypatch, tmp_path):
+    """Run a command where a survey file and messages of clients are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
+    batches = [
+        ReportBatch(digest=DIGEST, reports=some(range(60))),
+        ReportBatch(digest=DIGEST, reports=some(range(20), seed=1)),
+        ReportBatch(digest="0" * 64, reports=some(range(90, 93))),
+    ]
+    lines = b"\n".join(map(msgspec.json.encode, batches))
+    (tmp_path / "batches.ndjson").write_bytes(lines)
+    return halftruth
+
+
+def test_reports_go_from_messages_to_results(halftruth):
+    for form in ("ndjson", "parquet"):
+        words = ("reports", "write", "batches.ndjson", "--to", "reports", "--form", form)
+        status, said, _ = halftruth(*words, "--rows", 50)
+        assert (status, said) == (0, "83 reports in 2 files\n")
+    files = ("reports/*.parquet", "reports/*.ndjson")
+    counting = ("count", *files, "--survey", "health.toml", "--to")
+    status, said, complaint = halftruth(*counting, "counts")
+    assert (status, complaint) == (0, "")
+    first, repeated, *refused = said.splitlines()
+    assert first == "counted 60 of 166 reports in 4 files, into counts"
+    assert repeated.startswith("100 had been counted before, ")
+    assert refused[2].split()[:2] == ["stale-digest", "6"]
+    said = halftruth("import", "counts")[1]
+    assert said == "counted 60 reports; 0 had been counted before\n"
+    assert halftruth("overview", "health")[0] == 0
+    said = halftruth(*counting, "again", "--earlier", "counts")[1]
+    assert said.startswith("counted 0 of 166 reports")
+
+
+def test_what_cannot_be_done_is_one_line(halftruth, tmp_path):
+    (tmp_path / "wrong").write_text('\n{"digest": ""}\n')
+    counting = ("count", "reports/*", "--survey", "health.toml", "--to", "counts")
+    for words, said in [
+        (("reports", "write", "wrong", "--to", "x"), "batches: wrong, line 2: expected a message"),
+        (counting, "files: reports/*: nothing is there; expected files of reports"),
+        ((*counting, "--processes", 0), "0 is not in the range x>=1"),
+        ((*counting, "--processes", 2, "--scheduler", "tcp://x"), "expected one of them"),
+        ((*counting, "--scheduler", "nowhere"), "nowhere: expected an address like"),
+        ((*counting, "--sealed-to", "x"), "sealed_to: expected 64 lower-case hexadecimal digits"),
+    ]:
+        status, printed, complaint = halftruth(*words)
+        assert (status, printed) == (2, "")
+        assert said in complaint
+        assert complaint.count("\n") == 1

@@ -1,0 +1,64 @@
+"""Files of reports, and what a plain loop over them counts."""
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+import pyarrow.parquet as pq
+from halftruth_collector.store.counts_folder import Provenance
+from halftruth_shared.protocol.reports import Report
+
+
+def some(ids: Iterable[int], seed: int = 0) -> list[Report]:
+    """Reports with these numbers as ids, answered by chance."""
+    chance = random.Random(seed)
+    return [
+        Report(id=UUID(int=id_), values=[chance.randrange(2), chance.randrange(3)]) for id_ in ids
+    ]
+
+
+def told(files: Iterable[Path]) -> list[tuple[bytes, bytes]]:
+    """Ids and answers of open reports, file by file by name, row by row."""
+    rows: list[tuple[UUID, list[int]]] = []
+    for file in sorted(files):
+        if file.suffix == ".parquet":
+            table = pq.read_table(file)
+            rows += zip(table["id"].to_pylist(), table["values"].to_pylist(), strict=True)
+        else:
+            lines = map(msgspec.json.decode, file.read_bytes().splitlines())
+            rows += [(UUID(line["id"]), line["values"]) for line in lines]
+    return [(id_.bytes, bytes(values)) for id_, values in rows]
+
+
+def by_hand(
+    files: Iterable[Path], known: Iterable[bytes] = ()
+) -> tuple[set[bytes], Counter[bytes]]:
+    """Ids and counts by cell, of the first report of each id that is not known."""
+    first: dict[bytes, bytes] = {}
+    for id_, cell in told(files):
+        first.setdefault(id_, cell)
+    new = {id_: cell for id_, cell in first.items() if id_ not in set(known)}
+    return set(new), Counter(new.values())
+
+
+def provenance(folder: Path) -> Provenance:
+    """What a folder says of itself."""
+    return msgspec.json.decode((folder / "provenance.json").read_bytes(), type=Provenance)
+
+
+def counted(folder: Path) -> tuple[set[bytes], Counter[bytes]]:
+    """Ids and counts by cell of a folder of counts."""
+    ids = [
+        id_
+        for file in sorted(folder.glob("ids-*.parquet"))
+        for id_ in pq.read_table(file)["id"].to_pylist()
+    ]
+    assert len(ids) == len(set(ids))
+    with closing(sqlite3.connect(folder / "counts.db")) as connection:
+        rows = connection.execute("SELECT cell, count FROM cells").fetchall()
+    return set(ids), Counter(dict(rows))
