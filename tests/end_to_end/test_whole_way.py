@@ -46,11 +46,18 @@ MECHANISMS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory):
+    """A store, and the address of a collector on it."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('whole') / 'whole.db'}"
+    with Store(database) as store, collector_process(database) as url:
+        yield store, url
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
-def test_reports_sent_are_counted_and_come_back_as_itemsets(tmp_path, mechanism, monkeypatch):
-    database = f"sqlite:///{tmp_path / 'whole.db'}"
-    survey = census_survey("census", mechanism)
-    store = Store(database)
+def test_reports_sent_are_counted_and_come_back_as_itemsets(collector, mechanism, monkeypatch):
+    store, url = collector
+    survey = census_survey(mechanism.kind, mechanism)
     store.surveys.publish(survey)
     token = store.tokens.create("analyst")
 
@@ -64,19 +71,18 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(tmp_path, mechanism,
 
     monkeypatch.setattr(type(mechanism), "perturb_many", spy)
     records = [SCHEMA.decode(codes) for codes in census_codes()[::20].tolist()]
-    with collector_process(database) as url:
-        client = Client(url, max_gamma="1000000000")
-        delivery = client.submit_many(client.survey("census"), records)
-        analyst = Analyst(url, token)
-        itemsets = analyst.itemsets("census", min_support=0.02, select="upper")
-        counts = analyst.counts("census")
+    client = Client(url, max_gamma="1000000000")
+    delivery = client.submit_many(client.survey(survey.id), records)
+    analyst = Analyst(url, token)
+    itemsets = analyst.itemsets(survey.id, min_support=0.02, select="upper")
+    counts = analyst.counts(survey.id)
 
     assert delivery.accepted == len(records) == 2_443
     [reports] = sent
     assert {tuple(cell.values): cell.count for cell in counts.cells} == Counter(
         map(tuple, reports.tolist())
     )
-    _, stored, _ = store.reports.counts("census")
+    _, stored, _ = store.reports.counts(survey.id)
     offline = Estimator(survey, Counts.from_reports(survey, reports))
     assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
     expected = list(offline.itemsets(0.02, select="upper"))
@@ -84,7 +90,6 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(tmp_path, mechanism,
     for entry, other in zip(itemsets.itemsets, expected, strict=True):
         assert entry.support == pytest.approx(other.support, rel=1e-12, abs=1e-12)
         assert entry.decision == other.decision
-    store.close()
 
 
 def test_a_server_that_is_told_to_stop_stops(tmp_path):
@@ -157,7 +162,7 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     assert_gone([server, *workers])
     assert set(Path(tempfile.gettempdir()).glob("halftruth-demo-*")) <= before
     # What it says at the end leads to the results.
-    [token] = re.findall(r"with the token (ht_\S+):", said)
+    [token] = re.findall(r"signing in with (ht_\S+):", said)
     addresses = re.findall(r"http://127.0.0.1:8000(/results/\S+)", said)
     assert len(addresses) == 3
     app = create_app(Config(database=f"sqlite:///{tmp_path / 'kept.db'}"))

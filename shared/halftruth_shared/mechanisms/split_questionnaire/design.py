@@ -9,6 +9,7 @@ found.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -90,6 +91,20 @@ def choose_views(
     ParameterError
         If no views so few and so small reach all tables of the greatest length.
     """
+    return _best_views(schema, gamma, frozenset(public), tuple(importance.items()), prime, direct)
+
+
+# A survey is planned again and again before it is published.
+@lru_cache(maxsize=64)
+def _best_views(
+    schema: Schema,
+    gamma: Fraction,
+    public: frozenset[str],
+    importances: tuple[tuple[int, float], ...],
+    prime: int,
+    direct: int,
+) -> tuple[ViewClass, ...]:
+    importance = dict(importances)
     groups = interchangeable(schema, public)
     longest = max(importance)
     largest = _largest_table(schema, public, longest)

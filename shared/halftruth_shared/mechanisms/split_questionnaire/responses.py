@@ -10,7 +10,7 @@ symbols of a cell are the points orthogonal to its own.
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, isqrt
 
 #: Most cells of a view.
@@ -75,6 +75,7 @@ def nearest_prime(gamma: Fraction) -> int:
     return min(filter(is_prime, window), key=lambda prime: abs(prime - best))
 
 
+@lru_cache
 def most_direct(gamma: Fraction, prime: int) -> int:
     """The most cells of which k-ary randomized response tells at least what the geometry does.
 
