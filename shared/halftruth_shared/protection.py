@@ -153,7 +153,9 @@ def _apart(
     """What is sent as it is and what can be proved, in the words in which it is asked."""
     asked = {attribute.name: attribute for attribute in schema.attributes}
     labels = [one.label_in() for one in schema.attributes if one.name in as_they_are]
-    said = [f"Sent as answered, without protection: {', '.join(labels)}."] if labels else []
+    listed = f"Sent as answered, without protection: {', '.join(labels)}."
+    # A label may be a question.
+    said = [listed.replace("?.", "?")] if labels else []
     for name, found in provable.items():
         answer, other = map(asked[name].answer_in, (found.answer, found.other))
         said.append(

@@ -99,6 +99,12 @@ def test_what_is_sent_as_it_is_is_named_and_the_rest_has_its_own_bound():
     assert found.record.gamma == 9
 
 
+def test_questions_are_named_as_they_are_asked():
+    asked = Attribute("age", ["a1", "a2"], sensitive=False, label={"en": "How old?", "de": "Alt?"})
+    survey = Survey("s", "S", Schema([asked]), RandomizedResponse({"age": "1"}))
+    assert Protection.of(survey).sentences() == ["Sent as answered, without protection: How old?"]
+
+
 def test_what_is_known_of_a_person_is_not_counted_as_protected():
     survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.9"}))
     assert Protection.of(survey, public=["coughs"]).record.gamma == 3
