@@ -303,6 +303,16 @@ test("a report is told in words: what was picked, the code, and whom it fits", (
   }
 });
 
+test("options of a question are one question in what is told of a report", () => {
+  const document = split([2, 2], [[1, [[0]]], [1, [[1]]]]);
+  document.attributes.push({ name: "s", kind: "several", options: [{ name: "x" }, { name: "y" }] });
+  document.mechanism.views[1].attributes = [["a1", "s.x", "s.y"]];
+  // Behind the two symbols of the first view.
+  const [about] = new Survey(document).mechanism.describe([2]);
+  assert.equal(about.label, "Your device picked 2 of the 3 questions at random");
+  assert.equal(about.value.split("\n").length, 3);
+});
+
 const ten = split(Array(10).fill(2), [[1, [[...Array(10).keys()]], [2]]], { prime: 19, direct: 28 });
 const answers = byName(Array(10).fill("c1"));
 

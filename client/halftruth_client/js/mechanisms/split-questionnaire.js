@@ -280,8 +280,12 @@ export class SplitQuestionnaire {
         .map((code, i) => answers[positions[i]][code])
         .join(", "),
     );
-    const [some, all] = [positions.length, attributes.length - this.public.length];
-    const what = some > 1 ? "Combinations" : "Answers";
+    // Options of one question are one question, as in front of the first of them.
+    const count = (/** @type {readonly number[]} */ places) =>
+      new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
+    const hidden = attributes.map((_, j) => j).filter((j) => !this.public.includes(j));
+    const [some, all] = [count(positions), count(hidden)];
+    const what = positions.length > 1 ? "Combinations" : "Answers";
     const told = likelier.length > EXAMPLES ? "likelierSome" : "likelier";
     const gamma = reading.point(String(Number(this.gamma.toNumber().toPrecision(3))));
     const label = reading.say(`${told}${what}`, { gamma, count: likelier.length });
