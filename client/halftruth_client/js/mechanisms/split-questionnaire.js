@@ -280,7 +280,7 @@ export class SplitQuestionnaire {
         .map((code, i) => answers[positions[i]][code])
         .join(", "),
     );
-    // Options of one question are one question, as in front of the first of them.
+    // Options of one question are one, as on the first page.
     const count = (/** @type {readonly number[]} */ places) =>
       new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
     const hidden = attributes.map((_, j) => j).filter((j) => !this.public.includes(j));
