@@ -41,6 +41,7 @@ bench: .venv/.benched
 
 soak: .venv/.benched
 	$(BIN)/python tests/soak/run.py
+	$(BIN)/python tests/soak/campaign.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -k "mutated or made_up" \
 	  tests/collector/web/test_fuzzing.py tests/collector/web/test_schemathesis.py
 

@@ -40,6 +40,7 @@ _DUCKDB = """
 import sys, duckdb
 connection = duckdb.connect()
 connection.execute(f"SET threads = {sys.argv[2]}")
+connection.execute("SET enable_progress_bar = false")
 query = '''
     SELECT symbol, count(*) FROM (
         SELECT id, any_value(values[1]) AS symbol FROM read_parquet(?) GROUP BY id
@@ -120,18 +121,27 @@ def _survey():
     return census_survey("census", mechanism)
 
 
+def command(folder: Path, to: Path, *options: str) -> list[str]:
+    """What counts the files."""
+    survey = folder / "census.toml"
+    survey.write_text(tomlkit.dumps(json.loads(_survey().canonical_json)))
+    words = Path(sys.executable).with_name("halftruth"), "count", _files(folder)
+    return [*map(str, words), "--survey", str(survey), "--to", str(to), *options]
+
+
+def counted(folder: Path) -> list[tuple[int, int]]:
+    """How often each symbol was counted."""
+    with closing(sqlite3.connect(folder / "counts.db")) as counts:
+        rows = counts.execute("SELECT cell, count FROM cells").fetchall()
+    return sorted((int.from_bytes(cell, "big"), count) for cell, count in rows)
+
+
 def ours(folder: Path, *options: str) -> Run:
     """The command, started anew."""
     to = folder / "counts"
     shutil.rmtree(to, ignore_errors=True)
-    survey = folder / "census.toml"
-    survey.write_text(tomlkit.dumps(json.loads(_survey().canonical_json)))
-    command = Path(sys.executable).with_name("halftruth"), "count", _files(folder)
-    run = _run([*map(str, command), "--survey", str(survey), "--to", str(to), *options])
-    with closing(sqlite3.connect(to / "counts.db")) as counts:
-        rows = counts.execute("SELECT cell, count FROM cells").fetchall()
-    counted = sorted((int.from_bytes(cell, "big"), count) for cell, count in rows)
-    return run._replace(counts=counted)
+    run = _run(command(folder, to, *options))
+    return run._replace(counts=counted(to))
 
 
 def on_cluster(folder: Path) -> Run:

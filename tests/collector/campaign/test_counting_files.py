@@ -3,6 +3,7 @@
 import sqlite3
 import stat
 from collections import Counter
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from pathlib import Path
 from uuid import UUID
@@ -19,6 +20,7 @@ from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, SealedBatch, SealedReport
 from halftruth_shared.protocol.sealing import seal
+from pieces import Ending
 
 
 @pytest.fixture
@@ -76,15 +78,32 @@ def test_ids_that_begin_with_the_time_are_parted_and_those_that_begin_alike_are_
     assert sum(each.rows > 0 for each in provenance(folder).ids) > 1
 
 
-def test_processes_and_clusters_count_the_same(run, write, tmp_path, survey, cluster):
+def test_clusters_count_the_same_also_when_workers_end(run, write, tmp_path, survey, cluster):
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
-    for where in ({"processes": 2}, {"scheduler": cluster.scheduler}):
-        with opened(**where) as executor:
-            there = tmp_path / next(iter(where))
-            count(survey, [*map(str, files)], there, executor)
-        assert counted(there) == counted(here)
+    (tmp_path / "ended").mkdir()
+    with opened(scheduler=cluster.scheduler) as executor:
+        ending = Ending(executor, tmp_path / "ended")
+        count(survey, [*map(str, files)], tmp_path / "there", ending)
+    assert sorted(each.name for each in (tmp_path / "ended").iterdir()) == [
+        "check_file",
+        "count_part",
+    ]
+    assert counted(tmp_path / "there") == counted(here)
+    assert provenance(tmp_path / "there").ids == provenance(here).ids
+
+
+def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey):
+    files = write(some([*range(200), *range(50)]), rows=60)
+    here, _ = run()
+    there = tmp_path / "there"
+    with opened(processes=2) as executor:
+        count(survey, [*map(str, files)], there, executor)
         assert provenance(there).ids == provenance(here).ids
+        with pytest.raises(BrokenProcessPool):
+            count(survey, [*map(str, files)], tmp_path / "none", Ending(executor, None))
+    assert counted(there) == counted(here)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["counts", "reports", "there"]
 
 
 def test_what_is_refused_is_what_a_collector_refuses(run, write, survey, store):
