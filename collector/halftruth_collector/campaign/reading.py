@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from posixpath import basename, dirname
+from posixpath import basename
 from typing import Any
 
 import msgspec
@@ -64,16 +64,23 @@ def find(patterns: Sequence[str]) -> list[str]:
 
 
 def _elsewhere(pattern: str) -> list[str]:
-    """Files by a pattern whose wildcards are in the name alone."""
+    """Files by an address with wildcards in the last part of its path alone."""
+    folder, name, options = _split(pattern)
     with _reading(pattern):
-        system, path = fs.FileSystem.from_uri(pattern)
-        there = system.get_file_info(fs.FileSelector(dirname(path), allow_not_found=True))
-    place = pattern.removesuffix(basename(path))
+        system, path = fs.FileSystem.from_uri(folder + options)
+        there = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
     return [
-        place + info.base_name
+        folder + info.base_name + options
         for info in there
-        if info.type == fs.FileType.File and fnmatchcase(info.base_name, basename(path))
+        if info.type == fs.FileType.File and fnmatchcase(info.base_name, name)
     ]
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    """Folder, last part and, of an address, what it says of the file system from ``?`` on."""
+    path, mark, options = name.partition("?") if "://" in name else (name, "", "")
+    last = basename(path)
+    return path.removesuffix(last), last, mark + options
 
 
 def batches(name: str) -> Iterator[pa.RecordBatch]:
@@ -88,9 +95,10 @@ def batches(name: str) -> Iterator[pa.RecordBatch]:
         If it cannot be read, or has columns that reports have not.
     """
     with _reading(name), _open(name) as file:
-        if name.endswith(".parquet"):
+        last = _split(name)[1]
+        if last.endswith(".parquet"):
             yield from _of_parquet(name, file)
-        elif name.endswith((".ndjson", ".jsonl")):
+        elif last.endswith((".ndjson", ".jsonl")):
             yield from _of_lines(name, file)
         else:
             raise ParameterError(
@@ -120,13 +128,13 @@ def written(names: Iterable[str]) -> dict[str, ReportFile]:
         If a manifest is none, or a file of one is not there.
     """
     found: dict[str, ReportFile] = {}
-    for place in sorted({name.removesuffix(basename(name)) for name in names}):
-        pattern = place + "*".join(MANIFEST)
+    for folder, options in sorted({_split(name)[::2] for name in names}):
+        pattern = folder + "*".join(MANIFEST) + options
         manifests = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern)
         for manifest in sorted(manifests):
             with _reading(manifest), _open(manifest) as file:
                 files = msgspec.json.decode(file.read(), type=Manifest).files
-            found |= {place + each.name: each for each in files}
+            found |= {folder + each.name + options: each for each in files}
     for name in sorted(found):
         with _reading(name), _open(name):
             pass
