@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 from halftruth_shared import Reconstruction
+from halftruth_shared.mechanisms import Likelihood
 
 from .bounds import Array
 from .constrained import project_to_simplex
@@ -71,14 +72,15 @@ def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
         Biased towards independence, the more so the less the reports tell; it has no error bounds.
     """
     start = independence(reconstruction, counts)
-    steps = _steps_by_held_out_reports(reconstruction, counts, start)
-    observed = reconstruction.observed(counts)
+    likelihood = reconstruction.likelihood(counts)
+    steps = _steps_by_held_out_reports(likelihood, counts, start)
+    observed = likelihood.observed(counts)
     table, path = start, []
     for _ in range(steps):
-        image = reconstruction.expected(table)
+        image = likelihood.expected(table)
         path.append(_log_likelihood(observed, image))
-        table = _step(reconstruction, observed, image, table)
-    path.append(_log_likelihood(observed, reconstruction.expected(table)))
+        table = _step(likelihood, observed, image, table)
+    path.append(_log_likelihood(observed, likelihood.expected(table)))
     return BestGuess(table, steps, tuple(path))
 
 
@@ -96,14 +98,14 @@ def independence(reconstruction: Reconstruction, counts: Counts) -> Array:
     return table
 
 
-def _steps_by_held_out_reports(reconstruction: Reconstruction, counts: Counts, start: Array) -> int:
+def _steps_by_held_out_reports(likelihood: Likelihood, counts: Counts, start: Array) -> int:
     """The number of EM steps after which held-out reports are likeliest, in the mean."""
     divided = [(rest, part) for rest, part in _divided(counts) if rest.reports and part.reports]
     if not divided:
         return 0
-    learned = [reconstruction.observed(rest) for rest, _ in divided]
-    held_out = [reconstruction.observed(part) * part.reports for _, part in divided]
-    before = reconstruction.expected(start)
+    learned = [likelihood.observed(rest) for rest, _ in divided]
+    held_out = [likelihood.observed(part) * part.reports for _, part in divided]
+    before = likelihood.expected(start)
     tables, images = [start] * len(divided), [before] * len(divided)
     most = _MOST_WORK // (start.size * len(divided))
     done, best, highest, steps = 0, 0, 0.0, 1
@@ -111,10 +113,8 @@ def _steps_by_held_out_reports(reconstruction: Reconstruction, counts: Counts, s
         gain = 0.0
         for number, (rest, _) in enumerate(divided):
             for _ in range(steps - done):
-                tables[number] = _step(
-                    reconstruction, learned[number], images[number], tables[number]
-                )
-                images[number] = reconstruction.expected(tables[number])
+                tables[number] = _step(likelihood, learned[number], images[number], tables[number])
+                images[number] = likelihood.expected(tables[number])
             # As if one more report had spoken for independence: nothing is thought impossible.
             foretold = (rest.reports * images[number] + before) / (rest.reports + 1)
             gain += _log_likelihood(held_out[number], foretold)
@@ -137,11 +137,11 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
     return found
 
 
-def _step(reconstruction: Reconstruction, observed: Array, image: Array, table: Array) -> Array:
+def _step(likelihood: Likelihood, observed: Array, image: Array, table: Array) -> Array:
     """One EM step; the image is Aπ."""
     # Where nothing was reported, the image may be 0.
     ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
-    return table * reconstruction.adjoint(ratio)
+    return table * likelihood.adjoint(ratio)
 
 
 def _log_likelihood(observed: Array, image: Array) -> float:

@@ -9,7 +9,7 @@ from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
-from .reconstruction import Margins, Reconstruction, TableEstimate, Target, UnitVariance
+from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate, Target, UnitVariance
 from .records import RecordMechanism, RecordReconstruction
 from .registry import any_parameters, forget, kinds, register
 from .report_space import ReportSpace
@@ -28,6 +28,7 @@ __all__ = [
     "AnswerAmplification",
     "DistortionMatrices",
     "GammaDiagonal",
+    "Likelihood",
     "Margins",
     "Mechanism",
     "Parameters",

@@ -7,7 +7,7 @@ weights, N − 1 times the variance is m − ŝ² where the respondents are a sa
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -30,6 +30,15 @@ COVARIANCE_CELLS = 2_048
 
 #: Below this share of the second moment, a variance is nothing but rounding.
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What the likelihood of a table needs: see `Reconstruction` for each."""
+
+    expected: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+    observed: Callable[["ReportCounts"], Array]
 
 
 class ReportCounts(Protocol):
@@ -322,6 +331,10 @@ class Reconstruction(ABC):
     @abstractmethod
     def observed(self, counts: ReportCounts) -> Array:
         """Share of every report, arranged like :meth:`expected`."""
+
+    def likelihood(self, counts: ReportCounts) -> Likelihood:
+        """The last three, perhaps without reports that are not among some counts."""
+        return Likelihood(self.expected, self.adjoint, self.observed)
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

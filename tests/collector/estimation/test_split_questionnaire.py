@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import EstimateError, ParameterError
-from halftruth_shared.mechanisms.split_questionnaire import decoding
+from halftruth_shared.mechanisms.split_questionnaire import decoding, seen
 from weights_of_views import (
     DESIGNS,
     DIRECT,
@@ -195,6 +195,30 @@ def test_probabilities_of_reports_are_those_of_the_definition(case):
     weights = np.random.default_rng(0).normal(size=expected.shape)
     adjoint = np.einsum("pys,py->s", definition.channel, weights)
     np.testing.assert_allclose(reconstruction.adjoint(weights).ravel(), adjoint, atol=1e-12)
+
+
+@pytest.mark.parametrize("most", [0, math.inf])
+def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypatch, most):
+    """Of the symbols that came alone, or of all."""
+    survey, definition, truth, _ = case
+    rng = np.random.default_rng(6)
+    records = np.stack([rng.integers(0, size, 30) for size in survey.schema.shape], axis=1)
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    monkeypatch.setattr(seen, "_FEW", most)
+    likelihood = survey.mechanism.reconstruction(survey.schema).likelihood(counts)
+    symbols = np.unique(counts.cells[:, -1]) if most else np.arange(definition.channel.shape[1])
+    channel = definition.channel[:, symbols]
+    expected = channel @ truth.ravel()
+    np.testing.assert_allclose(likelihood.expected(truth), expected, rtol=1e-10)
+    weights = rng.normal(size=expected.shape)
+    adjoint = np.einsum("pys,py->s", channel, weights)
+    np.testing.assert_allclose(likelihood.adjoint(weights).ravel(), adjoint, atol=1e-12)
+    observed = np.zeros(definition.channel.shape[:2])
+    public = [survey.schema.shape[j] for j in definition.public]
+    for cell, count in zip(counts.cells, counts.counts, strict=True):
+        row = np.ravel_multi_index(tuple(cell[:-1]), public) if public else 0
+        observed[row, cell[-1]] += count / 30
+    np.testing.assert_allclose(likelihood.observed(counts), observed[:, symbols], atol=1e-15)
 
 
 def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spread(case):

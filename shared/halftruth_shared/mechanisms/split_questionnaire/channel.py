@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...channels.axes import Array
 from ...errors import DomainTooLarge
@@ -169,6 +170,10 @@ class SplitChannel:
             scaled[:, symbols][:, places]
             for symbols, places in zip(self._symbols, self._placements, strict=True)
         ]
+        return self._by_record(margins, everybody)
+
+    def _by_record(self, margins: Sequence[Array], everybody: Array) -> Array:
+        """Sum by record of numbers for the margin of each view, and of one for everybody."""
         result = self._tree.adjoint(margins, (self._rows, *self._free))
         result += everybody.reshape(-1, *[1] * len(self._free))
         return result.reshape(self._shape).transpose(np.argsort(self._order))
@@ -183,7 +188,10 @@ class SplitChannel:
 
     def observed(self, counts: ReportCounts) -> Array:
         """Share of every report."""
+        return self._share(counts.cells, counts, self._columns)
+
+    def _share(self, cells: NDArray[np.int64], counts: ReportCounts, columns: int) -> Array:
         public = self._shape[: len(self._shape) - len(self._free)]
-        places = np.ravel_multi_index(tuple(counts.cells.T), (*public, self._columns))
-        found = np.bincount(places, counts.counts, self._rows * self._columns)
+        places = np.ravel_multi_index(tuple(cells.T), (*public, columns))
+        found = np.bincount(places, counts.counts, self._rows * columns)
         return found.reshape(self._rows, -1) / counts.reports

@@ -16,10 +16,18 @@ import numpy as np
 from ...channels.axes import Array
 from ...errors import DomainTooLarge, EstimateError, ParameterError
 from ...schema import Schema
-from ..reconstruction import Margins, Reconstruction, ReportCounts, Target, UnitVariance
+from ..reconstruction import (
+    Likelihood,
+    Margins,
+    Reconstruction,
+    ReportCounts,
+    Target,
+    UnitVariance,
+)
 from .channel import SplitChannel
 from .decoding import Decoded
 from .overlaps import Overlaps, Views
+from .seen import SeenReports, few
 from .tables import Grid, SplitMargins, SplitTable
 from .views import View
 from .weights import largest_weight
@@ -181,6 +189,12 @@ class SplitReconstruction(Reconstruction):
 
     def observed(self, counts: ReportCounts) -> Array:
         return self._channel.observed(counts)
+
+    def likelihood(self, counts: ReportCounts) -> Likelihood:
+        if not few(self._views, counts):
+            return super().likelihood(counts)
+        seen = SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
+        return Likelihood(seen.forward, seen.adjoint, seen.observed)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """How accurate a table will be, if every view has its share of the reports.
