@@ -27,7 +27,6 @@ from ..reconstruction import (
 from .channel import SplitChannel
 from .decoding import Decoded
 from .overlaps import Overlaps, Views
-from .seen import SeenReports, few
 from .tables import Grid, SplitMargins, SplitTable
 from .views import View
 from .weights import largest_weight
@@ -191,6 +190,9 @@ class SplitReconstruction(Reconstruction):
         return self._channel.observed(counts)
 
     def likelihood(self, counts: ReportCounts) -> Likelihood:
+        # Imported here: clients, which need no likelihood, need no SciPy.
+        from .seen import SeenReports, few
+
         if not few(self._views, counts):
             return super().likelihood(counts)
         seen = SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
