@@ -38,6 +38,11 @@ RECORD = {"smoker": "yes", "drinks": "weekly"}
 wait_for_no_disk()
 
 
+def pytest_collection_finish() -> None:
+    """Look no more for garbage in what is imported by now: that took a sixth of the time."""
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let go of what a failed test left open before the next one, which would fail of it too."""
