@@ -64,6 +64,9 @@ def read_dockerfile(text: str) -> list[Stage]:
             stages.append(Stage(base, *(alias or [""])))
         elif name == "ARG":
             argument, _, arguments[argument] = rest.partition("=")
+            if stages:
+                # What runs in a stage has its arguments in the environment.
+                stages[-1].instructions.append(("ENV", rest))
         elif name:
             stages[-1].instructions.append((name, rest))
     return stages
@@ -75,9 +78,34 @@ def stages() -> list[Stage]:
     return read_dockerfile((ROOT / "docker/Dockerfile").read_text(encoding="utf-8"))
 
 
+def read_compose(name: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker" / name).read_text(encoding="utf-8"))
+
+
+def merged(first: Any, second: Any) -> Any:
+    """What Compose makes of the same place in two files."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        both = {key: merged(first[key], second[key]) for key in first.keys() & second.keys()}
+        return {**first, **second, **both}
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *second]
+    return second
+
+
 @pytest.fixture
 def compose() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "docker/compose.yaml").read_text(encoding="utf-8"))
+    return read_compose("compose.yaml")
+
+
+@pytest.fixture
+def with_cluster(compose) -> dict[str, Any]:
+    return merged(compose, read_compose("compose.cluster.yaml"))
+
+
+@pytest.fixture(params=["compose", "with_cluster"])
+def composed(request) -> dict[str, Any]:
+    """The services of a collector alone, and of one with a cluster."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
-"""compose.yaml names only what exists, and its password opens a real PostgreSQL."""
+"""The compose files name only what exists, and its password opens a real PostgreSQL."""
 
+import configparser
 import os
 import pwd
 import re
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,41 +15,53 @@ from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
+from distributed.cli import dask_scheduler, dask_worker
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
-from wire import PATIENCE, free_port, wait_until
+from werkzeug.serving import make_server
+from wire import PATIENCE, free_port, running, wait_until
 
 #: What Compose knows of a service; else a misspelt key would show only where it is deployed.
 SERVICE_KEYS = {
     *["image", "build", "user", "entrypoint", "depends_on", "environment", "ports", "volumes"],
     *["networks", "network_mode", "healthcheck", "restart", "stop_grace_period", "read_only"],
     *["tmpfs", "cap_drop", "cap_add", "security_opt", "logging", "shm_size", "mem_limit"],
+    *["command"],
 }
 
 
-def test_compose_says_nothing_that_compose_does_not_know(compose):
-    assert set(compose) <= {"name", "services", "networks", "volumes", "x-restricted"}
-    for name, service in compose["services"].items():
+def test_compose_says_nothing_that_compose_does_not_know(composed):
+    assert set(composed) <= {
+        "name",
+        "services",
+        "networks",
+        "volumes",
+        "x-restricted",
+        "x-counting",
+    }
+    for name, service in composed["services"].items():
         assert set(service) <= SERVICE_KEYS, name
 
 
-def test_every_service_has_an_image_or_a_build_that_exists(compose, root):
-    for name, service in compose["services"].items():
+def test_every_service_has_an_image_or_a_build_that_exists(composed, root):
+    for name, service in composed["services"].items():
         # A version is named; only what is built here has none.
-        assert ("build" in service) != bool(re.search(r":\d", service["image"])), name
-    build = compose["services"]["collector"]["build"]
+        built = service["image"] in ("halftruth", "halftruth-cluster")
+        assert built != bool(re.search(r":(RELEASE\.)?\d", service["image"])), name
+        assert ("build" in service) == (name == "collector")
+    build = composed["services"]["collector"]["build"]
     context = (root / "docker" / build["context"]).resolve()
     assert context == root
     assert (context / build["dockerfile"]).is_file()
     assert (context / f"{build['dockerfile']}.dockerignore").is_file()
 
 
-def test_every_network_volume_and_file_that_a_service_names_exists_and_is_used(compose, root):
+def test_every_network_volume_and_file_that_a_service_names_exists_and_is_used(composed, root):
     networks, volumes = set(), set()
-    for name, service in compose["services"].items():
+    for name, service in composed["services"].items():
         networks |= set(service.get("networks", []))
-        assert set(service.get("depends_on", [])) <= set(compose["services"]), name
+        assert set(service.get("depends_on", [])) <= set(composed["services"]), name
         for mount in service.get("volumes", []):
             source, target, *mode = mount.split(":")
             assert target.startswith("/")
@@ -56,12 +70,12 @@ def test_every_network_volume_and_file_that_a_service_names_exists_and_is_used(c
                 assert mode == ["ro"]
             else:
                 volumes.add(source)
-    assert networks == set(compose["networks"])
-    assert volumes == set(compose["volumes"])
+    assert networks == set(composed["networks"])
+    assert volumes == set(composed["volumes"])
 
 
-def test_a_service_waits_only_for_a_state_that_the_other_one_reaches(compose):
-    services = compose["services"]
+def test_a_service_waits_only_for_a_state_that_the_other_one_reaches(composed):
+    services = composed["services"]
     for service in services.values():
         for other, terms in dict_of(service.get("depends_on", {})).items():
             if terms.get("condition") == "service_healthy":
@@ -70,13 +84,14 @@ def test_a_service_waits_only_for_a_state_that_the_other_one_reaches(compose):
                 assert services[other]["restart"] == "no"
 
 
-def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(compose):
-    for name, service in compose["services"].items():
+def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(composed):
+    for name, service in composed["services"].items():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert set(service.get("cap_add", [])) <= {"CHOWN", "NET_BIND_SERVICE"}
-        assert service["restart"] == ("no" if name == "password" else "unless-stopped")
+        once = {"password": "no", "store-key": "no", "bucket": "on-failure"}
+        assert service["restart"] == once.get(name, "unless-stopped")
 
 
 def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose):
@@ -110,13 +125,13 @@ def test_a_stop_leaves_open_requests_the_time_that_the_server_gives_them(compose
     assert int(collector["stop_grace_period"].removesuffix("s")) > 30
 
 
-def test_no_secret_stands_in_the_file_or_in_an_environment(compose):
-    for service in compose["services"].values():
+def test_no_secret_stands_in_the_file_or_in_an_environment(composed):
+    for service in composed["services"].values():
         for name, value in (service.get("environment") or {}).items():
-            if "PASSWORD" in name:
+            if re.search("PASSWORD|USER_|CREDENTIALS", name):
                 assert name.endswith("_FILE")
-                assert value.startswith("/run/secrets/")
-    url = urlsplit(database_url(compose))
+                assert re.match("/run/(secrets|store)/", value)
+    url = urlsplit(database_url(composed))
     assert url.password is None
 
 
@@ -145,6 +160,75 @@ def test_the_password_files_are_private_agree_and_are_made_once(compose, root, t
     make_password(compose, root, tmp_path, os.getuid())
     assert {path.name for path in tmp_path.iterdir()} == set(made)
     assert (tmp_path / "password").read_text() in (tmp_path / "pgpass").read_text()
+
+
+def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
+    with_cluster, root, tmp_path
+):
+    make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert set(made) == {"user", "key", "credentials"}
+    credentials = configparser.ConfigParser()
+    credentials.read_string(made["credentials"])
+    assert dict(credentials["default"]) == {
+        "aws_access_key_id": made["user"],
+        "aws_secret_access_key": made["key"],
+    }
+    assert re.fullmatch(r"[0-9a-f]{48}", made["key"])
+    for path in tmp_path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o400
+    make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == made
+
+
+def test_nobody_outside_reaches_the_scheduler_or_its_workers(with_cluster):
+    services = with_cluster["services"]
+    ports = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert set(ports) == {"proxy", "store"}
+    assert all(port.startswith("127.0.0.1:") for port in ports["store"])
+    assert with_cluster["networks"]["counting"]["internal"]
+    for name in ("scheduler", "worker"):
+        assert services[name]["networks"] == ["counting"]
+    assert "counting" in services["collector"]["networks"]
+
+
+def test_scheduler_and_workers_understand_what_they_are_told(with_cluster):
+    services, parsed = with_cluster["services"], {}
+    for name, command in (("scheduler", dask_scheduler.main), ("worker", dask_worker.main)):
+        program, said, *arguments = services[name]["command"]
+        assert (program, said) == ("dask", name)
+        parsed[name] = command.make_context(name, arguments).params
+    assert parsed["worker"]["scheduler"] == f"tcp://scheduler:{parsed['scheduler']['port']}"
+    # A second thread of a worker would count in the same memory.
+    assert (parsed["worker"]["n_workers"], parsed["worker"]["nthreads"]) == ("1", 1)
+    assert services["scheduler"]["image"] == services["collector"]["image"]
+    extras = services["collector"]["build"]["args"]["EXTRAS"]
+    assert {"postgres", "redis", "cluster"} == set(extras.split(","))
+
+
+def test_the_bucket_is_asked_for_at_the_store(with_cluster):
+    service = with_cluster["services"]["bucket"]
+    host, port = "127.0.0.1", free_port()
+    environment = {
+        **service["environment"],
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+    }
+    asked = []
+
+    def store(environ, start_response):
+        asked.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
+        start_response("404 Not Found" if environ["REQUEST_METHOD"] == "HEAD" else "200 OK", [])
+        return []
+
+    server = make_server(host, port, store)
+    with running(server):
+        program, *words = service["command"]
+        assert program == "python"
+        done = subprocess.run([sys.executable, *words], env=environment, check=False)
+    assert done.returncode == 0
+    assert ("PUT", "/reports") in asked
 
 
 def test_the_collectors_url_opens_a_database_that_asks_for_this_password(
@@ -264,9 +348,9 @@ def create_database(environment: dict[str, str], port: int, password: str) -> No
     wait_until(created)
 
 
-def make_password(compose, root: Path, folder: Path, database_uid: int) -> None:
-    """Run what the service ``password`` runs, for users of this machine and with its rights."""
-    service = compose["services"]["password"]
+def make_password(compose, root: Path, folder: Path, owner: int, service: str = "password") -> None:
+    """Run what such a service runs, for users of this machine and with its rights."""
+    service = compose["services"][service]
     shell, script, target, *_ = service["entrypoint"]
     mounts = dict(mount.split(":")[1::-1] for mount in service["volumes"])
     assert target in mounts
@@ -274,7 +358,7 @@ def make_password(compose, root: Path, folder: Path, database_uid: int) -> None:
     restricted = ["setpriv", f"--bounding-set={rights}"] if os.geteuid() == 0 else []
     file = root / "docker" / mounts[script]
     done = subprocess.run(
-        [*restricted, shell, file, folder, str(database_uid), str(os.getuid())],
+        [*restricted, shell, file, folder, str(owner), str(os.getuid())],
         capture_output=True,
         text=True,
         check=False,
