@@ -31,7 +31,17 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        pairs = [word.partition("=") for text in self.all("ENV") for word in shlex.split(text)]
+        return self._pairs("ENV")
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What is in the environment of that which runs in this stage, unless told otherwise."""
+        return self._pairs("ARG")
+
+    def _pairs(self, instruction: str) -> dict[str, str]:
+        pairs = [
+            word.partition("=") for text in self.all(instruction) for word in shlex.split(text)
+        ]
         return {name: value for name, _, value in pairs}
 
     @property
@@ -65,8 +75,7 @@ def read_dockerfile(text: str) -> list[Stage]:
         elif name == "ARG":
             argument, _, arguments[argument] = rest.partition("=")
             if stages:
-                # What runs in a stage has its arguments in the environment.
-                stages[-1].instructions.append(("ENV", rest))
+                stages[-1].instructions.append((name, rest))
         elif name:
             stages[-1].instructions.append((name, rest))
     return stages

@@ -147,6 +147,7 @@ def build_image(build, folder: Path) -> None:
     environment["PATH"] = f"{folder / 'python/bin'}:{os.environ['PATH']}"
     # Little of what is installed is ever imported here.
     environment["PIP_COMPILE"] = "0"
+    environment |= build.arguments
     for command in build.all("RUN"):
         done = subprocess.run(
             ["sh", "-c", placed(command, folder)],
