@@ -142,7 +142,8 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
     if "://" not in scheduler:
         raise ParameterError(f"{lost}: expected an address like tcp://host:8786", field="scheduler")
     # What it writes of connections that end is told in one line here.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError):

@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -166,7 +166,11 @@ def _scratch(to: Path) -> Iterator[Path]:
             field="to",
         ) from None
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        # Under another name, since a worker that lost its scheduler goes on for a while.
+        gone = scratch.with_name(f"{scratch.name}.gone")
+        with suppress(OSError):
+            os.replace(scratch, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _everywhere(name: str) -> str:

@@ -54,6 +54,12 @@ def find(patterns: Sequence[str]) -> list[str]:
     """
     found: set[str] = set()
     for pattern in patterns:
+        if "@" in pattern.partition("://")[2].partition("/")[0]:
+            # Names are written down where the counts are.
+            raise ParameterError(
+                "files: expected an address without a password, which the environment has",
+                field="files",
+            )
         names = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern, recursive=True)
         if not names:
             raise ParameterError(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ..errors import StoreUnavailable
-from . import schema, transfer
+from . import backups, schema, transfer
 from .compaction import compact
 from .database import Database, Offload, here
 from .files import Progress
@@ -67,7 +67,7 @@ class Store:
                 offload(schema.migrate, self.database)
             else:
                 schema.check(found)
-            transfer.name_store(self.database)
+            backups.name_store(self.database)
         except BaseException as error:
             self.close()
             if not isinstance(error, StoreUnavailable):
@@ -135,12 +135,12 @@ class Store:
         return AuditLog(self.database, self._actor)
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:
-        """Write everything into a new file; see :func:`~.transfer.back_up`."""
-        return self.database.offload(transfer.back_up, self.database, file, progress)
+        """Write everything into a new file; see :func:`~.backups.back_up`."""
+        return self.database.offload(backups.back_up, self.database, file, progress)
 
     def restore(self, file: Path, progress: Progress | None = None) -> int:
-        """Read a back-up into this empty store; see :func:`~.transfer.restore`."""
-        return self.database.offload(transfer.restore, self.database, file, progress)
+        """Read a back-up into this empty store; see :func:`~.backups.restore`."""
+        return self.database.offload(backups.restore, self.database, file, progress)
 
     def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
         """Write the reports of a survey into a file; see :func:`~.transfer.export_reports`."""

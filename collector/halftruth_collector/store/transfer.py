@@ -1,8 +1,7 @@
-"""Back-ups, and counts that go from one collector to another.
+"""Counts that go from one collector to another.
 
-Both are SQLite files with the tables of a collector, whatever database they come from or go to,
-with their rows in the order of their content. A file appears under its name only once it is whole,
-and can be read by its owner alone.
+An export is a SQLite file with the tables of a collector, whatever database it comes from or goes
+to, with its rows in the order of their content.
 
 Ids and counts are not linked, so reports that two stores have in common cannot be told from the
 others: what is imported has to be new as a whole, or to be all of a collector that some was
@@ -13,7 +12,6 @@ imported likewise, and have to be new as a whole, unless all of them are known.
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ from sqlalchemy import cast as as_type
 
 from ..errors import SurveyExists
 from . import counts_folder, files
+from .backups import names
 from .closing import COUNTED
 from .counts import by_day, total
 from .database import Database
@@ -38,7 +37,6 @@ from .tables import (
     daily_outcomes,
     imports,
     lineage,
-    metadata,
     report_ids,
     revoked_keys,
     surveys,
@@ -58,88 +56,6 @@ class Imported:
 
     counted: int
     repeated: int
-
-
-def name_store(database: Database) -> None:
-    """Give a new store a name of its own."""
-    if database.read(_lineage):
-        return
-
-    def name(connection: Connection) -> None:
-        database.exclude_others(connection)
-        if not _lineage(connection):
-            _add_name(connection)
-
-    database.write(name)
-
-
-def back_up(database: Database, file: Path, progress: Progress | None = None) -> int:
-    """Write everything that a database holds into a new file.
-
-    It shows one moment, and nobody has to wait meanwhile.
-
-    Parameters
-    ----------
-    database : Database
-    file : Path
-    progress : callable, optional
-        Told of so many more rows.
-
-    Returns
-    -------
-    int
-        Rows written.
-
-    Raises
-    ------
-    ParameterError
-        If the file exists or cannot be written.
-    StoreUnavailable
-    """
-    with new_file(file) as target, database.reading() as source, target.writing() as connection:
-        database.keep_reports(source)
-        return sum(
-            copy(source, select(table), connection, table, progress)
-            for table in metadata.sorted_tables
-        )
-
-
-def restore(database: Database, file: Path, progress: Progress | None = None) -> int:
-    """Read a back-up into an empty database, all of it or nothing.
-
-    Returns
-    -------
-    int
-        Rows read.
-
-    Raises
-    ------
-    ParameterError
-        If the file is no back-up, or the database is not empty.
-    SchemaOutdated
-        If the back-up is of another version.
-    StoreUnavailable
-    """
-    with existing_file(file) as backup, database.writing() as connection:
-        database.exclude_others(connection)
-        for table in metadata.sorted_tables:
-            used = connection.execute(select(table).limit(1)).first() is not None
-            if table is not lineage and used:
-                raise ParameterError(
-                    f"database: it has {table.name} already; expected an empty one",
-                    field="database",
-                )
-        connection.execute(lineage.delete())
-        with backup.reading() as source:
-            rows = sum(
-                copy(source, select(table), connection, table, progress)
-                for table in metadata.sorted_tables
-            )
-        if not database.is_sqlite:
-            _advance_sequences(connection)
-        # What is counted from now on, nobody else has who restores the same file.
-        _add_name(connection)
-    return rows
 
 
 def export_reports(
@@ -179,7 +95,7 @@ def export_reports(
         for day, count in source.execute(by_day(number)).all():
             row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
             connection.execute(insert(daily_outcomes), row)
-        for store in sorted(_lineage(source) | _imported_from(source, number).keys()):
+        for store in sorted(names(source) | _imported_from(source, number).keys()):
             connection.execute(insert(lineage).values(store=store))
         reports = select(report_ids).where(report_ids.c.survey == number)
         return copy(source, reports, connection, report_ids, progress)
@@ -274,10 +190,10 @@ def _known_in_part(repeated: int) -> ParameterError:
 
 def _source_shard(source: Connection, connection: Connection, number: int, done: Imported) -> int:
     """The shard for counts of the file's store, which holds those imported from it before."""
-    there = _lineage(source) | set(source.execute(select(imports.c.store)).scalars())
+    there = names(source) | set(source.execute(select(imports.c.store)).scalars())
     shards = _imported_from(connection, number)
     known = {shards[store] for store in there & shards.keys()}
-    if there & _lineage(connection) or len(known) > 1:
+    if there & names(connection) or len(known) > 1:
         raise ParameterError(
             "file: it and this collector go back to a common back-up, so that they share reports or"
             " invitations; expected counts of a collector of its own",
@@ -380,15 +296,6 @@ def _damaged(what: str) -> ParameterError:
     return ParameterError(f"file: {what}; expected an export of a collector", field="file")
 
 
-def _lineage(connection: Connection) -> set[str]:
-    """Every name that a store has had or, in an export, that its counts come from."""
-    return set(connection.execute(select(lineage.c.store)).scalars())
-
-
-def _add_name(connection: Connection) -> None:
-    connection.execute(insert(lineage).values(store=secrets.token_hex(16)))
-
-
 def _imported_from(connection: Connection, number: int) -> dict[str, int]:
     """The shards of a survey's imported counts, by the stores that they came from."""
     statement = select(imports.c.store, imports.c.shard).where(imports.c.survey == number)
@@ -430,13 +337,3 @@ def _known_survey(database: Database, connection: Connection, exported: Any, of_
         )
     number: int = known.number
     return number
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """Let PostgreSQL number new rows after those that were restored with their numbers."""
-    for table in metadata.sorted_tables:
-        if "number" in table.c:
-            last = connection.execute(select(func.max(table.c.number))).scalar()
-            if last is not None:
-                sequence = func.pg_get_serial_sequence(table.name, "number")
-                connection.execute(select(func.setval(sequence, last)))

@@ -249,6 +249,10 @@ def test_what_cannot_be_counted_at_all_is_one_error(run, write, tmp_path):
         run(file)
     with pytest.raises(ParameterError, match=r"none\.parquet: nothing is there"):
         run(tmp_path / "none.parquet")
+    with pytest.raises(ParameterError) as error:
+        run("s3://me:secret@reports/*.parquet")
+    assert "without a password" in str(error.value)
+    assert "secret" not in str(error.value)
     (tmp_path / "reports.csv").write_text("id\n")
     with pytest.raises(ParameterError, match="expected a name that ends with"):
         run(tmp_path / "reports.csv")

@@ -1,0 +1,118 @@
+"""Back-ups, and the names by which a store is known again.
+
+A back-up is a SQLite file with the tables of a collector, whatever database it comes from or goes
+to, with its rows in the order of their content.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from halftruth_shared import ParameterError
+from sqlalchemy import Connection, func, insert, select
+
+from .database import Database
+from .files import Progress, copy, existing_file, new_file
+from .tables import lineage, metadata
+
+
+def name_store(database: Database) -> None:
+    """Give a new store a name of its own."""
+    if database.read(names):
+        return
+
+    def name(connection: Connection) -> None:
+        database.exclude_others(connection)
+        if not names(connection):
+            _add_name(connection)
+
+    database.write(name)
+
+
+def names(connection: Connection) -> set[str]:
+    """Every name that a store has had or, in an export, that its counts come from."""
+    return set(connection.execute(select(lineage.c.store)).scalars())
+
+
+def _add_name(connection: Connection) -> None:
+    connection.execute(insert(lineage).values(store=secrets.token_hex(16)))
+
+
+def back_up(database: Database, file: Path, progress: Progress | None = None) -> int:
+    """Write everything that a database holds into a new file.
+
+    It shows one moment, and nobody has to wait meanwhile.
+
+    Parameters
+    ----------
+    database : Database
+    file : Path
+    progress : callable, optional
+        Told of so many more rows.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    ParameterError
+        If the file exists or cannot be written.
+    StoreUnavailable
+    """
+    with new_file(file) as target, database.reading() as source, target.writing() as connection:
+        database.keep_reports(source)
+        return sum(
+            copy(source, select(table), connection, table, progress)
+            for table in metadata.sorted_tables
+        )
+
+
+def restore(database: Database, file: Path, progress: Progress | None = None) -> int:
+    """Read a back-up into an empty database, all of it or nothing.
+
+    Returns
+    -------
+    int
+        Rows read.
+
+    Raises
+    ------
+    ParameterError
+        If the file is no back-up, or the database is not empty.
+    SchemaOutdated
+        If the back-up is of another version.
+    StoreUnavailable
+    """
+    with existing_file(file) as backup, database.writing() as connection:
+        database.exclude_others(connection)
+        for table in metadata.sorted_tables:
+            used = connection.execute(select(table).limit(1)).first() is not None
+            if table is not lineage and used:
+                raise ParameterError(
+                    f"database: it has {table.name} already; expected an empty one",
+                    field="database",
+                )
+        connection.execute(lineage.delete())
+        with backup.reading() as source:
+            rows = sum(
+                copy(source, select(table), connection, table, progress)
+                for table in metadata.sorted_tables
+            )
+        if not database.is_sqlite:
+            _advance_sequences(connection)
+        # What is counted from now on, nobody else has who restores the same file.
+        _add_name(connection)
+    return rows
+
+
+def _advance_sequences(connection: Connection) -> None:
+    """Let PostgreSQL number new rows after those that were restored with their numbers."""
+    for table in metadata.sorted_tables:
+        if "number" in table.c:
+            last = connection.execute(select(func.max(table.c.number))).scalar()
+            if last is not None:
+                sequence = func.pg_get_serial_sequence(table.name, "number")
+                connection.execute(select(func.setval(sequence, last)))
