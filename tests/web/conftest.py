@@ -108,6 +108,23 @@ def visit(browser):
         context.close()
 
 
+#: What pages are looked at in.
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 700}, "color_scheme": "light"},
+}
+
+
+def anyone_can_use(found, name):
+    """Nothing is wrong with what a page shows now, or wider than it; and a picture."""
+    page = found.page
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    assert found.violations() == [], name
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= page.viewport_size["width"], name
+
+
 def watch(found, page):
     """Write down what a page sends and says."""
     page.on(

@@ -51,7 +51,6 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
         expect(page.get_by_text(sentence, exact=True)).to_be_visible()
     # Not so here, of an answer "Never".
     assert page.get_by_text("Whoever sees it cannot know which.").count() == 0
-    SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "designs-360.png", full_page=True)
     assert found.violations() == []
     press(page, "Begin")

@@ -113,7 +113,6 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
     page = found.page
     arrange(live, page, survey)
     page.clock.install()
-    SCREENSHOTS.mkdir(exist_ok=True)
     said = {}
     for language in LANGUAGES:
         # A page of its own, also where only what follows the number sign is another one.

@@ -5,9 +5,10 @@ from halftruth_shared.protection import Protection
 from playwright.sync_api import expect
 
 from .conftest import (
-    SCREENSHOTS,
+    LOOKS,
     answer,
     answer_and_send,
+    anyone_can_use,
     begin,
     counted,
     heading,
@@ -113,24 +114,13 @@ def test_without_scripts_the_page_says_so_and_can_send_nothing(live, visit):
     assert found.page.locator("form, input, button").count() == 0
 
 
-LOOKS = {
-    "light": {"viewport": {"width": 900, "height": 800}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 900, "height": 800}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 360, "height": 700}, "color_scheme": "light"},
-}
-
-
 @pytest.mark.parametrize("look", LOOKS)
 def test_everyone_can_use_every_step(live, visit, look):
     found = visit(f"{live.url}/s/work", **LOOKS[look])
     page = found.page
-    SCREENSHOTS.mkdir(exist_ok=True)
 
     def check(step):
-        page.screenshot(path=SCREENSHOTS / f"{step}-{look}.png", full_page=True)
-        assert found.violations() == [], step
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= LOOKS[look]["viewport"]["width"], step
+        anyone_can_use(found, f"{step}-{look}")
 
     expect(heading(page, "Before you begin")).to_be_visible()
     page.get_by_text("The same in exact words").click()

@@ -99,7 +99,6 @@ def test_without_a_good_invitation_nothing_is_asked(invited, visit, fragment, sa
     is_not_asked(found, said)
     assert found.page.get_by_text(fragment[12:] or "#").count() == 0
     assert found.violations() == []
-    SCREENSHOTS.mkdir(exist_ok=True)
     found.page.screenshot(path=SCREENSHOTS / "not-invited.png", full_page=True)
 
 

@@ -109,7 +109,6 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
     live.store.surveys.publish(survey, Terms(shared_devices=True))
     found = visit(f"{live.url}/s/work", locale="de-AT", **PHONE)
     page = found.page
-    SCREENSHOTS.mkdir(exist_ok=True)
 
     def press_main():
         page.locator("button.main").click()
@@ -249,7 +248,6 @@ def test_right_to_left_texts_are_laid_out_their_way_around_words_of_english(live
     live.store.surveys.publish(asked)
     found = visit(f"{live.url}/s/arabic", viewport=look)
     page = found.page
-    SCREENSHOTS.mkdir(exist_ok=True)
 
     def check(step):
         path = SCREENSHOTS / f"rtl-{step}-{look['width']}.png"

@@ -65,7 +65,6 @@ def test_every_page_is_accessible_and_fits_a_phone(filled, visit):
     assert found.violations() == []
     page.get_by_label("Token").fill(filled.store.tokens.create("operator", name="Olga"))
     press(page, "Sign in")
-    SCREENSHOTS.mkdir(exist_ok=True)
     for path in PAGES:
         open_page(found, filled, path)
         for scheme in ("light", "dark"):

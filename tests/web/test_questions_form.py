@@ -196,7 +196,6 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
 
 def check(found, step):
     """Everyone can use this step, and it does not reach beyond a narrow screen."""
-    SCREENSHOTS.mkdir(exist_ok=True)
     found.page.screenshot(path=SCREENSHOTS / f"{step}.png", full_page=True)
     assert found.violations() == [], step
     assert found.page.evaluate("document.documentElement.scrollWidth") <= 360, step

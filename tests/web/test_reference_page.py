@@ -13,7 +13,6 @@ def test_everyone_can_read_the_description(live, visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for summary in page.locator("summary").all()[:4]:
         summary.click()
-    SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "reference-light-360.png")
     page.locator("#addReports").scroll_into_view_if_needed()
     page.screenshot(path=SCREENSHOTS / "reference-light-360-call.png")

@@ -52,7 +52,6 @@ def test_a_wrong_token_shows_nothing(filled, visit):
 
 def test_everyone_can_read_every_analysis(analyst):
     page = analyst.page
-    SCREENSHOTS.mkdir(exist_ok=True)
     for name, analysis in ANALYSES.items():
         page.get_by_role("link", name=analysis.title, exact=True).click()
         expect(page.get_by_role("heading", name=analysis.title, exact=True)).to_be_visible()

@@ -9,7 +9,17 @@ from halftruth_shared.protection import Protection
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import SCREENSHOTS, begin, heading, is_not_asked, let_time_pass, posted, press, send
+from .conftest import (
+    LOOKS,
+    anyone_can_use,
+    begin,
+    heading,
+    is_not_asked,
+    let_time_pass,
+    posted,
+    press,
+    send,
+)
 
 WORK = {
     "sleep": "Do you sleep badly because of work?",
@@ -260,24 +270,13 @@ def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, 
     is_not_asked(visit(origin.add(form, script)), "its amplification is infinite")
 
 
-LOOKS = {
-    "wide": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 360, "height": 700}, "color_scheme": "light"},
-}
-
-
 @pytest.mark.parametrize("look", LOOKS)
 def test_everyone_can_use_every_step(live, visit, look):
     found = visit(f"{live.url}/s/split", **LOOKS[look])
     page = found.page
-    SCREENSHOTS.mkdir(exist_ok=True)
 
     def check(step):
-        page.screenshot(path=SCREENSHOTS / f"split-{step}-{look}.png", full_page=True)
-        assert found.violations() == [], step
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= LOOKS[look]["viewport"]["width"], step
+        anyone_can_use(found, f"split-{step}-{look}")
 
     expect(heading(page, "Before you begin")).to_be_visible()
     check("opening")

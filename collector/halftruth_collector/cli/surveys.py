@@ -15,6 +15,7 @@ from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
 from ..store import Store
 from ..store.closing import limits_said
+from ..store.surveys import SurveyStore
 from . import options
 from .output import print_table, write
 
@@ -215,44 +216,35 @@ def list_surveys(as_json: bool, database: str) -> None:
     )
 
 
-@survey.command()
-@click.argument("id")
-@options.database
-def close(id: str, database: str) -> None:
-    """Take no more reports for the survey ID."""
-    with Store(database) as store:
-        store.surveys.close(id)
-    click.echo(f"closed {id}")
+def _command(name: str, done: str, change: Callable[[SurveyStore, str], None], help: str) -> None:
+    @survey.command(name, help=help)
+    @click.argument("id")
+    @options.database
+    def run(id: str, database: str) -> None:
+        with Store(database) as store:
+            change(store.surveys, id)
+        click.echo(f"{done} {id}")
 
 
-@survey.command()
-@click.argument("id")
-@options.database
-def reopen(id: str, database: str) -> None:
-    """Take reports again for the survey ID, which was closed before its first one."""
-    with Store(database) as store:
-        store.surveys.reopen(id)
-    click.echo(f"reopened {id}")
-
-
-@survey.command()
-@click.argument("id")
-@options.database
-def unlist(id: str, database: str) -> None:
-    """Take the survey ID out of the public list; who knows its address can still answer it."""
-    with Store(database) as store:
-        store.surveys.set_listed(id, False)
-    click.echo(f"unlisted {id}")
-
-
-@survey.command()
-@click.argument("id")
-@options.database
-def relist(id: str, database: str) -> None:
-    """Put the survey ID into the public list again."""
-    with Store(database) as store:
-        store.surveys.set_listed(id, True)
-    click.echo(f"listed {id}")
+_command("close", "closed", SurveyStore.close, "Take no more reports for the survey ID.")
+_command(
+    "reopen",
+    "reopened",
+    SurveyStore.reopen,
+    "Take reports again for the survey ID, which was closed before its first one.",
+)
+_command(
+    "unlist",
+    "unlisted",
+    lambda surveys, id: surveys.set_listed(id, False),
+    "Take the survey ID out of the public list; who knows its address can still answer it.",
+)
+_command(
+    "relist",
+    "listed",
+    lambda surveys, id: surveys.set_listed(id, True),
+    "Put the survey ID into the public list again.",
+)
 
 
 @survey.command()

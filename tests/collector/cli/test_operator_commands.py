@@ -37,18 +37,6 @@ def halftruth(halftruth, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def done(halftruth):
-    """Run a command that works, and give its standard output."""
-
-    def run(*words):
-        status, said, complaint = halftruth(*words)
-        assert (status, complaint) == (0, "")
-        return said
-
-    return run
-
-
-@pytest.fixture
 def published(done):
     done("survey", "publish", "health.toml")
 

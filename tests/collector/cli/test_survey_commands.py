@@ -33,18 +33,6 @@ def survey_file(tmp_path):
 
 
 @pytest.fixture
-def done(halftruth):
-    """Run a command that works; what it prints."""
-
-    def run(*words):
-        status, said, complaint = halftruth(*words)
-        assert (status, complaint) == (0, "")
-        return said
-
-    return run
-
-
-@pytest.fixture
 def filled(done, store, survey_file):
     """The survey with three reports."""
     done("survey", "publish", survey_file)

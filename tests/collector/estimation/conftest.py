@@ -62,6 +62,13 @@ def make_reports():
     return make
 
 
+@pytest.fixture
+def reports(request, kind, make_survey, make_reports):
+    """A survey of each kind and of the shape of the module, and reports of it."""
+    survey = make_survey(kind, request.module.SHAPE)
+    return survey, make_reports(survey, 30_000, 5, concentration=8.0)
+
+
 @pytest.fixture(scope="session")
 def reference_data():
     """The folder of reference data beside the repository."""

@@ -16,8 +16,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
 
-from .definitions import KINDS
-
 TARGETS = ("population", "respondents")
 SHAPE = (2, 3, 2)
 NAMES = ("a", "b", "c")
@@ -28,12 +26,6 @@ WHERE = [
     {"b": ["c0", "c2"]},
     {"b": ["c1", "c0"], "a": ["c1"]},
 ]
-
-
-@pytest.fixture(params=KINDS)
-def reports(request, make_survey, make_reports):
-    survey = make_survey(request.param, SHAPE)
-    return survey, make_reports(survey, 30_000, 5, concentration=8.0)
 
 
 def within(table, where):

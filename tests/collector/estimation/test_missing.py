@@ -18,18 +18,10 @@ from halftruth_shared import (
 )
 from respondents import drawn_counts
 
-from .definitions import KINDS
-
 TARGETS = ("population", "respondents")
 SHAPE = (2, 3, 3)
 NAMES = ("a", "b", "c")
 MISSING = {"b": ("c2",), "c": ("c0",)}
-
-
-@pytest.fixture(params=KINDS)
-def reports(request, make_survey, make_reports):
-    survey = make_survey(request.param, SHAPE)
-    return survey, make_reports(survey, 30_000, 5, concentration=8.0)
 
 
 def with_missing(survey):
