@@ -133,7 +133,10 @@ export class HalftruthForm extends Spoken {
     if (!survey || !client || !questionnaire) return;
     const { schema, framing, terms } = survey;
     const practice = practiceOf(survey);
-    const practise = practice && (() => this.show((words) => practiceRound({ practice, back }, words)));
+    const practise = practice && (() => {
+      const tried = { chosen: null, rounds: [] };
+      this.show((words) => practiceRound({ practice, tried, back }, words));
+    });
     const back = () => this.open();
     const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {

@@ -186,39 +186,54 @@ function consent(text, { agreed, missing, agree }, words) {
 }
 
 /**
+ * What was tried so far: the answer that is chosen, and of each round what it was and what came out.
+ *
+ * @typedef {{chosen: number | null, rounds: [own: number, sent: number][]}} Tried
+ */
+
+/**
  * A harmless question, on which chance works as it will on the answers.
  *
  * @param {object} step
  * @param {import("../practice.js").Practice} step.practice
+ * @param {Tried} step.tried
  * @param {() => void} step.back
  * @param {Wording} words
  */
-export function practiceRound({ practice: { size, draw }, back }, words) {
+export function practiceRound({ practice: { size, draw }, tried, back }, words) {
+  const { rounds } = tried;
   const answers = words.list(size === 2 ? "practiceYesNoAnswers" : "practiceAnswers");
-  /** @type {number | null} */
-  let chosen = null;
-  let tries = 0;
-  let fits = 0;
   const said = element("div", { role: "status" });
   const listed = element("ol", { class: "tries", reversed: true });
+  const tell = () => {
+    if (rounds.length === 0) return;
+    const [own, sent] = rounds[rounds.length - 1];
+    const fits = rounds.filter((round) => round[0] === round[1]).length;
+    said.replaceChildren(
+      element(
+        "p",
+        { class: "result" },
+        words.say(own === sent ? "practiceFits" : "practiceDiffers", { sent: answers[sent] }),
+      ),
+      element("p", {}, words.say("practiceTally", { fits, tries: rounds.length })),
+    );
+    listed.setAttribute("start", String(rounds.length));
+    listed.replaceChildren(
+      ...rounds
+        .slice(-LISTED)
+        .map((round) => element("li", {}, round.map((code) => answers[code]).join(" → ")))
+        .reverse(),
+    );
+  };
   const work = () => {
-    if (chosen === null) {
+    if (tried.chosen === null) {
       said.replaceChildren(element("p", { class: "problem" }, words.say("missing")));
       return;
     }
-    const sent = draw(chosen);
-    const isFit = sent === chosen;
-    tries += 1;
-    fits += Number(isFit);
-    const key = isFit ? "practiceFits" : "practiceDiffers";
-    said.replaceChildren(
-      element("p", { class: "result" }, words.say(key, { sent: answers[sent] })),
-      element("p", {}, words.say("practiceTally", { fits, tries })),
-    );
-    listed.setAttribute("start", String(tries));
-    listed.prepend(element("li", {}, `${answers[chosen]} → ${answers[sent]}`));
-    listed.children[LISTED]?.remove();
+    rounds.push([tried.chosen, draw(tried.chosen)]);
+    tell();
   };
+  tell();
   return view(
     words.say("practice"),
     element("p", {}, words.say("practiceLead")),
@@ -228,9 +243,10 @@ export function practiceRound({ practice: { size, draw }, back }, words) {
       element("legend", {}, words.say(size === 2 ? "practiceYesNo" : "practiceQuestion")),
       ...answers.slice(0, size).map((answer, code) => {
         const change = () => {
-          chosen = code;
+          tried.chosen = code;
         };
-        const button = element("input", { type: "radio", name: "practice", change });
+        const checked = tried.chosen === code;
+        const button = element("input", { type: "radio", name: "practice", checked, change });
         return element("label", { class: "option" }, button, element("span", {}, answer));
       }),
     ),
