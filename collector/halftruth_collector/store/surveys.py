@@ -74,14 +74,14 @@ class SurveyStore:
     ) -> None:
         """Publish a survey, or replace one of the same id that has no report yet.
 
-        Publishing the very same survey again changes nothing but terms and signature, and these
-        only where they are given; the same goes for whether it is listed.
+        Terms, and whether it is listed, stay as they are where nothing is said of them; a signature
+        stays as long as survey and terms do.
 
         Parameters
         ----------
         survey : Survey
         terms : Terms, optional
-            Neither invitations nor sealed reports by default.
+            For a new survey, neither invitations nor sealed reports by default.
         signature : Signature, optional
             Of the survey and these terms.
         listed : bool, optional
@@ -108,7 +108,7 @@ class SurveyStore:
         listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
 
         def publish(connection: Connection) -> None:
-            changes = row | listing
+            changes, taken = row | listing, terms or Terms()
             if signature is not None:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
@@ -122,8 +122,11 @@ class SurveyStore:
             if added is None:
                 statement = select(surveys).where(surveys.c.id == survey.id).with_for_update()
                 known = connection.execute(statement).one()
+                if terms is None and signature is None:
+                    taken = as_stored(known).terms
                 if known.digest != survey.digest:
                     _check_replaceable(connection, known)
+                    changes |= _terms_row(taken, signature)
                 elif terms is None and signature is None:
                     if not listing:
                         return
@@ -135,7 +138,7 @@ class SurveyStore:
                 )
             said = [survey.digest]
             if changes is not listing:
-                said.append(_said(terms or Terms(), signature))
+                said.append(_said(taken, signature))
             if listed is not None:
                 said.append("listed" if listed else "unlisted")
             self._audit.record(

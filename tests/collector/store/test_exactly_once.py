@@ -311,9 +311,8 @@ class CountingMachine(RuleBasedStateMachine):
         if known is None or known.digest != new.digest:
             self.closed.discard(name)
             self.surveys[name] = new
+        if known is None or invited is not None:
             self.terms[name] = bool(invited)
-        elif invited is not None:
-            self.terms[name] = invited
         self.reports.setdefault(name, {})
         self.unspent.setdefault(name, set())
 

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from datetime import UTC, datetime
 from html import unescape
 from io import BytesIO
 
@@ -10,6 +11,7 @@ import pytest
 from halftruth_collector.designing import text
 from halftruth_collector.web.pages.session import COOKIE
 from halftruth_shared import Survey
+from halftruth_shared.protocol.terms import Terms
 
 PAGE = "/operate/design"
 
@@ -71,6 +73,24 @@ def test_a_draft_is_stored_only_when_it_is_published(post, store):
     assert store.surveys.get("my-survey").digest == Survey.from_toml(text.STARTER).digest
     assert not store.state("my-survey").listed
     assert any("my-survey" in str(entry) for entry in store.audit.all())
+
+
+def test_how_reports_are_taken_is_said_on_publishing_and_stays_where_it_is_not(post, store):
+    moment = datetime(2027, 3, 31, 22, tzinfo=UTC)
+    assert (
+        post(text.STARTER, "publish", closes_at="2027-03-31T22:00", shared_devices="true")[0] == 303
+    )
+    assert store.surveys.get("my-survey").terms == Terms(closes_at=moment, shared_devices=True)
+    other = text.STARTER.replace("My survey", "Ours")
+    assert post(other, "publish", max_reports="400")[0] == 303
+    limited = Terms(closes_at=moment, shared_devices=True, max_reports=400)
+    assert store.surveys.get("my-survey").terms == limited
+    assert post(text.STARTER, "publish")[0] == 303
+    assert store.surveys.get("my-survey").terms == limited
+    status, page = post(other, "publish", max_reports="-1")
+    assert status == 422
+    assert "max_reports: expected an integer of at least 1" in page
+    assert draft_of(page) == other
 
 
 def test_a_questionnaire_is_opened_as_the_survey_that_it_becomes(post):

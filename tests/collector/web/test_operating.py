@@ -6,8 +6,10 @@ import re
 from io import StringIO
 
 import pytest
+from halftruth_collector.designing.text import of_survey
 from halftruth_collector.web.invitations import as_document, cards, links
 from halftruth_shared.protocol.sealing import create_sealing_key
+from halftruth_shared.protocol.terms import Terms
 
 FORM = {"survey": "", "confirm": "health", "count": "2", "role": "monitor", "closed_for": "0"}
 
@@ -62,6 +64,18 @@ def test_a_form_of_the_collector_itself_works(signed_in, store):
     headers = {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
     assert signed_in.post("/operate/surveys/health/close", headers=headers).status_code == 303
     assert store.surveys.get("health").status == "closed"
+
+
+def test_another_file_of_a_survey_keeps_how_its_reports_are_taken(signed_in, store, sealing_key):
+    terms = Terms(invitations=True, sealing_key=sealing_key)
+    store.surveys.set_terms("health", terms)
+    before = store.surveys.get("health")
+    written = of_survey(before.survey()).replace("Health at work", "Health")
+    data = {"survey": written, "do": "publish"}
+    assert signed_in.post("/operate/publish", data=data).status_code == 303
+    after = store.surveys.get("health")
+    assert after.digest != before.digest
+    assert after.terms == terms
 
 
 @pytest.mark.parametrize(
