@@ -21,7 +21,7 @@ from halftruth_shared.mechanisms import (
     forget,
     register,
 )
-from halftruth_shared.mechanisms.reconstruction import variance
+from halftruth_shared.mechanisms.variances import variance
 from halftruth_shared.rational import format_rational, parse_rational
 
 KIND = "test-symbol"

@@ -9,11 +9,12 @@ from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
-from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate, Target, UnitVariance
+from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate
 from .records import RecordMechanism, RecordReconstruction
 from .registry import any_parameters, forget, kinds, register
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
+from .variances import Target, UnitVariance
 
 register(
     GammaDiagonal,

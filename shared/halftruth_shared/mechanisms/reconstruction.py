@@ -1,17 +1,11 @@
-"""What estimates need of a mechanism, whatever its reports look like.
-
-Every estimated share is a mean over the reports of one weight each, so that it is unbiased for any
-population, and the weights tell its variance (Guo Result 1). With m the mean of the squared
-weights, N − 1 times the variance is m − ŝ² where the respondents are a sample of a population
-(Σ1 + Σ2), and m − ŝ where exactly these respondents are described (Σ2 alone; FRAPP eq. 10).
-"""
+"""What estimates need of a mechanism, whatever its reports look like."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +15,10 @@ from ..channels.axes import Array, Places, together
 from ..channels.distortion import Distortion
 from ..errors import DomainTooLarge, EstimateError, ParameterError
 from ..schema import Schema
-
-#: Whether the respondents are a sample of those spoken of, or all of them.
-Target = Literal["population", "respondents"]
+from .variances import Target, UnitVariance
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
-
-#: Below this share of the second moment, a variance is nothing but rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -146,74 +135,6 @@ class Margins(ABC):
         -------
         ndarray, shape (R,)
         """
-
-
-@dataclass(frozen=True)
-class UnitVariance:
-    """N times the variance of every cell of a table, before there are any reports.
-
-    As a function of the cell's true share s, with all others spread evenly over the other cells,
-    it is ``constant + linear·s + quadratic·s²``.
-
-    Attributes
-    ----------
-    constant, linear, quadratic : ndarray
-    worst : ndarray
-        The largest over every s and every way to spread the others.
-    """
-
-    constant: Array
-    linear: Array
-    quadratic: Array
-    worst: Array
-
-    @classmethod
-    def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
-        """Where an estimate is a mean over independent reports of one weight each.
-
-        Parameters
-        ----------
-        own, even, largest : ndarray
-            Expected squared weight of the reports of those who are in a cell, and of the others:
-            when these are spread evenly, and when they are all where it is largest.
-        target : {"population", "respondents"}
-        """
-        slope = own - largest
-        if target == "respondents":
-            worst = largest + np.maximum(slope - 1, 0.0)
-            return cls(even, own - even - 1, np.zeros_like(own), worst)
-        share = np.clip(slope / 2, 0.0, 1.0)
-        worst = largest + slope * share - share**2
-        return cls(even, own - even, np.full_like(own, -1.0), worst)
-
-    def at(self, share: float) -> Array:
-        """With this share and the others spread evenly."""
-        return self.constant + self.linear * share + self.quadratic * share**2
-
-    def smallest_share(self, z_squared_per_report: float) -> Array:
-        """Smallest share that is z standard errors above 0; more than 1 where there is none."""
-        # s² = q·(constant + linear·s + quadratic·s²), with q = z²/N.
-        q = z_squared_per_report
-        leading, middle = 1 - q * self.quadratic, q * self.linear
-        return (middle + np.sqrt(middle**2 + 4 * leading * q * self.constant)) / (2 * leading)
-
-    def take(self, cells: Any) -> "UnitVariance":
-        """Some of the cells."""
-        return UnitVariance(
-            self.constant[cells], self.linear[cells], self.quadratic[cells], self.worst[cells]
-        )
-
-    @classmethod
-    def together(cls, parts: Sequence["UnitVariance"]) -> "UnitVariance":
-        """The cells of several tables in one row."""
-        return cls(
-            *(
-                np.concatenate([column.ravel() for column in columns])
-                for columns in zip(
-                    *((p.constant, p.linear, p.quadratic, p.worst) for p in parts), strict=True
-                )
-            )
-        )
 
 
 class Reconstruction(ABC):
@@ -434,45 +355,3 @@ class _MarginsOfTables(Margins):
             summed = matrix.sum(axis=tuple(np.flatnonzero(opened).tolist()))
             result[rows] = summed[(*first[rows][:, in_first].T, *second[rows][:, in_second].T)]
         return result
-
-
-def covariance(
-    product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
-) -> Array:
-    """Covariance of two estimated shares.
-
-    Parameters
-    ----------
-    product : ndarray
-        Mean over the reports of the product of their two weights.
-    first, second : ndarray
-        The two estimates.
-    common : ndarray
-        Estimated share of the records that both count.
-    reports : int
-        N.
-    target : {"population", "respondents"}
-
-    Returns
-    -------
-    ndarray
-        NaN where N < 2.
-    """
-    if reports < 2:
-        return np.full(np.shape(product), np.nan)
-    subtracted = first * second if target == "population" else common
-    return np.asarray((product - subtracted) / (reports - 1))
-
-
-def variance(second_moment: Array, estimate: Array, reports: int, target: Target) -> Array:
-    """Variance of estimates, NaN where these reports do not determine one.
-
-    That is so for fewer than two reports; where the variance for *population* is 0, because all
-    reports weigh the same and so say nothing of its size; and where it is negative, which the
-    one for *respondents* can be when reports are few.
-    """
-    result = covariance(second_moment, estimate, estimate, estimate, reports, target)
-    rounding = _ROUNDING * second_moment / max(reports - 1, 1)
-    if target == "population":
-        return np.where(result > rounding, result, np.nan)
-    return np.where(result < -rounding, np.nan, np.maximum(result, 0.0))

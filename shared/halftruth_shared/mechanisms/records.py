@@ -13,18 +13,9 @@ from ..channels.axes import Array, Places, together
 from ..errors import DomainTooLarge
 from ..schema import Schema
 from .base import Mechanism
-from .reconstruction import (
-    COVARIANCE_CELLS,
-    Margins,
-    Reconstruction,
-    ReportCounts,
-    TableEstimate,
-    Target,
-    UnitVariance,
-    covariance,
-    variance,
-)
+from .reconstruction import COVARIANCE_CELLS, Margins, Reconstruction, ReportCounts, TableEstimate
 from .report_space import ReportSpace
+from .variances import Target, UnitVariance, covariance, variance
 
 
 class RecordMechanism(Mechanism):

@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import DomainTooLarge
 from ...rational import as_float
 from ...schema import Schema
-from ..reconstruction import Target
+from ..variances import Target
 from .components import (
     EXPONENT,
     Array,

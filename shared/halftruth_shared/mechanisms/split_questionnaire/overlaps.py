@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...channels.axes import Array
-from ..reconstruction import Target, UnitVariance
+from ..variances import Target, UnitVariance
 from . import agreement
 from .responses import Response
 from .views import View

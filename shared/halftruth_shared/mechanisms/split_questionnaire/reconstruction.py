@@ -16,14 +16,8 @@ import numpy as np
 from ...channels.axes import Array
 from ...errors import DomainTooLarge, EstimateError, ParameterError
 from ...schema import Schema
-from ..reconstruction import (
-    Likelihood,
-    Margins,
-    Reconstruction,
-    ReportCounts,
-    Target,
-    UnitVariance,
-)
+from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts
+from ..variances import Target, UnitVariance
 from .channel import SplitChannel
 from .decoding import Decoded
 from .overlaps import Overlaps, Views

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...channels.axes import Array, Places, together
-from ..reconstruction import Margins, TableEstimate, Target
+from ..reconstruction import Margins, TableEstimate
+from ..variances import Target
 from . import agreement
 from .overlaps import Overlaps, SecondMoments
 
