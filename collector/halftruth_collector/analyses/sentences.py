@@ -7,13 +7,7 @@ from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Met
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
-from halftruth_shared.analyses.wording import (
-    items,
-    judged,
-    number,
-    value,
-    value_interval,
-)
+from halftruth_shared.analyses.wording import items, judged, number, value, value_interval
 
 from ..charts.specification import Estimate
 from .base import Grid

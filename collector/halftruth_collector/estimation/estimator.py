@@ -4,13 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import numpy as np
-from halftruth_shared import (
-    EstimateError,
-    NoReports,
-    ParameterError,
-    ReportError,
-    Survey,
-)
+from halftruth_shared import EstimateError, NoReports, ParameterError, ReportError, Survey
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import (
     Answers,

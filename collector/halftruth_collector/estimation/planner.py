@@ -38,10 +38,7 @@ from halftruth_shared.analyses.plan import (
     SetPlan,
 )
 from halftruth_shared.mechanisms import UnitVariance, kinds
-from halftruth_shared.mechanisms.split_questionnaire.bound import (
-    information_bound,
-    largest_error,
-)
+from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
 from halftruth_shared.rational import as_float
 
 from ..executors import HERE

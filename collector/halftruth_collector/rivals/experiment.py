@@ -13,10 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from halftruth_shared import (
-    ParameterError,
-    Schema,
-)
+from halftruth_shared import ParameterError, Schema
 from numpy.typing import NDArray
 
 from ..estimation import Counts

@@ -25,15 +25,7 @@ from .compaction import compact
 from .counts import total
 from .database import Database
 from .surveys import find
-from .tables import (
-    REPORT_TABLES,
-    daily_outcomes,
-    imports,
-    invitations,
-    report_ids,
-    surveys,
-    tokens,
-)
+from .tables import REPORT_TABLES, daily_outcomes, imports, invitations, report_ids, surveys, tokens
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.

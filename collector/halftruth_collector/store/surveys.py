@@ -13,13 +13,7 @@ from halftruth_shared.protocol.terms import Signature, Terms
 from sqlalchemy import Connection, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import (
-    SignatureRefused,
-    StoreUnavailable,
-    SurveyClosed,
-    SurveyExists,
-    UnknownSurvey,
-)
+from ..errors import SignatureRefused, StoreUnavailable, SurveyClosed, SurveyExists, UnknownSurvey
 from .closing import Reason, counted, limits_said, reason
 from .compaction import compact
 from .database import Database

@@ -32,15 +32,7 @@ from .database import Database
 from .files import Progress, copy, existing_file, new_file, pages
 from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find
-from .tables import (
-    cells,
-    daily_outcomes,
-    imports,
-    lineage,
-    report_ids,
-    revoked_keys,
-    surveys,
-)
+from .tables import cells, daily_outcomes, imports, lineage, report_ids, revoked_keys, surveys
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.

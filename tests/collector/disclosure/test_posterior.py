@@ -6,11 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import weights_of_views
-from halftruth_collector.disclosure.posterior import (
-    answer_posteriors,
-    false_reports,
-    repeated,
-)
+from halftruth_collector.disclosure.posterior import answer_posteriors, false_reports, repeated
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,

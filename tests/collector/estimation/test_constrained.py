@@ -8,11 +8,7 @@ import pytest
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.constrained import project_to_simplex
-from halftruth_shared import (
-    DomainTooLarge,
-    GammaDiagonal,
-    RandomizedResponse,
-)
+from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 
 INSIDE = ("projected", "likelihood")
 

@@ -22,17 +22,7 @@ from halftruth_collector.web import create_app
 from halftruth_collector.web.routes.operations import stop
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from serving import is_well
-from wire import (
-    PATIENCE,
-    REPORTS,
-    answers,
-    connect,
-    get,
-    post,
-    rest,
-    taken,
-    wait_until,
-)
+from wire import PATIENCE, REPORTS, answers, connect, get, post, rest, taken, wait_until
 
 DRIPPING = 40
 

@@ -5,12 +5,7 @@ Those of analyses follow from their registry; the few others are declared here.
 
 from typing import Any
 
-from halftruth_shared import (
-    DomainTooLarge,
-    ReportError,
-    SchemaError,
-    SurveyError,
-)
+from halftruth_shared import DomainTooLarge, ReportError, SchemaError, SurveyError
 from halftruth_shared.analyses.plan import PlanRequest, PlanResult
 from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
 from halftruth_shared.protocol.reports import Receipt, ReportBatch, SealedBatch

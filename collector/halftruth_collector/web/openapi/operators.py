@@ -1,20 +1,11 @@
 """The calls of operators, from publishing a survey to its deletion."""
 
-from halftruth_shared import (
-    DomainTooLarge,
-    SchemaError,
-    SurveyError,
-)
+from halftruth_shared import DomainTooLarge, SchemaError, SurveyError
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import SignedTerms
 from halftruth_shared.survey import document_type
 
-from ...errors import (
-    SignatureRefused,
-    SurveyClosed,
-    SurveyExists,
-    UnknownSurvey,
-)
+from ...errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
 from ...store.states import SurveyState
