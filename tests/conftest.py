@@ -149,8 +149,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     url = request.getfixturevalue("postgresql_tables")
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
-        names = ", ".join(metadata.tables)
-        connection.exec_driver_sql(f"TRUNCATE {names} RESTART IDENTITY CASCADE")
+        # Ten times as fast as TRUNCATE, which makes new files.
+        for table in reversed(metadata.sorted_tables):
+            connection.execute(table.delete())
+        restart = "SELECT setval(sequencename::regclass, 1, false) FROM pg_sequences"
+        connection.exec_driver_sql(restart)
     engine.dispose()
     yield url
 
