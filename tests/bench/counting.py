@@ -65,9 +65,10 @@ print(sorted(zip(counts["symbol_min"].to_pylist(), counts["count_all"].to_pylist
 
 
 class Run(NamedTuple):
-    """Seconds of the clock, the largest peak of memory of a process, and what was counted."""
+    """Seconds of the clock and of processors, the largest peak of a process, and the counts."""
 
     seconds: float
+    processor: float
     memory: int
     counts: list[tuple[int, int]]
 
@@ -166,8 +167,10 @@ def on_cluster(folder: Path) -> Run:
             for process in processes:
                 # Asked to end, a worker without a scheduler would wait for the next one.
                 process.kill()
-            peaks = [os.wait4(process.pid, 0)[2].ru_maxrss * 1024 for process in processes]
-    return run._replace(memory=max(run.memory, *peaks))
+            usages = [os.wait4(process.pid, 0)[2] for process in processes]
+    memory = max(run.memory, *(usage.ru_maxrss * 1024 for usage in usages))
+    processor = run.processor + sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return run._replace(memory=memory, processor=processor)
 
 
 def peer(folder: Path, program: str, threads: int) -> Run:
@@ -188,7 +191,7 @@ def _run(command: list[str]) -> Run:
     if process.returncode:
         sys.exit(f"{command[0]} ended with {process.returncode}: {printed}")
     counts = ast.literal_eval(printed) if printed.startswith("[") else []
-    return Run(seconds, usage.ru_maxrss * 1024, counts)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, counts)
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
@@ -217,11 +220,12 @@ def main() -> None:
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"{reports:,} reports in {size / 2**30:.2f} GiB; load {load} on {os.cpu_count()} cores")
     print_table(
-        ["", "seconds", "million reports/s", "peak of a process, MiB", "counts"],
+        ["", "seconds", "of processors", "million reports/s", "peak of a process, MiB", "counts"],
         [
             [
                 name,
                 f"{run.seconds:.1f}",
+                f"{run.processor:.1f}",
                 f"{reports / run.seconds / 1e6:.2f}",
                 f"{run.memory / 2**20:.0f}",
                 "right" if run.counts == expected else "WRONG",

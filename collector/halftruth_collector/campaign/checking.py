@@ -62,11 +62,6 @@ class Refusals:
         self.counts[reason] = self.counts.get(reason, 0) + count
         self.first.setdefault(reason, first)
 
-    def update(self, other: Refusals) -> None:
-        """Add all of others, which came later."""
-        for reason, count in other.counts.items():
-            self.add(reason, count, other.first[reason])
-
 
 def check(
     rules: Rules, keys: SealingKeys | None, batch: pa.RecordBatch, start: int, refused: Refusals
@@ -100,9 +95,8 @@ def check(
         ),
     )
     digests = rest.column("digest")
-    right = pc.equal(digests.dictionary, rules.digest)
-    if not pc.all(right).as_py():
-        rest.refuse(pc.invert(right.take(digests.indices)), lambda _: stale(rules.survey_id))
+    other = np.array([each != rules.digest for each in digests.dictionary.to_pylist()], dtype=bool)
+    rest.refuse(other[np.from_dlpack(digests.indices)], lambda _: stale(rules.survey_id))
     if rules.sealing_key is not None:
         rest.refuse(rest.column("sealed").is_null(), unsealed)
         assert keys is not None  # noqa: S101  whoever counts sealed reports has them
@@ -132,7 +126,8 @@ class _Rest:
     def refuse(self, wrong: Any, error: Callable[[int], HalftruthError]) -> None:
         """Refuse some of them, by a mask."""
         if isinstance(wrong, pa.Array):
-            wrong = wrong.to_numpy(zero_copy_only=False)
+            # By way of bytes, for what Arrow itself does with bits loads pandas.
+            wrong = np.from_dlpack(wrong.cast(pa.uint8())).view(np.bool_)
         if not wrong.any():
             return
         first = error(int(self.positions[wrong][0]))
@@ -157,14 +152,13 @@ def _values(space: ReportSpace, rest: _Rest) -> NDArray[np.integer]:
         return error
 
     columns = len(space.shape)
-    wrong = pc.not_equal(pc.list_value_length(rest.column("values")), columns)
-    short = wrong.to_numpy(zero_copy_only=False)
+    short = np.from_dlpack(pc.list_value_length(rest.column("values"))) != columns
     if short.any():
         rest.refuse(short, unfit(short))
     flat = rest.column("values").flatten()
     if flat.null_count:
         flat = pc.fill_null(flat.cast(pa.int64(), safe=False), -1)
-    values: NDArray[np.integer] = flat.to_numpy(zero_copy_only=False).reshape(-1, columns)
+    values: NDArray[Any] = np.from_dlpack(flat).reshape(-1, columns)
     outside = ~fitting(space, values)
     if outside.any():
         rest.refuse(outside, unfit(outside))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow as pa
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.report_files import ReportFile
+from numpy.typing import NDArray
 from sqlalchemy import select
 
 from ..executors import HERE
@@ -231,12 +233,11 @@ def _nothing(refused: Refusals) -> ParameterError:
 
 
 def _total(counted: Sequence[CountedPart]) -> dict[bytes, int]:
-    cells = pa.chunked_array([part.cells for part in counted])
-    counts = pa.chunked_array([part.counts for part in counted])
-    total = (
-        pa.table({"cell": cells, "count": counts}).group_by("cell").aggregate([("count", "sum")])
-    )
-    return dict(zip(total["cell"].to_pylist(), total["count_sum"].to_pylist(), strict=True))
+    cells = pa.concat_arrays([part.cells for part in counted]).dictionary_encode()
+    total = np.zeros(len(cells.dictionary), dtype=np.int64)
+    places: NDArray[Any] = np.from_dlpack(cells.indices)
+    np.add.at(total, places, np.concatenate([np.from_dlpack(part.counts) for part in counted]))
+    return dict(zip(cells.dictionary.to_pylist(), total.tolist(), strict=True))
 
 
 def _name(survey: Survey, counted: Sequence[CountedPart]) -> str:

@@ -88,7 +88,7 @@ def check_file(file: File) -> CheckedFile:
     size, sha256 = fingerprint(file.name)
     rows, refused = 0, Refusals()
     with parted(Path(file.checked), file.rules.space.packed_size) as write:
-        for batch in batches(file.name):
+        for batch in batches(file.name, len(file.rules.space.shape)):
             write(*check(file.rules, keys, batch, rows, refused))
             rows += batch.num_rows
     return CheckedFile(size, sha256, rows, refused)

@@ -20,8 +20,8 @@ from halftruth_shared import ParameterError
 from halftruth_shared.protocol.report_files import MANIFEST, FiledReport, Manifest, ReportFile
 from pyarrow import fs
 
-#: Reports that are in memory at a time.
-ROWS = 2**19
+#: Reports that are in memory at a time, and values of them.
+ROWS, VALUES = 2**19, 2**22
 
 #: Bytes of lines that are in memory at a time, and that one line may have.
 _BLOCK = 2**24
@@ -89,8 +89,8 @@ def _split(name: str) -> tuple[str, str, str]:
     return path.removesuffix(last), last, mark + options
 
 
-def batches(name: str) -> Iterator[pa.RecordBatch]:
-    """The reports of a file, some at a time.
+def batches(name: str, columns: int) -> Iterator[pa.RecordBatch]:
+    """The reports of a file, some at a time: fewer where they have many columns.
 
     Their columns are `id` (16 bytes), `digest`, `values` (a list), `sealed` and `invitation`. What
     has no `id`, was no report.
@@ -103,7 +103,7 @@ def batches(name: str) -> Iterator[pa.RecordBatch]:
     with _reading(name), _open(name) as file:
         last = _split(name)[1]
         if last.endswith(".parquet"):
-            yield from _of_parquet(name, file)
+            yield from _of_parquet(name, file, min(ROWS, VALUES // columns + 1))
         elif last.endswith((".ndjson", ".jsonl")):
             yield from _of_lines(name, file)
         else:
@@ -171,7 +171,7 @@ def _reading(name: str) -> Iterator[None]:
         ) from None
 
 
-def _of_parquet(name: str, file: Any) -> Iterator[pa.RecordBatch]:
+def _of_parquet(name: str, file: Any, rows: int) -> Iterator[pa.RecordBatch]:
     opened = pq.ParquetFile(file, read_dictionary=["digest"])
     columns = opened.schema_arrow.names
     wrong = next((column for column in columns if column not in _TYPES), None)
@@ -183,7 +183,7 @@ def _of_parquet(name: str, file: Any) -> Iterator[pa.RecordBatch]:
             field="files",
         )
     # Threads are not its business: whoever has more than one core reads several files.
-    for batch in opened.iter_batches(ROWS, use_threads=False):
+    for batch in opened.iter_batches(rows, use_threads=False):
         yield pa.record_batch({column: _column(name, batch, column) for column in _TYPES})
 
 
