@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +23,15 @@ from sqlalchemy import select
 
 from ..executors import HERE
 from ..store import counts_folder
-from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
+from ..store.counts_folder import (
+    PARTS,
+    PROVENANCE,
+    Earlier,
+    IdFile,
+    Provenance,
+    SourceFile,
+    ids_name,
+)
 from ..store.tables import surveys
 from ..store.transfer import exported
 from .checking import Refusals, Rules
@@ -89,7 +97,7 @@ def count(
             for number, path in enumerate(earlier)
         ]
         files = [
-            File(_everywhere(name), rules, str(scratch / "checked" / f"{number:06}"))
+            File(_everywhere(name), rules, str(scratch / "checked" / f"{number:06}"), PARTS)
             for number, name in enumerate(names)
         ]
         checked = list(executor.map(check_file, files))
@@ -99,9 +107,14 @@ def count(
         reports = sum(found.rows for found in checked)
         if reports == sum(refused.counts.values()):
             raise _nothing(refused)
+        of_files = [file.checked for file in files]
         parts = [
             Part(
-                number, [file.checked for file in files], [path for path, _ in before], str(result)
+                number,
+                PARTS,
+                of_files,
+                [ids(number) for ids, _ in before],
+                str(result / ids_name(number)),
             )
             for number in range(PARTS)
         ]
@@ -127,7 +140,10 @@ def count(
             repeated=sum(part.repeated for part in counted),
             differing=sum(part.differing for part in counted),
             refused=refused.counts,
-            ids=[part.ids for part in counted],
+            ids=[
+                IdFile(name=ids_name(number), rows=part.new, sha256=part.sha256)
+                for number, part in enumerate(counted)
+            ],
             counts=counts_folder.write(result, survey, sealing_key, _name(survey, counted), counts),
         )
         (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
@@ -180,8 +196,8 @@ def _everywhere(name: str) -> str:
     return name if "://" in name else os.path.abspath(name)
 
 
-def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[str, Earlier]:
-    """Where the ids of earlier counts are, in parts, and what is to be said of these."""
+def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[Callable[[int], str], Earlier]:
+    """Where each part of the ids of earlier counts is, and what is to be said of these."""
     with exported(path) as (source, pages):
         digests = source.execute(select(surveys.c.digest)).scalars().all()
         if digests != [survey.digest]:
@@ -190,13 +206,15 @@ def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[str, Earlier
                 f" {survey.digest}",
                 field="earlier",
             )
+        hashed = path / PROVENANCE if path.is_dir() else path
+        known = Earlier(name=str(path), sha256=counts_folder.file_hash(hashed))
         if path.is_dir():
-            sha256 = counts_folder.file_hash(path / PROVENANCE)
-            return str(path.absolute()), Earlier(name=str(path), sha256=sha256)
-        with parted(parted_ids, 1) as write:
+            folder = path.absolute()
+            return lambda number: str(folder / ids_name(number)), known
+        with parted(parted_ids, 1, PARTS) as write:
             for page in pages:
                 write(np.frombuffer(b"".join(page), "V16"), np.zeros(len(page), "V1"))
-        return str(parted_ids), Earlier(name=str(path), sha256=counts_folder.file_hash(path))
+        return lambda number: str(parted_ids), known
 
 
 def _check_promise(name: str, found: CheckedFile, promised: ReportFile | None) -> None:
@@ -242,5 +260,5 @@ def _total(counted: Sequence[CountedPart]) -> dict[bytes, int]:
 
 def _name(survey: Survey, counted: Sequence[CountedPart]) -> str:
     """The name of counts, which is the same for the same ids of the same survey."""
-    said = "\n".join([survey.digest, *(part.ids.sha256 for part in counted)])
+    said = "\n".join([survey.digest, *(part.sha256 for part in counted)])
     return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -20,15 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..store.counts_folder import PARTS, IdFile, ids_name
 from .checking import Refusals, Rules, check
 from .reading import batches, fingerprint
 
 #: Any odd number whose bits are mixed well: 2⁶⁴ over the golden ratio.
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
-
-#: Leaves as many bits as say the part.
-_SHIFT = np.uint64(64 - PARTS.bit_length() + 1)
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,7 @@ class File:
     name: str
     rules: Rules
     checked: str
+    parts: int
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,23 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Part:
-    """A part to be counted: checked files in their order, and ids that were counted before."""
+    """A part of so many: checked files in their order, ids that were counted before, and new ones.
+
+    Attributes
+    ----------
+    number, parts : int
+    checked : sequence of str
+    earlier : sequence of str
+        Files of a part's ids, and files that are parted.
+    ids : str
+        The file to make.
+    """
 
     number: int
+    parts: int
     checked: Sequence[str]
     earlier: Sequence[str]
-    folder: str
+    ids: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,8 @@ class CountedPart:
     counts: pa.Int64Array
     repeated: int
     differing: int
-    ids: IdFile
+    new: int
+    sha256: str
 
 
 def check_file(file: File) -> CheckedFile:
@@ -87,7 +96,7 @@ def check_file(file: File) -> CheckedFile:
         keys = SealingKeys.read(file.rules.key_file)
     size, sha256 = fingerprint(file.name)
     rows, refused = 0, Refusals()
-    with parted(Path(file.checked), file.rules.space.packed_size) as write:
+    with parted(Path(file.checked), file.rules.space.packed_size, file.parts) as write:
         for batch in batches(file.name, len(file.rules.space.shape)):
             write(*check(file.rules, keys, batch, rows, refused))
             rows += batch.num_rows
@@ -95,22 +104,26 @@ def check_file(file: File) -> CheckedFile:
 
 
 @contextmanager
-def parted(path: Path, size: int) -> Iterator[Callable[[NDArray[np.void], NDArray[np.void]], None]]:
-    """A new file of ids and packed reports of some size, which is given some of them at a time.
+def parted(
+    path: Path, size: int, number: int
+) -> Iterator[Callable[[NDArray[np.void], NDArray[np.void]], None]]:
+    """A new file of ids and packed reports of some size, in so many parts, a power of 2.
 
-    Of those given at a time, every part is a batch of its own, in their order.
+    It is given some at a time. Of these, every part is a batch of its own, in their order.
     """
     schema = pa.schema({"id": pa.binary(16), "cell": pa.binary(size)})
+    # Leaves as many bits as say the part.
+    shift = np.uint64(65 - number.bit_length())
 
     def write(ids: NDArray[np.void], cells: NDArray[np.void]) -> None:
         # Not by the first bits, which are no chance where somebody's ids begin with the time.
         low, high = ids.view("<u8").reshape(-1, 2).T
-        parts = ((((low * _MIXING) ^ high) * _MIXING) >> _SHIFT).astype(np.uint8)
+        parts = ((((low * _MIXING) ^ high) * _MIXING) >> shift).astype(np.uint8)
         order = np.argsort(parts, kind="stable")
         arrays = [_as_arrow(ids[order]), _as_arrow(cells[order])]
         in_order = pa.record_batch(arrays, schema=schema)
         start = 0
-        for count in np.bincount(parts, minlength=PARTS).tolist():
+        for count in np.bincount(parts, minlength=number).tolist():
             target.write_batch(in_order.slice(start, count))
             start += count
 
@@ -120,8 +133,8 @@ def parted(path: Path, size: int) -> Iterator[Callable[[NDArray[np.void], NDArra
 
 def count_part(part: Part) -> CountedPart:
     """Count the reports of a part, each id once: the first of it, unless it was counted before."""
-    found = [batch for path in part.checked for batch in _batches(path, part.number)]
-    known = [ids for path in part.earlier for ids in _earlier(path, part.number)]
+    found = [batch for path in part.checked for batch in _batches(path, part)]
+    known = [ids for path in part.earlier for ids in _earlier(path, part)]
     before = sum(map(len, known))
     ids = np.concatenate([*known, *(_as_numpy(batch.column(0)) for batch in found)])
     cells = np.concatenate([_as_numpy(batch.column(1)) for batch in found])
@@ -133,8 +146,7 @@ def count_part(part: Part) -> CountedPart:
     told = np.flatnonzero(repeats & (of_first >= before))
     differing = (cells[told - before] != cells[of_first[told] - before]).sum()
     counts = _as_arrow(cells[chosen - before]).value_counts()
-    path = Path(part.folder) / ids_name(part.number)
-    with _whole(path) as unfinished:
+    with _whole(Path(part.ids)) as unfinished:
         pq.write_table(
             pa.table({"id": _as_arrow(ids[chosen])}),
             unfinished,
@@ -149,7 +161,8 @@ def count_part(part: Part) -> CountedPart:
         counts=counts.field("counts"),
         repeated=int(repeats.sum()),
         differing=int(differing),
-        ids=IdFile(name=path.name, rows=len(chosen), sha256=sha256),
+        new=len(chosen),
+        sha256=sha256,
     )
 
 
@@ -178,21 +191,21 @@ def _like_before(values: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return found
 
 
-def _batches(path: str, number: int) -> Iterator[pa.RecordBatch]:
-    """The reports of a part in a checked file."""
+def _batches(path: str, part: Part) -> Iterator[pa.RecordBatch]:
+    """The reports of a part in a parted file."""
     with pa.OSFile(path) as file:
         reader = pa.ipc.open_file(file)
-        for index in range(number, reader.num_record_batches, PARTS):
+        for index in range(part.number, reader.num_record_batches, part.parts):
             yield reader.get_batch(index)
 
 
-def _earlier(path: str, number: int) -> Iterator[NDArray[np.void]]:
-    """The ids of a part that were counted before: of a folder of counts, or of parted ids."""
-    if os.path.isdir(path):
-        table = pq.read_table(os.path.join(path, ids_name(number)), use_threads=False)
+def _earlier(path: str, part: Part) -> Iterator[NDArray[np.void]]:
+    """The ids of a part that were counted before."""
+    if path.endswith(".parquet"):
+        table = pq.read_table(path, use_threads=False)
         yield from (_as_numpy(chunk) for chunk in table.column("id").chunks)
     else:
-        yield from (_as_numpy(batch.column(0)) for batch in _batches(path, number))
+        yield from (_as_numpy(batch.column(0)) for batch in _batches(path, part))
 
 
 def _as_numpy(array: pa.FixedSizeBinaryArray) -> NDArray[np.void]:

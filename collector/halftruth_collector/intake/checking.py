@@ -13,7 +13,6 @@ from halftruth_shared.protocol.reports import Report
 from numpy.typing import NDArray
 
 from ..errors import StaleDigest
-from ..store.invitations import hash_invitation
 
 Value = TypeVar("Value")
 
@@ -75,6 +74,9 @@ def collect(
     sealed: bool = False,
 ) -> Batch:
     """A batch of reports that were checked and packed."""
+    # Imported here: who checks reports in files needs no database.
+    from ..store.invitations import hash_invitation
+
     brought = {
         id_: hash_invitation(given)
         for id_, given in _first(ids, invitations).items()

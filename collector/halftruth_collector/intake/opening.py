@@ -8,12 +8,13 @@ from halftruth_shared import ReportError, ReportSpace
 from halftruth_shared.protocol.reports import ReportBatch, SealedBatch, SealedReport
 
 from ..errors import StoreUnavailable
-from ..store.surveys import StoredSurvey
 from .checking import Batch, check, collect
 
 if TYPE_CHECKING:
     # Only a collector with sealed surveys needs the cryptography.
     from halftruth_shared.protocol.sealing import SealingKeys
+
+    from ..store.surveys import StoredSurvey
 
 
 def open_batch(
