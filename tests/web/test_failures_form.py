@@ -11,7 +11,7 @@ from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import SCHEMA, SCREENSHOTS, heading, let_time_pass, posted
+from .conftest import SCHEMA, SCREENSHOTS, heading, posted
 
 LANGUAGES = ("en", "de", "fr", "es")
 ELSE = "0123456789abcdef" * 2
@@ -112,7 +112,6 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
     found = visit(viewport={"width": 360, "height": 700}, timezone_id="UTC")
     page = found.page
     arrange(live, page, survey)
-    page.clock.install()
     said = {}
     for language in LANGUAGES:
         # A page of its own, also where only what follows the number sign is another one.
@@ -120,7 +119,6 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
         page.goto(f"{live.url}/s/work?lang={language}{end}")
         # A survey that was closed by hand is not loaded at all.
         shown = page.locator(".notice" if failure == "closed" else "halftruth-form section")
-        let_time_pass(page, shown)
         expect(shown).to_be_visible()
         said[language] = shown.inner_text()
         if language == "en":
