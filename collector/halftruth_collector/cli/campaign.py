@@ -1,6 +1,6 @@
 """Reports in files: ``halftruth reports`` writes them, ``halftruth count`` counts them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,7 +52,7 @@ def write(batches: tuple[IO[bytes], ...], to: str, form: Form, rows: int) -> Non
     """
     manifest = write_reports(_read(batches), to, form=form, rows=rows)
     written = sum(file.rows for file in manifest.files)
-    click.echo(f"{written} reports in {len(manifest.files)} files")
+    click.echo(f"{written} reports in {_files(manifest.files)}")
 
 
 def _read(files: Iterable[IO[bytes]]) -> Iterator[ReportBatch | SealedBatch]:
@@ -152,7 +152,7 @@ def count(
         )
     click.echo(
         f"counted {provenance.counted} of {provenance.reports} reports in"
-        f" {len(provenance.files)} files, into {to}"
+        f" {_files(provenance.files)}, into {to}"
     )
     if provenance.repeated:
         click.echo(
@@ -164,3 +164,7 @@ def count(
             ["refused for", "reports", "the first one"],
             [[reason, number, refused.first[reason]] for reason, number in refused.counts.items()],
         )
+
+
+def _files(files: Sequence[object]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"
