@@ -1,6 +1,7 @@
 """All tables of some lengths, worked out in pieces that do not need each other."""
 
 import math
+import pickle
 import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -18,8 +19,8 @@ from .bounds import Array, check_target
 from .counts import Counts
 from .estimator import Estimator
 
-#: Cells of the tables of one piece, about half a second's work; a table counts as 64 at least.
-_PIECE, _LEAST = 2**16, 64
+#: Cells of the tables of one piece, about a fifth of a second's work; a table counts as 64 at least.
+_PIECE, _LEAST = 2**14 + 2**13, 64
 
 _Codes = NDArray[np.int32]
 
@@ -45,15 +46,15 @@ class Shares:
 
 @dataclass(frozen=True)
 class _Job:
-    """What all pieces have in common; workers keep what they make of it for the next piece."""
+    """What all pieces have in common; workers keep what they make of it for the next piece.
+
+    What estimates are made from goes with every piece, and takes long to read: it is read once.
+    """
 
     token: str
-    survey: Survey = field(compare=False)
-    counts: Counts = field(compare=False)
-    where: Answers | None = field(compare=False)
-    missing: Missing = field(compare=False)
-    target: Target = field(compare=False)
-    longest: int = field(compare=False)
+    longest: int
+    target: Target
+    estimator: bytes = field(repr=False, compare=False)
 
 
 def every_table(
@@ -114,7 +115,8 @@ def every_table(
     most = min(estimator.longest, len(positions))
     if not lengths or not all(1 <= length <= most for length in lengths):
         raise ParameterError(f"lengths: expected lengths from 1 to {most}", field="lengths")
-    job = _Job(secrets.token_hex(8), survey, counts, where, missing, target, longest=max(lengths))
+    made_from = pickle.dumps((survey, counts, where, missing))
+    job = _Job(secrets.token_hex(8), max(lengths), target, made_from)
     sets = (
         chosen
         for length in sorted(set(lengths))
@@ -137,7 +139,8 @@ def _pieces(schema: Schema, sets: Iterator[tuple[int, ...]]) -> Iterator[list[tu
 
 @lru_cache(maxsize=1)
 def _estimator(job: _Job) -> Estimator:
-    return Estimator(job.survey, job.counts, job.where, job.missing)
+    # Written by `every_table`, whose process asked for this.
+    return Estimator(*pickle.loads(job.estimator))  # noqa: S301
 
 
 def _shares(job: _Job, sets: Sequence[tuple[int, ...]]) -> Shares:
