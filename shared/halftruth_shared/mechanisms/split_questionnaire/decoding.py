@@ -1,6 +1,6 @@
 """From counted symbols to how many reports of each view count for each of its cells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import prod
 
@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from ...channels.axes import Array
 from ..reconstruction import ReportCounts
 from .incidence import orthogonal_sums, placement, sums_over
+from .responses import Response
 from .views import View
 
 #: Most points of a geometry that are transformed, and most numbers that are kept.
 _MOST_NUMBERS = 2**24
+
+#: Most points of a geometry that is decoded for several views at once: for each by itself, most of
+#: the time would not go into the transform.
+_SMALL = 2**10
 
 #: How many times as long a point of the transform takes as a coordinate of a cell and a symbol.
 _TRANSFORM = 4
@@ -56,6 +61,31 @@ class Decoded:
         cells = self._public_cells(public, slice(None))
         counts = np.bincount(cells, weights=self._counts, minlength=prod(shape))
         return counts.reshape(shape) / self.reports
+
+    def prepare(self, numbers: Iterable[int]) -> None:
+        """Decode views with small geometries, of those that are asked for next, at once.
+
+        Public attributes are not told apart.
+        """
+        alike: dict[Response, list[int]] = {}
+        for number in numbers:
+            response = self._views[number].response
+            if response.prime and response.symbols <= _SMALL and (number, ()) not in self._kept:
+                alike.setdefault(response, []).append(number)
+        for response, several in alike.items():
+            if self._numbers + len(several) * response.symbols > _MOST_NUMBERS:
+                return
+            starts, lengths = self._starts[several], np.diff(self._starts)[several]
+            views = np.repeat(np.arange(len(several)), lengths)
+            rows = np.arange(len(views)) + (starts - np.cumsum(lengths) + lengths)[views]
+            first = np.array([self._views[number].first for number in several])
+            symbols = self._symbols[rows] - first[views]
+            found = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
+            found = orthogonal_sums(found, response.prime, response.dimension)
+            found = np.rint(found[:, placement(response)])
+            self._numbers += found.size
+            for number, cells in zip(several, found, strict=True):
+                self._kept[number, ()] = cells.reshape(1, *self._views[number].shape)
 
     def margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
         """How many reports of a view have a symbol of each cell, summed over some axes.

@@ -260,7 +260,10 @@ class _Pooled:
         columns = self._columns
         asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
         total: Array | float = 0.0
-        for number in np.flatnonzero(asked).tolist():
+        numbers = np.flatnonzero(asked).tolist()
+        if not public:
+            self._decoded.prepare(numbers)
+        for number in numbers:
             axes = enumerate(self._views[number].positions)
             others = tuple(axis for axis, position in axes if position not in positions)
             margin = self._decoded.margin(number, public, others)
