@@ -3,6 +3,7 @@
 import math
 import pickle
 import secrets
+import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from .bounds import Array, check_target
 from .counts import Counts
 from .estimator import Estimator
 
-#: Cells of the tables of one piece, about a fifth of a second's work; a table counts as 64 at least.
+#: Cells of the tables of one piece, a fifth of a second's work; a table counts as 64 at least.
 _PIECE, _LEAST = 2**14 + 2**13, 64
 
 _Codes = NDArray[np.int32]
@@ -115,7 +116,7 @@ def every_table(
     most = min(estimator.longest, len(positions))
     if not lengths or not all(1 <= length <= most for length in lengths):
         raise ParameterError(f"lengths: expected lengths from 1 to {most}", field="lengths")
-    made_from = pickle.dumps((survey, counts, where, missing))
+    made_from = zlib.compress(pickle.dumps((survey, counts, where, missing)), level=1)
     job = _Job(secrets.token_hex(8), max(lengths), target, made_from)
     sets = (
         chosen
@@ -140,7 +141,7 @@ def _pieces(schema: Schema, sets: Iterator[tuple[int, ...]]) -> Iterator[list[tu
 @lru_cache(maxsize=1)
 def _estimator(job: _Job) -> Estimator:
     # Written by `every_table`, whose process asked for this.
-    return Estimator(*pickle.loads(job.estimator))  # noqa: S301
+    return Estimator(*pickle.loads(zlib.decompress(job.estimator)))  # noqa: S301
 
 
 def _shares(job: _Job, sets: Sequence[tuple[int, ...]]) -> Shares:
