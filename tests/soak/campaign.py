@@ -23,6 +23,9 @@ from distributed import Client
 #: Reports of a round, and seconds between two faults.
 REPORTS, BETWEEN = 3_000_000, (0.3, 2.0)
 
+#: Seconds after which a scheduler has work and has not done it.
+AT_WORK = (0.9, 1.3)
+
 
 def kill_workers(cluster: Cluster, counting: subprocess.Popen[str], rng: random.Random) -> int:
     """Kill one worker after another until all is counted, three at most; how many."""
@@ -49,15 +52,19 @@ def run(number: int, folder: Path, expected: list[tuple[int, int]], rng: random.
         words = command(folder, to, "--scheduler", cluster.scheduler)
         counting = subprocess.Popen(words, stdout=-1, stderr=-1, text=True)
         if number % 10 == 9:
+            ended = "after the count"
             try:
-                counting.wait(rng.uniform(2, 4))
+                counting.wait(rng.uniform(*AT_WORK))
             except subprocess.TimeoutExpired:
                 cluster.end_scheduler()
+                ended = "meanwhile"
             _, complaint = counting.communicate(timeout=300)
             left = sorted(each.name for each in folder.iterdir() if "counts" in each.name)
             held = counting.returncode == 0 and counted(to) == expected
             held |= counting.returncode == 2 and complaint.count("\n") == 1 and not left
-            return f"{'exact' if held else 'BROKEN'}: scheduler killed; {complaint.strip()!r}"
+            return (
+                f"{'exact' if held else 'BROKEN'}: scheduler killed {ended}; {complaint.strip()!r}"
+            )
         killed = kill_workers(cluster, counting, rng)
         _, complaint = counting.communicate(timeout=300)
     held = counting.returncode == 0 and counted(to) == expected
