@@ -12,6 +12,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from random import SystemRandom
 from typing import Annotated, Literal
@@ -189,14 +190,12 @@ def _encoder(form: str) -> Callable[[Sequence[FiledReport]], bytes]:
         return msgspec.json.Encoder().encode_lines
     if form != "parquet":
         raise ParameterError("form: expected one of: parquet, ndjson", field="form")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
+    if find_spec("pyarrow") is None:
         raise ParameterError(
             "form: Parquet needs pyarrow; expected halftruth-client[parquet] to be installed, or"
             " ndjson",
             field="form",
-        ) from None
+        )
     return _parquet
 
 

@@ -1,17 +1,10 @@
 """``halftruth report``: the page of a survey's results as a file."""
 
-from uuid import UUID
-
 import pytest
-from halftruth_shared.protocol.reports import Report
 
 
 @pytest.fixture
-def report(halftruth, store, survey, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    store.surveys.publish(survey)
-    reports = [Report(id=UUID(int=i), values=[i % 2, i % 3]) for i in range(90)]
-    store.reports.add("health", survey.digest, reports)
+def report(halftruth, of_ninety_reports):
     return lambda *words: halftruth("report", *words)
 
 

@@ -1,20 +1,13 @@
 """``halftruth tables``: all tables of some lengths as one file."""
 
-from uuid import UUID
-
 import pandas as pd
 import pytest
 from halftruth_collector.cli import tables as module
 from halftruth_collector.estimation import Estimator
-from halftruth_shared.protocol.reports import Report
 
 
 @pytest.fixture
-def tables(halftruth, store, survey, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    store.surveys.publish(survey)
-    reports = [Report(id=UUID(int=i), values=[i % 2, i % 3]) for i in range(90)]
-    store.reports.add("health", survey.digest, reports)
+def tables(halftruth, of_ninety_reports):
     return lambda *words: halftruth("tables", *words)
 
 
