@@ -74,7 +74,7 @@ compare = click.Command(
     " randomized response of the quasi-identifiers, with the best parameters under a linking risk"
     " of 1/l, and a split questionnaire do not. Everything is simulated on this machine.",
 )
-options.workers(options.plot(options.formats(compare)))
+options.processes(options.plot(options.formats(compare)))
 
 
 def _document(file: str | None) -> dict[str, Any]:

@@ -92,24 +92,26 @@ def formats(command: C) -> C:
     return command
 
 
+def processes(command: C) -> C:
+    """Add ``--processes``; what is worked on stays on this machine."""
+    return click.option(
+        "--processes",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Work in so many processes of this machine.",
+    )(command)
+
+
 def workers(command: C) -> C:
-    """Add ``--processes`` and ``--scheduler``."""
-    for option in (
+    """Add ``--processes`` and ``--scheduler``, for work that needs nobody's true answers."""
+    return processes(
         click.option(
             "--scheduler",
             metavar="ADDRESS",
             help="Work on the cluster of this Dask scheduler, such as tcp://host:8786.",
-        ),
-        click.option(
-            "--processes",
-            type=click.IntRange(1),
-            default=1,
-            show_default=True,
-            help="Work in so many processes of this machine.",
-        ),
-    ):
-        command = option(command)
-    return command
+        )(command)
+    )
 
 
 def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Executor]:
@@ -126,7 +128,7 @@ def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Executo
     context manager
         It raises what `opened` does.
     """
-    return _executor(given.pop("processes"), given.pop("scheduler"), unit)
+    return _executor(given.pop("processes"), given.pop("scheduler", None), unit)
 
 
 @contextmanager

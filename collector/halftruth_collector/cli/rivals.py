@@ -49,7 +49,7 @@ from .output import as_form, draw, print_table, write
     show_default=True,
     help="What --plot draws.",
 )
-@options.workers
+@options.processes
 @options.plot
 @options.formats
 def rivals(

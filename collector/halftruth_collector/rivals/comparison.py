@@ -270,7 +270,8 @@ def compare(
     hierarchies : sequence of tuple of Level
         Of each quasi-identifier.
     executor : Executor
-        Where the releases are made; the numbers are the same everywhere.
+        Where the releases are made; the numbers are the same everywhere. It is given the people:
+        choose one of this machine.
 
     Raises
     ------

@@ -59,7 +59,8 @@ def try_schemes(
         How many are simulated with RAN-GD for each α, as many as `surveys` by default, and the
         number of steps to the largest α.
     executor : Executor
-        Where the schemes are tried, but for the others; the numbers are the same everywhere.
+        Where the schemes are tried, but for the others; the numbers are the same everywhere. It is
+        given the records: choose one of this machine.
 
     Raises
     ------

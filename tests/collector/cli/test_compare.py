@@ -73,6 +73,16 @@ def test_a_picture_shows_the_measure_asked_for(command, folder):
     assert "Releases compared: mean relative error of the cube" in picture.read_text()
 
 
+@pytest.mark.parametrize("name", ["compare", "rivals"])
+def test_true_records_are_given_to_no_cluster(command, folder, name):
+    asked = ASKED if name == "compare" else ()
+    scheduler = ("--scheduler", "tcp://127.0.0.1:1")
+    status, said, complaint = command(name, folder / "records.csv", *asked, *scheduler)
+    assert (status, said) == (2, "")
+    assert "No such option" in complaint
+    assert "--scheduler" in complaint
+
+
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
