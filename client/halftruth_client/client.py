@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Literal
 from uuid import UUID
 
 import requests
-from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
+from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.rational import Rational
 
 from .catalog import Catalog
 from .delivery import check_form, check_wanted, send
-from .drawing import Unsettled, draw
+from .drawing import PersonRecord, Unsettled, draw
 from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
 from .outbox import Outbox, StoredReport
 from .policy import PrivacyPolicy
@@ -95,7 +95,11 @@ class Client:
     unprotected : collection of str
         Attributes that may be sent as they are. The amplification is then that of the other ones,
         given these. Whether an attribute is sensitive is for the one who asks the respondent to
-        say; what the survey says of it is not trusted.
+        say; what the survey says of it is not trusted. A name does not say what is asked by it, so
+        a survey that has one is refused unless its digest or an operator's key is pinned.
+    digests : collection of str
+        Digests of the surveys that may be answered, as ``halftruth survey check`` prints them; any
+        by default.
     operator_keys : collection of str
         Public keys of the operators that are trusted, each of 64 hexadecimal digits. With any, a
         survey that none of them signed as it is, terms included, is refused.
@@ -118,6 +122,7 @@ class Client:
         *,
         max_gamma: Rational,
         unprotected: Collection[str] = (),
+        digests: Collection[str] = (),
         operator_keys: Collection[str] = (),
         outbox: str | Path | None = None,
         retries: int = 5,
@@ -125,7 +130,7 @@ class Client:
         timeout: float = 10.0,
         session: requests.Session | None = None,
     ) -> None:
-        self._policy = PrivacyPolicy(max_gamma, unprotected)
+        self._policy = PrivacyPolicy(max_gamma, unprotected, digests, bool(operator_keys))
         self._transport = Transport(
             url, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
@@ -141,8 +146,8 @@ class Client:
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey, no pinned operator signed it, or its
-            amplification is above `max_gamma`.
+            If the digest is not that of the survey or none that is pinned, no pinned operator
+            signed it, or its amplification is above `max_gamma`.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
@@ -155,7 +160,7 @@ class Client:
     def submit(
         self,
         survey: Survey,
-        record: Mapping[str, str],
+        record: PersonRecord,
         *,
         respondent: str | None = None,
         invitation: str | None = None,
@@ -173,8 +178,10 @@ class Client:
         Parameters
         ----------
         survey : Survey
-        record : mapping of str to str
-            One answer for each attribute.
+        record : mapping of str to str, number or list of str
+            An answer for each attribute: a category or, of a number, the number; to a question with
+            several answers also the list of the options chosen, by its name. What is optional or
+            not asked of this person may be left out.
         respondent : str, optional
             A key that stays with this person. Whenever they answer again, the report they gave
             before is sent again, whatever they answer now. It is remembered in the outbox, or
@@ -194,7 +201,8 @@ class Client:
             If the survey protects less than the policy asks for, or the collector's terms for it
             are not signed as asked.
         AnsweredBefore
-            If this respondent answered another version of this survey.
+            If this respondent answered another version of this survey or, without `respondent`, a
+            report of the same answers to another version may have been sent.
         RequestRefused
             If the collector refuses the report, for instance since the survey is closed.
         CollectorUnavailable
@@ -222,7 +230,7 @@ class Client:
     def _submit_of(
         self,
         survey: Survey,
-        record: Mapping[str, str],
+        record: PersonRecord,
         respondent: str,
         invitation: str | None,
     ) -> Submission:
@@ -264,7 +272,7 @@ class Client:
     def submit_many(
         self,
         survey: Survey,
-        records: Iterable[Mapping[str, str]],
+        records: Iterable[PersonRecord],
         *,
         invitations: Iterable[str] | None = None,
         progress: Callable[[int], object] | None = None,
@@ -282,7 +290,7 @@ class Client:
         ----------
         survey : Survey
         records : iterable of mappings
-            Of different respondents.
+            Of different respondents, each as :meth:`submit` takes it.
         invitations : iterable of str, optional
             One for each record, in their order, where the survey asks for invitations.
         progress : callable, optional
@@ -292,6 +300,8 @@ class Client:
         ------
         RecordError
             Naming the first record that does not fit, counted from 0, and its attribute.
+        AnsweredBefore
+            Naming the first record of which a report to another version may have been sent.
         ParameterError
             If invitations are missing, are none, or are not asked for; nothing was sent.
         SurveyRefused
@@ -433,6 +443,6 @@ def _refusal(error: RequestRefused, order: Sequence[int], accepted: int) -> Requ
     )
 
 
-def _of_one(error: HalftruthError) -> RecordError:
+def _of_one(error: HalftruthError) -> HalftruthError:
     """What is wrong with the only record, which needs no number."""
-    return RecordError(str(error).removeprefix("record 0: "), field=error.field)
+    return type(error)(str(error).removeprefix("record 0: "), field=error.field)

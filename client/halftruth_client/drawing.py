@@ -3,7 +3,8 @@
 Whoever is told that a call failed calls again. So a failed call leaves its reports here, in the
 memory of the process that perturbed the records, and the next call with equal answers sends these
 instead of drawing anew. A record is recognized by a keyed digest, whose random key never leaves
-the process; the record itself is not kept.
+the process; the record itself is not kept. The digest is of the survey's id and the answers by
+name: a collector that changes anything else of a survey gets no second draw of them.
 
 Nobody can tell the second call of one person from the first one of another with equal answers.
 Each successful call still has a report of its own: the second person finds the memory empty. It
@@ -11,17 +12,27 @@ is reports of equal answers that may change hands, and every one of them is a fa
 """
 
 import hashlib
+import json
 import secrets
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from uuid import UUID, uuid4
 
 import numpy as np
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
+from halftruth_shared.number import read_number
 from numpy.typing import NDArray
 
+from .errors import AnsweredBefore
 from .outbox import StoredReport
+
+#: A category or, of a number, the number; of a question with several answers, the options chosen.
+Answer = str | float | Fraction | list[str] | tuple[str, ...] | set[str] | frozenset[str]
+
+#: Answers by attribute, without those to what is optional or not asked of such a person.
+PersonRecord = Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
@@ -41,24 +52,35 @@ class Unsettled:
         self._reports: dict[bytes, dict[UUID, StoredReport]] = {}
         self._marks: dict[UUID, bytes] = {}
 
-    def marks(self, digest: str, codes: NDArray[np.int64]) -> list[bytes]:
-        """Keyed digests of records, each bound to its survey."""
-        survey = hashlib.blake2b(digest.encode(), key=self._key, digest_size=16)
-        found = []
-        for row in np.ascontiguousarray(codes):
-            of_record = survey.copy()
-            of_record.update(row.tobytes())
-            found.append(of_record.digest())
-        return found
+    def mark(self, survey: str, record: PersonRecord) -> bytes:
+        """Keyed digest of a record that fits, bound to the id of its survey."""
+        answers = sorted((name, _written(answer)) for name, answer in record.items())
+        written = json.dumps([survey, answers]).encode()
+        return hashlib.blake2b(written, key=self._key, digest_size=16).digest()
 
-    def take(self, mark: bytes) -> StoredReport | None:
-        """A report that was left for such a record, for this caller alone."""
+    def take(self, mark: bytes, digest: str) -> StoredReport | None:
+        """A report that was left for such a record, for this caller alone.
+
+        Raises
+        ------
+        AnsweredBefore
+            If it answers another version of the survey.
+        """
         with self._lock:
             left = self._reports.get(mark)
             if left is None:
                 return None
-            id, report = left.popitem()
-            del self._marks[id]
+            fitting = [id for id, report in left.items() if report.digest == digest]
+            if not fitting:
+                [report, *_] = left.values()
+                raise AnsweredBefore(
+                    f"survey '{report.survey}': a report of these answers to another version of it"
+                    " may have been sent, and a second draw would tell more; expected that version,"
+                    " or a `respondent` for whoever has not answered yet",
+                    field="respondent",
+                )
+            report = left.pop(fitting[-1])
+            del self._marks[report.id]
             if not left:
                 del self._reports[mark]
         return report
@@ -83,7 +105,7 @@ class Unsettled:
 
 def draw(
     survey: Survey,
-    records: Iterable[Mapping[str, str]],
+    records: Iterable[PersonRecord],
     unsettled: Unsettled,
     invitations: Sequence[str] | None = None,
 ) -> list[Draw] | HalftruthError:
@@ -93,9 +115,11 @@ def draw(
     its position. Where there are invitations, there has to be one for each record.
     """
     codes: list[tuple[int, ...]] = []
+    marks: list[bytes] = []
     try:
         for record in records:
             codes.append(survey.schema.encode(record))
+            marks.append(unsettled.mark(survey.id, record))
     except RecordError as error:
         return RecordError(f"record {len(codes)}: {error}", field=error.field)
     except Exception as error:
@@ -108,13 +132,28 @@ def draw(
             f"invitations: expected one for each of the {len(codes)} records", field="invitations"
         )
     array = np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))
-    marks = unsettled.marks(survey.digest, array)
-    left = [unsettled.take(mark) for mark in marks]
+    left: list[StoredReport | None] = []
+    try:
+        for mark in marks:
+            left.append(unsettled.take(mark, survey.digest))
+    except AnsweredBefore as error:
+        taken = zip(marks, left, strict=False)
+        unsettled.leave(Draw(mark, report) for mark, report in taken if report is not None)
+        return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
     values = iter(_perturbed(survey, array[[report is None for report in left]]))
     return [
         Draw(mark, report or StoredReport(uuid4(), survey.id, survey.digest, next(values)))
         for mark, report in zip(marks, left, strict=True)
     ]
+
+
+def _written(answer: Answer) -> str | list[str]:
+    """An answer in one spelling."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, list | tuple | set | frozenset):
+        return sorted(answer)
+    return str(read_number(answer))
 
 
 def _perturbed(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:

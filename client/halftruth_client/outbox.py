@@ -10,7 +10,6 @@ address is spelled. The address says only where a report waits to be sent.
 
 import hashlib
 import json
-import os
 import secrets
 import sqlite3
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from uuid import UUID
 
 from halftruth_shared import ParameterError
+from halftruth_shared.private_files import create_private, tighten
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reports (
@@ -76,13 +76,15 @@ class Outbox:
             if path is None:
                 self._memory = sqlite3.connect(":memory:", check_same_thread=False)
             else:
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+                create_private(path)
             with self._connect() as connection:
                 connection.executescript(_SCHEMA)
                 connection.execute(
                     "INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),)
                 )
                 [(self._key,)] = connection.execute("SELECT key FROM secret")
+            if path is not None:
+                tighten(path)
         except (OSError, sqlite3.Error) as error:
             raise ParameterError(
                 f"outbox: {path}: expected a file for reports that can be written ({error})",

@@ -1,10 +1,10 @@
 """What a caller accepts of a survey, whatever the survey says of itself."""
 
-import math
 from collections.abc import Collection
 from fractions import Fraction
 
 from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.rational import Rational, approximately, parse_rational
 
 from .errors import SurveyRefused
@@ -19,6 +19,10 @@ class PrivacyPolicy:
     unprotected : collection of str
         Attributes that may be sent as they are. Of an attribute whose design can prove one answer
         alone, it is this one that may be proved; the other still counts.
+    digests : collection of str
+        The surveys that may be answered, any by default.
+    is_signed : bool
+        Whether an operator whose key is pinned signs all surveys.
 
     Raises
     ------
@@ -26,13 +30,22 @@ class PrivacyPolicy:
         If one of them cannot be used.
     """
 
-    def __init__(self, max_gamma: Rational, unprotected: Collection[str]) -> None:
+    def __init__(
+        self,
+        max_gamma: Rational,
+        unprotected: Collection[str],
+        digests: Collection[str] = (),
+        is_signed: bool = False,
+    ) -> None:
         self._max_gamma: Fraction = parse_rational(max_gamma, "max_gamma")
         if self._max_gamma <= 1:
             raise ParameterError("max_gamma: expected an amplification above 1", field="max_gamma")
         if isinstance(unprotected, str):
             raise ParameterError("unprotected: expected a list of names", field="unprotected")
+        if isinstance(digests, str):
+            raise ParameterError("digests: expected a list of digests", field="digests")
         self._unprotected = frozenset(unprotected)
+        self._digests, self._is_signed = frozenset(digests), is_signed
         self._approved: set[str] = set()
 
     def check(self, survey: Survey) -> None:
@@ -44,17 +57,24 @@ class PrivacyPolicy:
         """
         if survey.digest in self._approved:
             return
-        amplification = survey.mechanism.amplification(survey.schema, self._unprotected)
-        for name, provable in survey.mechanism.provable(survey.schema).items():
-            if name in self._unprotected:
-                amplification *= provable.amplification
+        named = [name for name in survey.schema.names if name in self._unprotected]
+        # By its name alone, a collector could ask anything.
+        is_pin_needed = bool(self._digests or (named and not self._is_signed))
+        if is_pin_needed and survey.digest not in self._digests:
+            about = f"'{named[0]}' may be sent unperturbed" if named else "it is not pinned"
+            raise SurveyRefused(
+                f"survey '{survey.id}': {about}; expected its digest to be pinned by the caller"
+                f" (digests=['{survey.digest}'], once its questions were read), or an operator's"
+                " key (operator_keys)",
+                field="digests",
+            )
+        amplification = accepted_amplification(survey, self._unprotected)
         if amplification > self._max_gamma:
             schema, mechanism = survey.schema, survey.mechanism
             revealed = [
                 name
                 for name in schema.names
-                if name not in self._unprotected
-                and mechanism.amplification(schema, set(schema.names) - {name}) == math.inf
+                if name not in self._unprotected and mechanism.reveals(schema, name)
             ]
             why = f"; a report can reveal '{revealed[0]}'" if revealed else ""
             raise SurveyRefused(

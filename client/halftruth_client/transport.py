@@ -19,6 +19,9 @@ from .errors import CollectorUnavailable, RequestRefused
 _RETRIED = (429, 502, 503, 504)
 _MAX_PAUSE = 60
 
+#: Bytes of an answer, decompressed, that are read at most.
+MAX_ANSWER = 64 << 20
+
 T = TypeVar("T", bound=Message)
 
 
@@ -117,7 +120,9 @@ class Transport:
                 auth=self._authentication,
                 timeout=self._timeout,
                 allow_redirects=False,
+                stream=True,
             )
+            content = _read(response)
         except requests.RequestException as error:
             # The library's own message can be long and quotes the whole request.
             raise CollectorUnavailable(
@@ -125,10 +130,10 @@ class Transport:
             ) from None
         if response.status_code in _RETRIED:
             raise CollectorUnavailable(
-                f"collector {self.url} is not available: {_detail(response).detail}"
+                f"collector {self.url} is not available: {_detail(response, content).detail}"
             )
         if not response.ok or response.is_redirect:
-            problem = _detail(response)
+            problem = _detail(response, content)
             raise RequestRefused(
                 problem.detail,
                 status=response.status_code,
@@ -136,7 +141,7 @@ class Transport:
                 report=problem.report,
             )
         try:
-            return msgspec.json.decode(response.content, type=answer)
+            return msgspec.json.decode(content, type=answer)
         except msgspec.DecodeError:
             raise RequestRefused(
                 f"{self.url} answered something that no collector would; check the address",
@@ -179,10 +184,24 @@ def _retrying_session(retries: int, backoff: float) -> requests.Session:
     return session
 
 
-def _detail(response: requests.Response) -> Problem:
+def _read(response: requests.Response) -> bytearray:
+    """The body of an answer, of which a compressed one may be far larger than what was sent."""
+    content = bytearray()
+    with response:
+        for chunk in response.iter_content(1 << 16):
+            content += chunk
+            if len(content) > MAX_ANSWER:
+                raise RequestRefused(
+                    f"the collector's answer is too large; expected at most {MAX_ANSWER >> 20} MiB",
+                    status=response.status_code,
+                )
+    return content
+
+
+def _detail(response: requests.Response, content: bytearray) -> Problem:
     """The collector's account of a problem, or one made from the status alone."""
     try:
-        return msgspec.json.decode(response.content, type=Problem)
+        return msgspec.json.decode(content, type=Problem)
     except msgspec.DecodeError:
         return Problem(
             type="about:blank",

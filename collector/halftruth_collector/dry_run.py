@@ -4,6 +4,7 @@ import math
 from typing import Annotated
 
 from halftruth_shared import Protection, Survey
+from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.rational import approximately, parse_rational
 from msgspec import Meta
@@ -94,16 +95,14 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
     limit = parse_rational(max_gamma, "max_gamma")
     schema, mechanism = survey.schema, survey.mechanism
     harmless = set(allowed_by_form(survey))
-    amplification = mechanism.amplification(schema, harmless)
+    amplification = accepted_amplification(survey, harmless)
     if amplification <= limit:
         return None
     if amplification == math.inf:
-        everything = set(schema.names)
         names = [
             name
             for name in schema.names
-            if name not in harmless
-            and mechanism.amplification(schema, everything - {name}) == math.inf
+            if name not in harmless and mechanism.reveals(schema, name)
         ]
         said = ", ".join(f"'{name}'" for name in names)
         return f"a report can rule out an answer to {said} (γ is infinite)"

@@ -1,23 +1,26 @@
 """Where the independent pieces of a computation are worked out: here, in processes, on a cluster.
 
-A computation that has such pieces takes an executor of the standard library's interface, and only
-calls its ``map``: results come in the order of the pieces, so they are the same wherever these were
-worked out, and closing what ``map`` returned cancels the pieces that wait.
+A computation that has such pieces takes a function like `map`, which is its default: that of an
+executor gives the results in the order of the pieces, so they are the same wherever these were
+worked out, and closing what it returned cancels the pieces that wait.
 """
 
 import logging
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
 
 from halftruth_shared import ParameterError
 
 from .errors import WorkersLost
 
-T = TypeVar("T")
+#: Like `map`: from a function and its arguments for each piece to the results.
+Map = Callable[..., Iterator[Any]]
 
 #: Seconds within which a scheduler has to answer.
 _PATIENCE = 10
@@ -26,74 +29,17 @@ _PATIENCE = 10
 _RETRIES = 5
 
 
-class Here(Executor):
-    """Works out one piece after the other in this process, each when its result is asked for."""
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Work it out at once."""
-        future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # whoever asks for the result hears of it
-            future.set_exception(error)
-        return future
-
-    def map(
-        self,
-        fn: Callable[..., T],
-        *iterables: Iterable[Any],
-        timeout: float | None = None,
-        chunksize: int = 1,
-    ) -> Iterator[T]:
-        """The results, each worked out when it is asked for."""
-        return map(fn, *iterables)
-
-
-#: The executor that computations have by default.
-HERE = Here()
-
-
-class Told(Executor):
-    """Another executor, of which is told how many of the pieces are done.
-
-    Parameters
-    ----------
-    executor : Executor
-    bar : callable
-        From results and their number to the same results, such as tqdm.
-    """
-
-    def __init__(self, executor: Executor, bar: Callable[[Iterator[Any], int], Iterable[Any]]):
-        self._executor = executor
-        self._bar = bar
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """As the other one does."""
-        return self._executor.submit(fn, *args, **kwargs)
-
-    def map(
-        self,
-        fn: Callable[..., T],
-        *iterables: Iterable[Any],
-        timeout: float | None = None,
-        chunksize: int = 1,
-    ) -> Iterator[T]:
-        """The other one's results."""
-        pieces = [given if isinstance(given, Sized) else list(given) for given in iterables]
-        results = self._executor.map(fn, *pieces, timeout=timeout, chunksize=chunksize)
-        yield from self._bar(results, min(map(len, pieces)))
-
-
 @contextmanager
-def opened(processes: int = 1, scheduler: str | None = None) -> Iterator[Executor]:
-    """An executor, for as long as it is needed.
+def opened(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
+    """The `map` of an executor, for as long as it is needed.
 
     Parameters
     ----------
     processes : int
         Processes of this machine, at least 1; 1 is this process itself.
     scheduler : str, optional
-        Address of a Dask scheduler, whose workers have the same version of this package, instead.
+        Address of a Dask scheduler, whose workers have the same version of this package, instead:
+        ``tls://``, or any on loopback. Whoever runs a worker can run anything in this process.
 
     Raises
     ------
@@ -105,16 +51,16 @@ def opened(processes: int = 1, scheduler: str | None = None) -> Iterator[Executo
     if scheduler is not None:
         if processes != 1:
             raise ParameterError("processes, scheduler: expected one of them", field="scheduler")
-        with _cluster(scheduler) as executor:
-            yield executor
+        with _cluster(scheduler) as mapped:
+            yield mapped
     elif processes == 1:
-        yield HERE
+        yield map
     else:
         # A server's threads and sockets are not to be inherited.
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(processes, context)
         try:
-            yield pool
+            yield pool.map
         except BrokenProcessPool:
             raise WorkersLost(
                 "processes: one of them ended before its piece was done; expected enough memory"
@@ -125,11 +71,11 @@ def opened(processes: int = 1, scheduler: str | None = None) -> Iterator[Executo
 
 
 @contextmanager
-def _cluster(scheduler: str) -> Iterator[Executor]:
+def _cluster(scheduler: str) -> Iterator[Map]:
     """Workers of a Dask scheduler."""
     try:
         # Imported here: only a cluster's users have it.
-        from distributed import Client
+        from distributed import Client, Security
         from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
     except ImportError:
@@ -139,19 +85,39 @@ def _cluster(scheduler: str) -> Iterator[Executor]:
             field="scheduler",
         ) from None
     lost = f"scheduler: {scheduler}"
-    if "://" not in scheduler:
-        raise ParameterError(f"{lost}: expected an address like tcp://host:8786", field="scheduler")
+    if not scheduler.startswith("tls://") and not _on_loopback(scheduler):
+        # Whatever a worker answers is unpickled here, and so can run anything.
+        raise ParameterError(
+            f"{lost}: expected an address like tls://host:8786, or tcp:// on this machine alone",
+            field="scheduler",
+        )
+    security = Security()
+    certified = security.get_connection_args("client").get("ssl_context") is not None
+    if scheduler.startswith("tls://") and not certified:
+        raise ParameterError(
+            f"{lost}: expected certificates in Dask's own configuration, distributed.comm.tls",
+            field="scheduler",
+        )
     # What it writes of connections that end is told in one line here.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+        client = Client(scheduler, security=security, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError):
         raise WorkersLost(f"{lost} does not answer") from None
     with client:
         try:
-            yield client.get_executor(pure=False, retries=_RETRIES)
+            yield client.get_executor(pure=False, retries=_RETRIES).map
         except FutureCancelledError:
             raise WorkersLost(f"{lost} went away before all pieces were done") from None
         except KilledWorker:
             raise WorkersLost(f"{lost}: its workers ended over the same piece") from None
+
+
+def _on_loopback(address: str) -> bool:
+    """Whether an address with a scheme is on this machine, whoever else shares its network."""
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

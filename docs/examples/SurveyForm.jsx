@@ -33,8 +33,8 @@ export function SurveyForm({
       element.removeEventListener("submitted", submitted);
       element.removeEventListener("refused", refused);
     };
-  }, [onSubmitted, onRefused]);
-  // The element reads its attributes when it enters the page, so another survey is another element.
+    // The element reads its attributes when it enters the page, so another survey is another element.
+  }, [collector, survey, onSubmitted, onRefused]);
   return (
     <halftruth-form
       key={`${collector} ${survey}`}

@@ -1,11 +1,13 @@
 # One survey's results in R, by HTTP alone:
-#   Rscript analyse.R http://127.0.0.1:8000 work analyst.token
+#   Rscript analyse.R http://127.0.0.1:8000 work analyst.token team=workshop team,bullied
+# The last two, a group and two questions, are the survey's first answer and questions by default.
 # The token never stands in an address, where logs would keep it.
 
 given <- commandArgs(trailingOnly = TRUE)
 collector <- given[1]
 survey <- given[2]
 token <- trimws(readLines(given[3], n = 1))
+chosen <- function(place, usual) if (length(given) < place) usual else given[place]
 
 # One analysis as a file; what it is asked stands in the address, as in docs/protocol.md.
 fetch <- function(analysis, format, ...) {
@@ -26,11 +28,13 @@ shares$error <- (shares$upper - shares$lower) / 2
 print(shares[c("attribute", "answer", "share", "error", "usability", "reports")], digits = 3)
 
 # The same of one group alone: `filter` says so in every row.
-group <- read.csv(fetch("overview", "csv", where = "team=workshop"), encoding = "UTF-8")
+one <- chosen(4, paste0(shares$attribute[1], "=", shares$answer[1]))
+group <- read.csv(fetch("overview", "csv", where = one), encoding = "UTF-8")
 print(group[c("attribute", "answer", "share", "lower", "upper", "filter")], digits = 3)
 
 # Parquet keeps the types of columns; it takes the package arrow.
-if (requireNamespace("arrow", quietly = TRUE)) {
-  cells <- arrow::read_parquet(fetch("crosstab", "parquet", attributes = "team,bullied"))
-  print(as.data.frame(cells[c("team", "bullied", "share", "lower", "upper")]), digits = 3)
+two <- chosen(5, paste(head(unique(shares$attribute), 2), collapse = ","))
+if (requireNamespace("arrow", quietly = TRUE) && grepl(",", two)) {
+  cells <- arrow::read_parquet(fetch("crosstab", "parquet", attributes = two))
+  print(as.data.frame(cells[c(strsplit(two, ",")[[1]], "share", "lower", "upper")]), digits = 3)
 }

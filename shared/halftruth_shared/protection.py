@@ -6,7 +6,7 @@ page and a form never tell different things of one survey.
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
@@ -76,6 +76,8 @@ class Protection:
         What is done to the answers, where the mechanism has a name that respondents are told.
     apart : tuple of str
         What is sent as it is and what can be proved, a sentence each.
+    timing : tuple of str
+        What the time that answering takes can show, where questions depend on answers.
     """
 
     record: Guarantee
@@ -86,6 +88,7 @@ class Protection:
     provable: dict[str, Provable]
     in_words: tuple[str, ...]
     apart: tuple[str, ...]
+    timing: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -112,15 +115,24 @@ class Protection:
         provable = mechanism.provable(schema)
         known = as_they_are.union(public, provable)
         answer = mechanism.answer_amplification(schema, public=known)
+        # Where one is asked after the other, what is reported of one tells of both.
+        asked_after = schema.conditional.intersection(provable)
+        shared = math.prod([provable[name].amplification for name in asked_after])
+        for name in asked_after:
+            [group] = [g for g in schema.components(as_they_are.union(public)) if name in g]
+            others = mechanism.amplification(schema, set(schema.names) - group | {name})
+            of_one = provable[name].amplification * others
+            provable[name] = replace(provable[name], amplification=of_one)
         return cls(
-            record=Guarantee(mechanism.amplification(schema, public=known)),
-            answer_all_known=Guarantee(answer.known),
-            answer_none_known=Guarantee(answer.unknown),
+            record=Guarantee(mechanism.amplification(schema, public=known) * shared),
+            answer_all_known=Guarantee(answer.known * shared),
+            answer_none_known=Guarantee(answer.unknown * shared),
             protected=tuple(name for name in schema.names if name not in known),
             as_they_are=tuple(name for name in schema.names if name in as_they_are),
             provable=provable,
             in_words=tuple(mechanism.in_words(schema)),
             apart=_apart(schema, as_they_are, provable),
+            timing=timing(schema),
         )
 
     def sentences(self) -> list[str]:
@@ -144,7 +156,18 @@ class Protection:
                 else f"A single answer: {known} for someone who knows all other answers, and"
                 f" {unknown} for someone who knows none of them."
             )
-        return said
+        return [*said, *self.timing]
+
+
+def timing(schema: Schema) -> tuple[str, ...]:
+    """The risk that no amplification bounds: where questions depend on answers, the time taken."""
+    if not any(attribute.ask_if for attribute in schema.attributes):
+        return ()
+    return (
+        "Some questions are asked after certain answers only. How long somebody takes can show"
+        " whether they were asked, to whoever sees when the form is loaded and when the report"
+        " arrives; no bound covers that.",
+    )
 
 
 def _apart(
@@ -164,6 +187,29 @@ def _apart(
             f" {Guarantee(found.amplification)}."
         )
     return tuple(said)
+
+
+def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
+    """Amplification of all that a caller does not allow to be sent unperturbed.
+
+    What is perturbed and asked after an answer counts though it is allowed: it tells of that.
+
+    Parameters
+    ----------
+    survey : Survey
+    unprotected : collection of str
+        Of one whose design can prove an answer, it is this that may be proved; the other counts.
+    """
+    schema, mechanism = survey.schema, survey.mechanism
+    allowed = {
+        attribute.name
+        for attribute in schema.attributes
+        if attribute.name in unprotected
+        and (not attribute.ask_if or mechanism.reveals(schema, attribute.name))
+    }
+    provable = mechanism.provable(schema).items()
+    others = [found.amplification for name, found in provable if name in allowed]
+    return mechanism.amplification(schema, allowed) * math.prod(others)
 
 
 def percent(share: Fraction) -> str:

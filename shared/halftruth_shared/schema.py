@@ -201,6 +201,39 @@ class Schema:
             found.append((i, frozenset(map(categories.index, answers))))
         return tuple(found)
 
+    def dependents(self, name: str, public: Collection[str] = ()) -> frozenset[str]:
+        """An attribute and those asked after it, directly or over others that are not public.
+
+        The answer to one says of each whether it was asked, so it changes together with theirs.
+        """
+        found = {name}
+        for attribute in self.attributes:
+            if attribute.name not in public and not found.isdisjoint(attribute.ask_if):
+                found.add(attribute.name)
+        return frozenset(found)
+
+    def components(self, public: Collection[str] = ()) -> list[frozenset[str]]:
+        """The attributes that are not public, in groups without a condition between two of them.
+
+        Given the public answers, every combination of feasible answers of the groups is feasible.
+        """
+        groups = [frozenset({name}) for name in self.names if name not in public]
+        for attribute in self.attributes:
+            related = {attribute.name, *attribute.ask_if} if attribute.ask_if else set()
+            joined = [group for group in groups if not group.isdisjoint(related)]
+            if len(joined) > 1:
+                apart = [group for group in groups if group.isdisjoint(related)]
+                groups = [*apart, frozenset().union(*joined)]
+        return groups
+
+    @cached_property
+    def conditional(self) -> frozenset[str]:
+        """Attributes with a condition, and those named in one."""
+        with_condition = [attribute for attribute in self.attributes if attribute.ask_if]
+        return frozenset(
+            name for attribute in with_condition for name in (attribute.name, *attribute.ask_if)
+        )
+
     def encode(self, record: Mapping[str, object]) -> tuple[int, ...]:
         """Codes of a record.
 

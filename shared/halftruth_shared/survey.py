@@ -94,7 +94,8 @@ class Survey:
     SurveyError
         If id, title, description or languages cannot be used.
     SchemaError
-        If a question is asked after something else than earlier answers.
+        If a question is asked after something else than earlier answers, or if one without
+        protection is asked after a protected one, whose answer it would reveal.
     ParameterError
         If the mechanism cannot serve the schema.
     """
@@ -127,6 +128,7 @@ class Survey:
         object.__setattr__(self, "languages", found)
         self.schema.check_conditions()
         self.mechanism.check(self.schema)
+        self.mechanism.check_conditions(self.schema)
         # A parameter that cannot be written is refused here, not when the survey is published.
         self.mechanism.parameters()
 

@@ -20,7 +20,7 @@ from halftruth_collector.cli.output import print_table
 from halftruth_collector.store import Store
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
-from serving import COLLECTOR, serving
+from servers import COLLECTOR, serving
 from wire import children
 
 SURVEY = Survey(

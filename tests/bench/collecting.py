@@ -35,7 +35,7 @@ from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.protocol.reports import Report, ReportBatch
 from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
-from serving import BARE, COLLECTOR, THREADS, WORKERS, serving
+from servers import BARE, COLLECTOR, THREADS, WORKERS, serving
 from sqlalchemy import func, select
 
 SURVEY = census_survey("census", GammaDiagonal(19))

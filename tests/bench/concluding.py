@@ -41,7 +41,7 @@ def find(survey: Survey, counts: Counts, select: str) -> Rules:
         MIN_SUPPORT, MIN_CONFIDENCE, select=select, measures=MEASURE_NAMES, limit=RULES
     )
     for column in rules.measures:
-        _ = column.interval(rules.level), column.chebyshev_interval(rules.level)
+        _ = column.interval(rules.level)
     return rules
 
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
-from halftruth_collector.executors import HERE, Executor, opened
+from halftruth_collector.executors import Map, opened
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from measure import Comparison, by_turns
 
@@ -33,9 +33,9 @@ def counted() -> tuple[Survey, Counts]:
     return survey, Counts.from_reports(survey, mechanism.perturb_many(schema, records, rng))
 
 
-def every(survey: Survey, counts: Counts, executor: Executor) -> None:
+def every(survey: Survey, counts: Counts, map_pieces: Map) -> None:
     """Estimate all of them, and keep none."""
-    deque(every_table(survey, counts, [2, 3], executor=executor), maxlen=0)
+    deque(every_table(survey, counts, [2, 3], map_pieces=map_pieces), maxlen=0)
 
 
 def tables() -> Iterator[Comparison]:
@@ -46,12 +46,12 @@ def tables() -> Iterator[Comparison]:
             ("two processes", {"processes": 2}),
             ("two workers of a cluster", {"scheduler": cluster.scheduler}),
         ):
-            with opened(**places) as executor:
+            with opened(**places) as map_pieces:
                 yield Comparison(
                     f"all pairs and triples of {QUESTIONS} questions, {name} : one process",
                     *by_turns(
-                        partial(every, survey, counts, executor),
-                        partial(every, survey, counts, HERE),
+                        partial(every, survey, counts, map_pieces),
+                        partial(every, survey, counts, map),
                         REPETITIONS,
                     ),
                     lambda seconds: f"{seconds:.1f} s",

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 from uuid import UUID
 
@@ -48,7 +49,8 @@ class Scripted(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         self.asked.append(request)
         response = requests.Response()
-        response.status_code, response._content = self._answer(request)
+        response.status_code, content = self._answer(request)
+        response.raw = BytesIO(content)
         response.request, response.url = request, request.url or ""
         return response
 

@@ -5,7 +5,6 @@ import threading
 import unicodedata
 from contextlib import suppress
 
-import numpy as np
 import pytest
 from halftruth_client import AnsweredBefore, Client, ClientError
 from halftruth_client import client as client_module
@@ -18,6 +17,8 @@ from halftruth_shared import (
     Schema,
     Survey,
 )
+from halftruth_shared.attribute import Several
+from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.terms import Terms
 
 from .conftest import INVITATIONS, NOWHERE, URL, Stub, counted, posted
@@ -51,7 +52,7 @@ def hostile(stub, answering):
 
 
 def client_of(session, url=URL, **options) -> Client:
-    return Client(url, max_gamma="1000000", session=session, **options)
+    return Client(url, max_gamma=10**40, session=session, **options)
 
 
 def seen(session) -> set[tuple]:
@@ -158,13 +159,87 @@ def test_people_with_equal_answers_at_the_same_time_have_a_draw_each(hostile, su
 def test_other_answers_and_other_surveys_have_reports_of_their_own(hostile, stub, survey):
     session = hostile(lambda _: (503, b"{}"))
     client = client_of(session)
-    changed = Survey("wide", "Wide, again", SCHEMA, survey.mechanism)
-    for asked, record in ((survey, RECORD), (survey, OTHER), (changed, RECORD)):
+    another = Survey("broad", "Wide", SCHEMA, survey.mechanism)
+    for asked, record in ((survey, RECORD), (survey, OTHER), (another, RECORD)):
         stub.survey = asked
         for _ in range(2):
             with pytest.raises(ClientError):
                 client.submit(asked, record)
     assert len(seen(session)) == 3
+
+
+def retitled(survey: Survey, i: int) -> Survey:
+    return Survey(survey.id, f"Wide {i}", survey.schema, survey.mechanism)
+
+
+def with_another_question(survey: Survey, i: int) -> Survey:
+    """The same questions and one that may be left out, in another order."""
+    extra = Attribute(f"more{i}", ("x", "y"), missing=("no answer",), optional=True)
+    schema = Schema((extra, *reversed(survey.schema.attributes)))
+    kept = dict.fromkeys(schema.names, "2/5" if i % 2 else "1/2")
+    return Survey(survey.id, survey.title, schema, RandomizedResponse(kept))
+
+
+@pytest.mark.parametrize("change", [retitled, with_another_question])
+@pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
+def test_a_collector_that_changes_the_survey_each_time_gets_one_draw(
+    hostile, stub, survey, answer, change
+):
+    session = hostile(lambda _: answer)
+    refused = set()
+    for i in range(30):
+        stub.survey = change(survey, i)
+        client = client_of(session)
+        with pytest.raises(ClientError) as caught:
+            client.submit(client.survey("wide"), dict(RECORD))
+        if i > 0:
+            refused.add(type(caught.value))
+            assert "another version" in str(caught.value)
+            assert "'c'" not in str(caught.value)
+    assert refused == {AnsweredBefore}
+    assert len(seen(session)) == 1
+    # The version that was drawn for is answered with that draw, and after that another one is.
+    stub.survey = change(survey, 0)
+    with pytest.raises(ClientError):
+        client_of(session).submit(stub.survey, RECORD)
+    assert len(seen(session)) == 1
+    session = hostile(stub)
+    for i in range(2):
+        stub.survey = change(survey, i)
+        if change is retitled:
+            assert client_of(session).submit(stub.survey, RECORD).status == "accepted"
+
+
+def test_numbers_and_lists_are_the_same_answers_however_they_are_written(hostile, stub):
+    pets = Several("pets")
+    options = [
+        Attribute(f"pets.{pet}", ("no", "yes"), ("yes",), question=pets) for pet in ("cat", "dog")
+    ]
+    schema = Schema((Attribute("age", number=NumberRange(0, 100, 1)), *options))
+    asked = Survey("pets", "Pets", schema, RandomizedResponse(dict.fromkeys(schema.names, "9/10")))
+    stub.survey = asked
+    session = hostile(lambda _: (409, b"{}"))
+    for age, chosen in ((31, ["dog", "cat"]), (31.0, ("cat", "dog")), ("31", {"cat", "dog"})):
+        with pytest.raises(ClientError):
+            client_of(session).submit(asked, {"age": age, "pets": chosen})
+    assert len(seen(session)) == 1
+
+
+def test_many_records_of_which_one_was_answered_before_leave_all_draws_as_they_were(
+    hostile, stub, survey
+):
+    session = hostile(lambda _: (503, b"{}"))
+    client = client_of(session)
+    for record in (RECORD, OTHER):
+        stub.survey = survey if record is RECORD else retitled(survey, 1)
+        with pytest.raises(ClientError):
+            client.submit(stub.survey, record)
+    stub.survey = survey
+    with pytest.raises(AnsweredBefore, match="record 1: survey 'wide': a report of these answers"):
+        client.submit_many(survey, [RECORD, OTHER])
+    with pytest.raises(ClientError):
+        client.submit(survey, RECORD)
+    assert len(seen(session)) == 2
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -265,7 +340,8 @@ def test_reports_tell_nothing_of_the_order_of_records(answering, kept, tmp_path)
     stub = Stub(bare(1_000), terms=Terms(invitations=True))
     session, adapter = answering(stub)
     outbox = tmp_path / "outbox.db" if kept else None
-    client = Client(URL, max_gamma="2", unprotected=["number"], session=session, outbox=outbox)
+    how = {"unprotected": ["number"], "digests": [stub.survey.digest]}
+    client = Client(URL, max_gamma="2", session=session, outbox=outbox, **how)
     records = [{"number": str(i)} for i in range(1_000)]
     client.submit_many(stub.survey, records, invitations=INVITATIONS[:1_000])
     [batch] = [json.loads(asked.body) for asked in adapter.asked if asked.method == "POST"]
@@ -288,12 +364,11 @@ def test_what_failed_calls_leave_in_memory_holds_no_record_and_is_keyed_by_the_p
     codes = [SCHEMA.encode(record) for record in records]
     for shown in (repr(vars(left)), repr(left._marks)):
         assert all(repr(list(code))[1:-1] not in shown for code in codes)
-    array = np.array(codes)
-    marks = left.marks(survey.digest, array)
+    marks = [left.mark(survey.id, record) for record in records]
     assert marks[0] == marks[2] != marks[1]
     assert set(marks) == set(left._reports)
-    assert not set(Unsettled().marks(survey.digest, array)) & set(marks)
-    assert not set(left.marks("00" * 32, array)) & set(marks)
+    assert not {Unsettled().mark(survey.id, record) for record in records} & set(marks)
+    assert not {left.mark("another", record) for record in records} & set(marks)
 
 
 def test_one_respondent_of_a_collector_by_any_name_is_counted_once(live, tmp_path):

@@ -38,8 +38,10 @@ def test_the_caller_alone_can_accept_an_attribute_sent_as_it_is(live):
         ("8.99", ["place"], "amplification 9 exceeds"),
     ):
         with pytest.raises(SurveyRefused, match=why):
-            Client(live.url, max_gamma=limit, unprotected=unprotected).survey("place")
-    client = Client(live.url, max_gamma="9", unprotected=["place"])
+            Client(
+                live.url, max_gamma=limit, unprotected=unprotected, digests=[bare.digest]
+            ).survey("place")
+    client = Client(live.url, max_gamma="9", unprotected=["place"], digests=[bare.digest])
     assert client.survey("place").digest == bare.digest
 
 
@@ -67,9 +69,12 @@ def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_co
         ("19", ["smoker"], "amplification 20 exceeds"),
     ):
         with pytest.raises(SurveyRefused, match=why):
-            Client(live.url, max_gamma=limit, unprotected=unprotected).survey("designs")
+            Client(
+                live.url, max_gamma=limit, unprotected=unprotected, digests=[survey.digest]
+            ).survey("designs")
     for limit, unprotected in (("20", ["smoker"]), ("4", ["smoker", "drinks"])):
-        client = Client(live.url, max_gamma=limit, unprotected=unprotected)
+        pins = [survey.digest]
+        client = Client(live.url, max_gamma=limit, unprotected=unprotected, digests=pins)
         assert client.survey("designs").digest == survey.digest
 
 
@@ -82,3 +87,27 @@ def test_a_limit_is_an_exact_number_above_1(limit):
 def test_unprotected_is_a_list():
     with pytest.raises(ParameterError, match="unprotected"):
         Client("http://collector.test", max_gamma="19", unprotected="place")
+
+
+def test_what_is_sent_unperturbed_is_allowed_in_a_pinned_survey_alone(live):
+    bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
+    live.store.surveys.publish(bare)
+    unpinned = Client(live.url, max_gamma="9", unprotected=["place"])
+    answers = {"smoker": "yes", "place": "north"}
+    for call in (lambda: unpinned.survey("place"), lambda: unpinned.submit(bare, answers)):
+        with pytest.raises(SurveyRefused, match=rf"'place' .*digests=\['{bare.digest}'\].*keys"):
+            call()
+    pinned = Client(live.url, max_gamma="9", unprotected=["place"], digests=[bare.digest])
+    assert pinned.submit(pinned.survey("place"), answers).status == "accepted"
+    asked = Attribute("place", ("north", "south"), sensitive=False, label="Ever used heroin?")
+    relabelled = Schema((OPEN_PLACE.attributes[0], asked))
+    other = Survey("place", "Place", relabelled, bare.mechanism)
+    with pytest.raises(SurveyRefused, match="expected its digest to be pinned"):
+        pinned.submit(other, answers)
+    # Pins are kept where nothing is unprotected, too.
+    with pytest.raises(SurveyRefused, match="it is not pinned"):
+        Client(live.url, max_gamma="19", digests=[bare.digest]).survey("health")
+    # What names nothing of a survey asks for no pin.
+    assert Client(live.url, max_gamma="19", unprotected=["place"]).survey("health")
+    with pytest.raises(ParameterError, match="digests"):
+        Client(live.url, max_gamma="19", digests=bare.digest)

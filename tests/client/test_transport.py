@@ -1,9 +1,11 @@
 """One address, one request, one clear error, and nothing that a collector could recognize."""
 
+import tracemalloc
+import zlib
 from email.message import Message
 
 import pytest
-from halftruth_client import Client, CollectorUnavailable, HalftruthError, RequestRefused
+from halftruth_client import Analyst, Client, CollectorUnavailable, HalftruthError, RequestRefused
 from halftruth_client.transport import Transport
 from halftruth_shared import ParameterError
 
@@ -63,7 +65,6 @@ def test_no_cookie_is_kept_or_sent(answering, survey):
 
     def setting(request, **options):
         response = send(request, **options)
-        response.raw = type("Raw", (), {})()
         response.raw._original_response = type("Answer", (), {})()
         headers = Message()
         headers["Set-Cookie"] = "track=1; Path=/"
@@ -84,3 +85,27 @@ def test_no_cookie_is_kept_or_sent(answering, survey):
 def test_an_address_has_one_spelling(spelled):
     assert Transport(spelled).url == "http://collector.test"
     assert Transport("http://collector.test/Base/").url == "http://collector.test/Base"
+
+
+def test_an_answer_that_is_far_larger_than_what_was_sent_is_read_no_further():
+    size = 400 << 20
+    packer = zlib.compressobj(wbits=31)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()
+    assert len(bomb) < 1 << 20
+
+    def answer(_, start_response):
+        start_response("200 OK", [("Content-Encoding", "gzip")])
+        return [bomb]
+
+    with serving(answer) as url:
+        for ask in (
+            lambda: Client(url, max_gamma=19).survey("health"),
+            lambda: Analyst(url, "token").surveys().surveys,
+        ):
+            tracemalloc.start()
+            try:
+                with pytest.raises(RequestRefused, match="too large; expected at most 64 MiB"):
+                    ask()
+                assert tracemalloc.get_traced_memory()[1] < 160 << 20
+            finally:
+                tracemalloc.stop()

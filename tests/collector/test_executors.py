@@ -8,12 +8,13 @@ from operator import truediv
 import numpy as np
 import pytest
 from clusters import started
+from halftruth_collector.cli import options
 from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.errors import WorkersLost
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
 from halftruth_collector.estimation.planner import plan
-from halftruth_collector.executors import HERE, Told, opened
+from halftruth_collector.executors import opened
 from halftruth_collector.rivals.comparison import CompareQuery, People, compare
 from halftruth_collector.rivals.experiment import Records
 from halftruth_collector.rivals.hierarchies import hierarchy
@@ -41,68 +42,66 @@ def places(request):
 
 
 def test_results_come_in_the_order_of_pieces_from_wherever_they_are_worked_out(places):
-    with opened(**places) as executor:
-        found = list(executor.map(square, PIECES))
-        assert executor.submit(square, 3).result()[0] == 9
+    with opened(**places) as map_pieces:
+        found = list(map_pieces(square, PIECES))
     assert [value for value, _ in found] == [49, 1, 16, 81, 4]
     assert ({process for _, process in found} == {os.getpid()}) == (places == {"processes": 1})
 
 
 def test_an_error_of_a_piece_is_the_error_of_all(places):
-    with opened(**places) as executor, pytest.raises(ZeroDivisionError):
-        list(executor.map(truediv, [1, 1], [1, 0]))
-    with opened(**places) as executor, pytest.raises(ZeroDivisionError):
-        executor.submit(truediv, 1, 0).result()
+    with opened(**places) as map_pieces, pytest.raises(ZeroDivisionError):
+        list(map_pieces(truediv, [1, 1], [1, 0]))
 
 
 def test_pieces_that_wait_are_cancelled_with_the_results(places, tmp_path):
-    with opened(**places) as executor:
-        results = executor.map(mark, [tmp_path] * 100, range(100))
+    with opened(**places) as map_pieces:
+        results = map_pieces(mark, [tmp_path] * 100, range(100))
         assert next(iter(results)) == 0
         getattr(results, "close", lambda: None)()
     assert 1 <= len(list(tmp_path.iterdir())) < 20
 
 
-def test_how_many_pieces_are_done_is_told():
+def test_how_many_pieces_are_done_is_told(monkeypatch):
     told = []
 
-    def bar(results, pieces):
+    def bar(results, total, **_):
         for done, result in enumerate(results, 1):
-            told.append((done, pieces))
+            told.append((done, total))
             yield result
 
-    assert list(Told(HERE, bar).map(divmod, [7, 9], iter([2, 4]))) == [(3, 1), (2, 1)]
+    monkeypatch.setattr(options, "tqdm", bar)
+    with options.executor({"processes": 1}, "pieces") as map_pieces:
+        assert list(map_pieces(divmod, [7, 9], iter([2, 4]))) == [(3, 1), (2, 1)]
     assert told == [(1, 2), (2, 2)]
-    assert Told(HERE, bar).submit(divmod, 7, 2).result() == (3, 1)
 
 
 def test_a_process_that_ends_ends_the_work_in_one_line():
     with (
         pytest.raises(WorkersLost, match=r"^processes: one of them ended before its piece was"),
-        opened(processes=2) as executor,
+        opened(processes=2) as map_pieces,
     ):
-        list(executor.map(end_at, range(6), [None] * 6))
+        list(map_pieces(end_at, range(6), [None] * 6))
 
 
 def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
-    with opened(scheduler=cluster.scheduler) as executor:
+    with opened(scheduler=cluster.scheduler) as map_pieces:
         once = tmp_path / "ended"
-        assert list(executor.map(end_at, range(6), [once] * 6)) == list(range(6))
+        assert list(map_pieces(end_at, range(6), [once] * 6)) == list(range(6))
         assert once.exists()
 
 
 def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
     with (
         pytest.raises(WorkersLost, match=r"its workers ended over the same piece$"),
-        opened(scheduler=cluster.scheduler) as executor,
+        opened(scheduler=cluster.scheduler) as map_pieces,
     ):
-        list(executor.map(end_at, range(6), [None] * 6))
+        list(map_pieces(end_at, range(6), [None] * 6))
 
 
 def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
     def work():
-        with opened(scheduler=own_cluster.scheduler) as executor:
-            for _ in executor.map(mark, [tmp_path] * 100, range(100)):
+        with opened(scheduler=own_cluster.scheduler) as map_pieces:
+            for _ in map_pieces(mark, [tmp_path] * 100, range(100)):
                 own_cluster.end_scheduler()
 
     with pytest.raises(WorkersLost, match=r"went away before all pieces were done$"):
@@ -113,7 +112,13 @@ def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
     ("given", "said"),
     [
         ({"processes": 2, "scheduler": "tcp://127.0.0.1:1"}, "processes, scheduler: expected one"),
-        ({"scheduler": "127.0.0.1"}, "scheduler: 127.0.0.1: expected an address like tcp://"),
+        ({"scheduler": "127.0.0.1"}, "scheduler: 127.0.0.1: expected an address like tls://"),
+        # What answers there runs in this process.
+        *(
+            ({"scheduler": at}, f"scheduler: {at}: expected an address like tls://host:8786, or")
+            for at in ("tcp://10.0.0.5:8786", "tcp://[2001:db8::1]:1", "ws://127.0.0.1.example:1")
+        ),
+        ({"scheduler": "tls://127.0.0.1:1"}, "scheduler: tls://127.0.0.1:1: expected certificates"),
     ],
 )
 def test_what_cannot_be_opened_is_named(given, said):
@@ -145,25 +150,27 @@ def computations():
     climbed = [hierarchy(attribute) for attribute in schema.attributes[:-1]]
     asked = PlanQuery(respondents=1_000)
 
-    def all_tables(executor):
-        found = every_table(survey, truth, [1, 2], executor=executor)
+    def all_tables(map_pieces):
+        found = every_table(survey, truth, [1, 2], map_pieces=map_pieces)
         return [pickle.dumps(vars(shares)) for shares in found]
 
     return {
         "tables": all_tables,
-        "plan": lambda executor: plan(survey, asked, executor),
-        "audit": lambda executor: repr(audit(survey, 1_000, executor=executor)),
-        "compare": lambda executor: compare(People(schema, people), compared, climbed, executor),
-        "rivals": lambda executor: try_schemes(
-            Records.of(schema, truth, 0.05, 2), Fraction(19), 1, steps=1, executor=executor
+        "plan": lambda map_pieces: plan(survey, asked, map_pieces),
+        "audit": lambda map_pieces: repr(audit(survey, 1_000, map_pieces=map_pieces)),
+        "compare": lambda map_pieces: compare(
+            People(schema, people), compared, climbed, map_pieces
+        ),
+        "rivals": lambda map_pieces: try_schemes(
+            Records.of(schema, truth, 0.05, 2), Fraction(19), 1, steps=1, map_pieces=map_pieces
         ),
     }
 
 
 def test_every_computation_gives_the_same_numbers_everywhere(cluster):
     found = computations()
-    here = {name: work(HERE) for name, work in found.items()}
+    here = {name: work(map) for name, work in found.items()}
     for places in ({"processes": 2}, {"scheduler": cluster.scheduler}):
-        with opened(**places) as executor:
+        with opened(**places) as map_pieces:
             for name, work in found.items():
-                assert work(executor) == here[name], name
+                assert work(map_pieces) == here[name], name

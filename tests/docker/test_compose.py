@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 import shutil
+import ssl
 import stat
 import subprocess
 import sys
@@ -167,7 +168,12 @@ def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
 ):
     make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert set(made) == {"user", "key", "credentials"}
+    assert set(made) == {"user", "key", "credentials", "cluster.pem"}
+    context = ssl.create_default_context(cafile=tmp_path / "cluster.pem")
+    context.load_cert_chain(tmp_path / "cluster.pem")
+    said = with_cluster["services"]["worker"]["environment"]
+    tls = [value for name, value in said.items() if "__TLS__" in name]
+    assert tls == ["/run/store/cluster.pem"] * 4
     credentials = configparser.ConfigParser()
     credentials.read_string(made["credentials"])
     assert dict(credentials["default"]) == {
@@ -198,7 +204,7 @@ def test_scheduler_and_workers_understand_what_they_are_told(with_cluster):
         program, said, *arguments = services[name]["command"]
         assert (program, said) == ("dask", name)
         parsed[name] = command.make_context(name, arguments).params
-    assert parsed["worker"]["scheduler"] == f"tcp://scheduler:{parsed['scheduler']['port']}"
+    assert parsed["worker"]["scheduler"] == f"tls://scheduler:{parsed['scheduler']['port']}"
     # A second thread of a worker would count in the same memory.
     assert (parsed["worker"]["n_workers"], parsed["worker"]["nthreads"]) == ("1", 1)
     assert services["scheduler"]["image"] == services["collector"]["image"]

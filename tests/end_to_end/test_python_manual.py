@@ -66,17 +66,28 @@ def test_python_prints_what_the_manual_shows(work):
 def test_the_columns_that_the_r_script_reads_are_there(work):
     token = (work.folder / "analyst.token").read_text(encoding="utf-8")
     assert '"Bearer", token' in SCRIPT
+    # No survey of its own stands in it.
+    assert not re.findall("team|workshop|bullied", SCRIPT.partition("\ngiven <-")[2])
+    first = requests.get(
+        f"{work.url}/v1/surveys/work/overview",
+        {"format": "csv"},
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=10,
+    )
+    usual = next(csv.DictReader(io.StringIO(first.text)))
     read = {
         "shares": ("overview", {}),
-        "group": ("overview", {"where": "team=workshop"}),
+        "group": ("overview", {"where": "{attribute}={answer}".format(**usual)}),
         "cells": ("crosstab", {"attributes": "team,bullied"}),
     }
     for frame, (analysis, asked) in read.items():
-        for name, value in asked.items():
-            assert f'{name} = "{value}"' in SCRIPT
+        for name in asked:
+            assert re.search(rf'"{analysis}", "\w+", {name} = \w+\)', SCRIPT)
         named = re.findall(rf"{frame}\$(\w+)(?! <-)\b", SCRIPT)
-        [listed] = re.findall(rf"{frame}\[c\(([^)]*)\)\]", SCRIPT)
+        [listed] = re.findall(rf"{frame}\[c\((.*)\)\]", SCRIPT)
         columns = {*named, *re.findall(r'"(\w+)"', listed)} - {"error"}
+        if frame == "cells":
+            columns |= {"team", "bullied"}
         answer = requests.get(
             f"{work.url}/v1/surveys/work/{analysis}",
             {**asked, "format": "csv"},
@@ -90,8 +101,10 @@ def test_the_columns_that_the_r_script_reads_are_there(work):
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R")
-def test_r_reads_the_same_numbers(work):
+@pytest.mark.parametrize("chosen", [["team=workshop", "team,bullied"], []])
+def test_r_reads_the_same_numbers(work, chosen):
     script = [str(work.folder / "analyse.R"), work.url, "work", str(work.folder / "analyst.token")]
+    script += chosen
     run = subprocess.run(
         ["Rscript", *script],
         capture_output=True,
@@ -101,4 +114,4 @@ def test_r_reads_the_same_numbers(work):
     )
     assert run.returncode == 0, run.stderr
     assert re.search(r"bullied\s+yes\s+0\.119", run.stdout)
-    assert "team=workshop" in run.stdout
+    assert (chosen or ["age="])[0] in run.stdout

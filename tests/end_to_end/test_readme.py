@@ -1,48 +1,90 @@
-"""The README's first lines do what they say."""
+"""The README's lines do what they say, as they stand, with default settings."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from halftruth_collector.cli import main
-from halftruth_collector.demo.process import collector_process
 
 README = Path(__file__).parents[2] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+BIN = Path(sys.executable).parent
+
+#: Files of the reader's own.
+OWN = {
+    "questionnaire.lss": "<document><LimeSurveyDocType>Survey</LimeSurveyDocType>"
+    "<languages><language>en</language></languages>"
+    "<groups><rows><row><gid>1</gid><group_order>0</group_order></row></rows></groups>"
+    "<questions><rows><row><qid>1</qid><sid>1</sid><gid>1</gid><parent_qid>0</parent_qid>"
+    "<type>Y</type><title>smoker</title><question_order>1</question_order>"
+    "<mandatory>Y</mandatory><other>N</other><relevance>1</relevance></row></rows></questions>"
+    "<question_l10ns><rows><row><qid>1</qid><question>Do you smoke?</question><help></help>"
+    "<language>en</language></row></rows></question_l10ns></document>",
+    "records.csv": "smoker,drinks\n" + "no,never\nyes,weekly\nno,daily\nno,weekly\n" * 40,
+    "numbers.csv": "income\n" + "".join(f"{1000 + 37 * k % 900}\n" for k in range(300)),
+}
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(
-        rf"^```{language}\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S
-    )
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.M | re.S)
 
 
-def test_the_first_lines_of_everybody_work(tmp_path, monkeypatch, capsys):
+def commands() -> list[str]:
+    """Every command among the sentences that says what it is about."""
+    prose = re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S)
+    spans = [" ".join(span.split()) for span in re.findall(r"`(halftruth [^`]+)`", prose)]
+    # One or two words are the name of a command.
+    return [span for span in spans if len(span.split()) > 2]
+
+
+@contextmanager
+def serving(line: str):
+    """Run the line that serves, on a port that is free."""
+    words = shlex.split(line, comments=True)
+    assert words == ["halftruth", "serve"]
+    with subprocess.Popen([BIN / words[0], *words[1:], "--port", "0"], stdout=-1, text=True) as one:
+        try:
+            yield one.stdout.readline().split()[-1]
+        finally:
+            one.terminate()
+
+
+def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # One person answers here.
-    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
+    monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
+    assert not [name for name in os.environ if re.match("HALFTRUTH_(?!TEST)", name)]
+    for name, content in OWN.items():
+        Path(name).write_text(content, encoding="utf-8")
     [survey] = blocks("toml")
     Path("health.toml").write_text(survey, encoding="utf-8")
     operator, methodologist = blocks("sh")
-    activate, publish, token, serve = operator.splitlines()
+    activate, *lines, serve = operator.splitlines()
     assert activate == "make install && . .venv/bin/activate"
-    for line in (publish, token.partition(" > ")[0]):
-        main(shlex.split(line)[1:])
-    said = capsys.readouterr().out
-    assert "digest" in said
-    Path("analyst.token").write_text(said.splitlines()[-1], encoding="utf-8")
-    assert serve.startswith("halftruth serve ")
+    for line in lines:
+        subprocess.run(line, shell=True, check=True)
+    assert Path("analyst.token").stat().st_mode & 0o077 == 0
     form_builder, analyst = blocks("python")
-    with collector_process("sqlite:///halftruth.db") as url:
+    with serving(serve) as url:
         for program in (form_builder, analyst):
+            assert "http://127.0.0.1:8000" in program
             exec(compile(program.replace("http://127.0.0.1:8000", url), "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert "decision" in printed
-    assert "smoker drinks" in printed
+        printed = capsys.readouterr().out
+        assert "decision" in printed
+        assert "smoker drinks" in printed
     main(shlex.split(methodologist)[1:])
     assert "split-questionnaire: at lengths 1 and 2" in capsys.readouterr().out
     assert Path("precision.svg").read_text(encoding="utf-8").startswith("<svg")
+    found = commands()
+    assert len(found) == 9
+    for command in found:
+        main(shlex.split(command)[1:])
+        assert capsys.readouterr().out, command
 
 
 def test_every_document_the_readme_links_to_is_there():
-    for target in re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (README.parent / target).is_file(), target

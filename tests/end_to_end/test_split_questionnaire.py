@@ -14,7 +14,7 @@ from halftruth_client import Analyst, Client, SurveyRefused
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.store import Store
-from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
+from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey, read_survey
 from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
 from halftruth_shared.protocol.sealing import seal
 from halftruth_shared.protocol.terms import Terms
@@ -49,8 +49,8 @@ def as_asked(records):
     return [SCHEMA.decode(codes) for codes in records.tolist()]
 
 
-def test_whole_records_are_taken_and_counted_by_public_answer_and_symbol(live, records):
-    client = Client(live.url, max_gamma="19", unprotected=["age"])
+def test_whole_records_are_taken_and_counted_by_public_answer_and_symbol(live, survey, records):
+    client = Client(live.url, max_gamma="19", unprotected=["age"], digests=[survey.digest])
     survey = client.survey("split")
     assert client.submit_many(survey, as_asked(records)).accepted == len(records)
     one = client.submit(survey, as_asked(records)[0], respondent="somebody")
@@ -89,11 +89,14 @@ class Line(requests.Session):
         return super().send(request, **settings)
 
 
-def test_a_report_waits_in_the_outbox_and_is_the_one_that_is_counted(tmp_path, live, records):
+def test_a_report_waits_in_the_outbox_and_is_the_one_that_is_counted(
+    tmp_path, live, survey, records
+):
     line, record = Line(), as_asked(records)[0]
 
     def opened():
         how = {"max_gamma": "19", "unprotected": ["age"], "outbox": tmp_path / "outbox.db"}
+        how["digests"] = [survey.digest]
         return Client(live.url, session=line, retries=1, backoff=0, **how)
 
     survey = opened().survey("split")
@@ -157,8 +160,8 @@ def test_reports_are_shown_in_words_by_the_command_that_perturbs(tmp_path, capsy
         assert pairs[int(code) // 4] == about
 
 
-def test_counts_are_exported_imported_and_backed_up(live, records, tmp_path, database):
-    client = Client(live.url, max_gamma="19", unprotected=["age"])
+def test_counts_are_exported_imported_and_backed_up(live, survey, records, tmp_path, database):
+    client = Client(live.url, max_gamma="19", unprotected=["age"], digests=[survey.digest])
     client.submit_many(client.survey("split"), as_asked(records))
     files = {name: str(tmp_path / name) for name in ("exported", "backup", "fresh")}
     fresh = ["--database", f"sqlite:///{files['fresh']}"]
@@ -209,7 +212,9 @@ def published(database, tmp_path, live):
         encoding="utf-8",
     )
     main(["survey", "publish", str(file), "--database", database], standalone_mode=False)
-    client = Client(live.url, max_gamma="19", unprotected=["age"])
+    client = Client(
+        live.url, max_gamma="19", unprotected=["age"], digests=[read_survey(str(file)).digest]
+    )
     survey = client.survey("short")
     answers = [survey.schema.decode(codes) for codes in people.astype(int).tolist()]
     assert client.submit_many(survey, answers).accepted == len(people)

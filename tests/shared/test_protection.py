@@ -138,3 +138,11 @@ def test_an_amplification_beyond_floating_point_is_written():
     assert "γ = 1.00e+400" in Protection.of(beyond).sentences()[0]
     revealing = survey_of(DistortionMatrices({"smoker": matrix}), ["smoker"], ["smoker"])
     assert Protection.of(revealing).as_they_are == ("smoker",)
+
+
+def test_where_questions_depend_on_answers_it_is_said_that_time_can_show_them():
+    smoker = Attribute("smoker", ("no", "yes"))
+    asked = Attribute("often", ("no", "yes"), missing=("not asked",), ask_if={"smoker": ["yes"]})
+    for schema, said in ((Schema([smoker, asked]), 1), (Schema([smoker]), 0)):
+        sentences = Protection.of(Survey("s", "S", schema, GammaDiagonal(19))).sentences()
+        assert sum("How long somebody takes can show" in one for one in sentences) == said

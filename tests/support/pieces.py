@@ -4,10 +4,11 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from halftruth_collector.executors import Map
 
 
 def square(number: int) -> tuple[int, int]:
@@ -24,20 +25,17 @@ def end_at(piece: int, once: Path | None) -> int:
     return piece
 
 
-class Ending(Executor):
-    """Another executor, a process of which ends after one of the pieces of each `map` is done.
+def ending(map_pieces: Map, folder: Path | None) -> Map:
+    """Another `map`, a process of which ends after one of the pieces of each call is done.
 
     Only the first time where there is a folder to remember it in.
     """
 
-    def __init__(self, executor: Executor, folder: Path | None) -> None:
-        self._executor = executor
-        self._folder = folder
+    def map_and_end(function: Callable[..., Any], *iterables: Any) -> Iterator[Any]:
+        once = folder and folder / function.__name__
+        return map_pieces(partial(_end_after, function, once), *iterables)
 
-    def map(self, fn: Callable[..., Any], *iterables: Any, **options: Any) -> Iterator[Any]:
-        """What the other one finds."""
-        once = self._folder and self._folder / fn.__name__
-        return self._executor.map(partial(_end_after, fn, once), *iterables, **options)
+    return map_and_end
 
 
 def _end_after(function: Callable[..., Any], once: Path | None, piece: Any) -> Any:

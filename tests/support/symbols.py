@@ -21,6 +21,7 @@ from halftruth_shared.mechanisms import (
     forget,
     register,
 )
+from halftruth_shared.mechanisms.reconstruction import Sample
 from halftruth_shared.mechanisms.variances import variance
 from halftruth_shared.rational import format_rational, parse_rational
 
@@ -133,7 +134,22 @@ class SymbolReconstruction(Reconstruction):
 
     def table(self, counts, attributes):
         weights = self.weights_of(attributes)
-        return SymbolTable(tuple(attributes), weights, self.observed(counts), counts.reports)
+        channel = self.matrix.reshape(-1, *self.schema.shape)
+        return SymbolTable(
+            tuple(attributes),
+            weights,
+            self.observed(counts),
+            counts.reports,
+            self.columns_of(channel, attributes),
+        )
+
+    def columns_of(self, channel, attributes):
+        """Probabilities of symbols by cell of a table, other answers being even."""
+        positions = self.schema.positions(attributes)
+        others = tuple(1 + j for j in range(len(self.schema.shape)) if j not in positions)
+        order = sorted(positions)
+        means = channel.mean(axis=others)
+        return means.transpose([0, *(1 + order.index(j) for j in positions)])
 
     def observed(self, counts):
         return counts.marginal([0]) / counts.reports
@@ -167,17 +183,30 @@ class SymbolReconstruction(Reconstruction):
 
 
 class SymbolTable(TableEstimate):
-    def __init__(self, attributes, weights, observed, reports):
-        self.attributes, self.weights, self.observed, self.reports = (
+    def __init__(self, attributes, weights, observed, reports, channel):
+        self.attributes, self.weights, self.observed, self.reports, self.channel = (
             attributes,
             weights,
             observed,
             reports,
+            channel,
         )
+
+    def samples(self, shares):
+        chances = self.channel.reshape(len(self.channel), -1) @ shares.ravel()
+        return [
+            Sample(self.reports, chances, self.weights.reshape(-1, len(chances)).T / self.reports)
+        ]
 
     @property
     def support(self):
         return self.weights @ self.observed
+
+    @property
+    def effective_reports(self):
+        apart = self.weights - self.support[..., None]
+        fourth = np.maximum(apart**4 @ self.observed, 1e-300)
+        return self.reports * (apart**2 @ self.observed) ** 2 / fourth
 
     def variance(self, target="population"):
         return variance(self.weights**2 @ self.observed, self.support, self.reports, target)

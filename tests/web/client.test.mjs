@@ -21,7 +21,7 @@ const DOCUMENT = surveyOf(
 );
 const RECORD = byName(Array.from({ length: WIDTH }, (_, j) => `c${j % 6}`));
 
-const LIMITS = { maxGamma: "5", unprotected: Object.keys(RECORD).slice(1), retries: 2 };
+const LIMITS = { maxGamma: "1000", retries: 2 };
 const setUp = (document = DOCUMENT, options = {}) => setUpWith(document, { ...LIMITS, ...options });
 
 const unavailable = () => problem(503);
@@ -72,6 +72,21 @@ test("whoever answers again sends the same report, also with other answers", asy
   const [{ reports }, ...others] = collector.posted;
   assert.equal(others.length, 2);
   for (const other of others) assert.deepEqual(other.reports, reports);
+});
+
+test("a collector that changes the survey each time gets one draw", async () => {
+  for (const status of [409, 422, 500, 503]) {
+    const { collector, open } = await setUp();
+    for (let i = 0; i < 30; i += 1) {
+      await collector.publish({ ...DOCUMENT, title: `Health ${i}` });
+      collector.trouble = [() => problem(status), () => problem(status), () => problem(status)];
+      const client = open();
+      const sent = client.survey("health").then((survey) => client.submit(survey, RECORD));
+      await sent.catch((error) => assert.ok(i === 0 || error.name === "AnsweredBefore"));
+    }
+    const drawn = collector.posted.map(({ reports }) => JSON.stringify(reports));
+    assert.equal(new Set(drawn).size, 1, `${status}`);
+  }
 });
 
 test("another version of an answered survey is not answered, also after a reload", async () => {
@@ -173,6 +188,31 @@ test("a receipt is shown once the report is counted, and not while it could be k
   const { values } = collector.posted[0].reports[0];
   const expected = values.map((value, j) => ({ label: `a${j}`, value: `c${value}` }));
   assert.deepEqual(open().receipt(survey), expected);
+});
+
+test("a report that is to leave at a moment leaves no sooner, however it is tried", async (t) => {
+  const now = Date.now;
+  t.after(() => {
+    Date.now = now;
+  });
+  const { collector, client, open, storage } = await setUp();
+  let moment = 1_234_567;
+  Date.now = () => moment;
+  const survey = await client.survey("health");
+  const after = moment + 300_000;
+  moment += 1_200;
+  assert.equal((await client.submit(survey, RECORD, { after })).status, "waiting");
+  const drawn = JSON.parse(storage.getItem("halftruth:health"));
+  moment = after - 1;
+  for (const other of [client, open()]) assert.deepEqual(await other.flush(), []);
+  assert.equal((await client.resend(survey)).status, "waiting");
+  assert.equal((await client.submit(survey, RECORD)).status, "waiting");
+  assert.equal(collector.requests.length, 1);
+  assert.equal(client.heldUntil("health"), after);
+  moment = after;
+  assert.deepEqual((await client.flush()).map(({ status }) => status), ["accepted"]);
+  assert.deepEqual(collector.posted[0].reports[0].values, drawn.values);
+  assert.equal(client.heldUntil("health"), 0);
 });
 
 test("two submissions at the same time give one report", async () => {
@@ -549,6 +589,23 @@ test("what is sent as it is must be named by the caller, whatever the survey say
   await assert.rejects(refusing.client.survey("health"), { message: /infinite/ });
   const taking = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
   assert.ok(await taking.client.survey("health"));
+});
+
+test("what is sent unperturbed is allowed in a pinned survey alone", async () => {
+  const keep = byName(["1", "3/4"]);
+  const document = surveyOf([2, 2], { kind: "randomized-response", keep });
+  const { collector, client, open } = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
+  assert.ok(await client.survey("health"));
+  const unpinned = open({ digests: [] });
+  const error = { name: "SurveyRefused", field: "digests", message: RegExp(collector.digest) };
+  await assert.rejects(unpinned.survey("health"), error);
+  await assert.rejects(unpinned.submit(new Survey(document), byName(["c0", "c1"])), error);
+  // Another question by the same name, as its collector asks it now.
+  const [{ ...relabelled }, other] = document.attributes;
+  relabelled.label = "Have you ever used heroin?";
+  await collector.publish({ ...document, attributes: [relabelled, other] });
+  await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "digests" });
+  assert.equal(collector.posted.length, 0);
 });
 
 test("an answer that a report can prove must be allowed, and the other one still counts", async () => {

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
+import { extremes } from "../../client/halftruth_client/js/mechanisms/extremes.js";
 import { pack } from "../../client/halftruth_client/js/sealing.js";
 import { assertChannel, away, byName, cells, fraction, multiply, setUp, surveyOf } from "./helpers.mjs";
 
@@ -258,7 +259,7 @@ PROMISES.forEach(([shape, classes, views, how, known], i) => {
     const { mechanism } = new Survey(split(shape, classes, how));
     for (const given of known) {
       const names = new Set(given.map((j) => `a${j}`));
-      const promised = mechanism.answerAmplification(names);
+      const promised = mechanism.answerAmplification(names, extremes);
       const [a, b] = alone(shape, views, how, given);
       assert.equal(promised.unknown.numerator * b, promised.unknown.denominator * a);
       assert.equal(promised.known.compare(mechanism.gamma), 0);
@@ -270,14 +271,14 @@ PROMISES.forEach(([shape, classes, views, how, known], i) => {
 test("what is sent as it is has to be known, and nothing is left to tell of what is", () => {
   const { mechanism } = new Survey(good);
   assert.equal(mechanism.amplification(new Set(["a0", "a1"])), null);
-  assert.equal(String(mechanism.amplification(new Set(["a0", "a1", "a2"]))), "1");
-  const { known, unknown } = mechanism.answerAmplification(new Set(["a0", "a1", "a2"]));
+  assert.equal(String(mechanism.amplification(new Set(["a0", "a1", "a2"]), extremes)), "1");
+  const { known, unknown } = mechanism.answerAmplification(new Set(["a0", "a1", "a2"]), extremes);
   assert.deepEqual([String(known), String(unknown)], ["1", "1"]);
 });
 
 test("where its symbols are too many to look at, a single answer is promised γ", () => {
   const document = split(Array(16).fill(2), [[1, [[...Array(16).keys()]]]], { prime: 19, direct: 28 });
-  const { unknown } = new Survey(document).mechanism.answerAmplification(new Set());
+  const { unknown } = new Survey(document).mechanism.answerAmplification(new Set(), extremes);
   assert.equal(String(unknown), "19");
 });
 

@@ -1,6 +1,7 @@
 """The form on pages of other origins: what it tells them, and what they may fetch."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from halftruth_shared import GammaDiagonal, Survey
@@ -68,13 +69,18 @@ def test_forms_below_their_limit_or_without_one_tell_their_page_and_send_nothing
     live, origin, visit
 ):
     limits = ['max-gamma="18.999"', 'max-gamma="1"', 'max-gamma="x"', ""]
+    limits += ['max-gamma="19" send-every="often"', 'max-gamma="19" send-every="1441"']
     found = listening(visit)
     page = found.page
     page.goto(origin.add("".join(element(live, more=more) for more in limits), script(live)))
     told = heard(page, len(limits))
     assert [name for name, _ in told] == ["refused"] * len(limits)
     for _, detail in told:
-        assert re.search("amplification|max-?gamma", detail["message"], re.IGNORECASE)
+        assert re.search(
+            "amplification|max-?gamma|send-every: expected minutes",
+            detail["message"],
+            re.IGNORECASE,
+        )
     expect(heading(page, "This survey is not asked")).to_have_count(len(limits))
     assert page.locator("halftruth-form input, halftruth-form select").count() == 0
     assert posted(found) == []
@@ -100,6 +106,31 @@ def test_a_page_with_a_strict_policy_has_only_to_name_the_collector(live, origin
     found = visit(origin.add(element(live), script(live)))
     answer_and_send(found.page)
     assert [line for line in found.said if "favicon" not in line] == []
+
+
+@pytest.mark.parametrize(("taken", "leaves"), [(1_200, 300_000), (300_000, 600_000)])
+def test_a_report_leaves_at_a_multiple_after_the_questions_came_however_long_answers_took(
+    live, origin, visit, taken, leaves
+):
+    found = visit()
+    page = found.page
+    page.clock.install(time=datetime(2030, 1, 1, 8, tzinfo=UTC))
+    page.clock.pause_at(datetime(2030, 1, 1, 10, tzinfo=UTC))
+    more = 'max-gamma="19" send-every="5"'
+    page.goto(origin.add(element(live, more=more), script(live)))
+    answer(page)
+    page.clock.run_for(taken)
+    asked = len(found.requests)
+    send(page)
+    expect(heading(page, "Kept for later")).to_be_visible()
+    expect(page.get_by_text("your report is not sent before January 1, 2030 at ")).to_be_visible()
+    assert page.get_by_role("button", name="Send the same report again").count() == 0
+    page.clock.run_for(leaves - 1 - taken)
+    assert len(found.requests) == asked
+    with page.expect_request("**/reports"):
+        page.clock.run_for(1)
+    expect(heading(page, "Thank you")).to_be_visible()
+    assert counted(live) == [shown_report(page)]
 
 
 READABLE = {

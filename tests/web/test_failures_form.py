@@ -11,7 +11,7 @@ from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import SCHEMA, SCREENSHOTS, heading, posted
+from .conftest import SCHEMA, SCREENSHOTS, answer, counted, heading, posted, send
 
 LANGUAGES = ("en", "de", "fr", "es")
 ELSE = "0123456789abcdef" * 2
@@ -97,7 +97,7 @@ FAILURES = {
         "This invitation cannot be used any more", "nothing was asked or sent",
     ),
     "another version": (kept(digest="00"), "", "Answered before", "Another version"),
-    "waiting": (kept(sent=False), "", "Kept for later", "cannot be reached now"),
+    "waiting": (kept(sent=False), "", "Kept for later", "not confirmed your report yet"),
     "late": (refused("closes_at"), "", "Your report does not count", "It came too late"),
     "refused": (refused("values"), "", "Your report does not count", "refused it: it is so"),
     "not let in": (
@@ -134,3 +134,40 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, language
     assert len(set(said.values())) == len(LANGUAGES)
     assert posted(found) == [] or failure == "waiting"
+
+
+#: What is said of a report that was not confirmed, and never: that nothing was sent.
+UNCONFIRMED = {
+    "en": ("Kept for later", "Nothing was sent"),
+    "de": ("Für später aufgehoben", "nichts gesendet"),
+    "es": ("Guardado para más tarde", "enviado nada"),
+    "fr": ("Gardé pour plus tard", "Rien n’a été envoyé"),
+}
+
+
+@pytest.mark.parametrize("status", [404, 408, 500])
+def test_nothing_is_said_not_to_be_sent_once_a_report_may_have_left(live, visit, status):
+    found = visit(f"{live.url}/s/work")
+    page = found.page
+    answer(page)
+    # It arrives, and something on the way answers in the collector's place.
+    page.route("**/reports", lambda route: (route.fetch(), route.fulfill(status=status, body="?")))
+    with page.expect_response("**/reports"):
+        send(page)
+    for language, (kept_for_later, nothing_sent) in UNCONFIRMED.items():
+        page.evaluate("(tag) => { document.querySelector('halftruth-form').lang = tag; }", language)
+        expect(heading(page, kept_for_later)).to_be_visible()
+        assert nothing_sent not in page.locator("halftruth-form").inner_text()
+    assert len(counted(live)) == 1
+    # Nor where the survey itself does not come any more.
+    page.route("**/v1/surveys/work", lambda route: route.fulfill(status=404, body="?"))
+    for language, (_, nothing_sent) in UNCONFIRMED.items():
+        page.goto("about:blank")
+        page.goto(f"{live.url}/s/work?lang={language}")
+        expect(page.locator("halftruth-form h2")).to_be_visible()
+        assert nothing_sent not in page.locator("halftruth-form").inner_text()
+    page.unroute("**/reports")
+    page.unroute("**/v1/surveys/work")
+    page.goto(f"{live.url}/s/work?lang=en")
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    assert len(counted(live)) == 1

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from .conftest import SCREENSHOTS, answer_and_send, counted, heading, press
 
-PAGES = ("", "publish", "surveys/work", "tokens", "keys", "retention", "audit-log")
+PAGES = ("", "surveys/work", "tokens", "keys", "retention", "audit-log")
 
 TOML = """
 id = "short"
@@ -80,10 +80,10 @@ def test_every_page_is_accessible_and_fits_a_phone(filled, visit):
 
 
 def test_a_survey_is_checked_published_unlisted_closed_and_reopened(operator, filled):
-    page = open_page(operator, filled, "publish")
+    page = open_page(operator, filled, "design")
     page.get_by_label("Survey file").fill(TOML.format(57))
-    press(page, "Check")
-    expect(page.get_by_role("status")).to_contain_text("its amplification 57 exceeds 19")
+    press(page, "Show what it comes to")
+    expect(page.locator("#promise ~ .notice")).to_contain_text("its amplification 57 exceeds 19")
     assert [each.id for each in filled.store.surveys.all()] == ["work"]
     page.get_by_label("Survey file").fill(TOML.replace("no", "yes").format(19))
     press(page, "Publish")
@@ -133,6 +133,13 @@ def test_a_deadline_a_quota_and_shared_devices_are_set_and_taken_away(operator, 
     page.get_by_label("Most reports").fill("3")
     page.get_by_label("Several people may answer on one device").check()
     press(page, "Set")
+    expect(page.get_by_role("alert")).to_contain_text("the terms are signed by")
+    page = open_page(operator, filled, "surveys/work")
+    page.get_by_label("Deadline (UTC)").fill("2027-03-31T22:00:00")
+    page.get_by_label("Most reports").fill("3")
+    page.get_by_label("Several people may answer on one device").check()
+    page.get_by_label("Drop the signature").check()
+    press(page, "Set")
     said = "3 (until 2027-03-31 22:00:00 UTC, at most 3 reports, several people on a device)"
     expect(page.get_by_text(said)).to_be_visible()
     expect(page.get_by_text("It takes no reports any more, by its quota.")).to_be_visible()
@@ -158,6 +165,7 @@ def test_a_deadline_a_quota_and_shared_devices_are_set_and_taken_away(operator, 
 def test_links_of_a_table_let_people_in(operator, filled, visit, tmp_path):
     page = open_page(operator, filled, "surveys/work")
     page.get_by_label("Each report needs an invitation").check()
+    page.get_by_label("Drop the signature").check()
     press(page, "Set")
     assert filled.store.surveys.get("work").terms.invitations
     page.get_by_label("New invitations").fill("2")
@@ -229,6 +237,7 @@ def test_keys_are_rotated(operator, filled, sealing_key):
     expect(page.get_by_role("region", name="Sealing keys").get_by_role("row")).to_have_count(3)
     new = page.locator("code.key").first.text_content()
     open_page(operator, filled, "surveys/work").get_by_label("Sealed to").select_option(new)
+    page.get_by_label("Drop the signature").check()
     press(page, "Set")
     assert filled.store.surveys.get("work").terms.sealing_key == new
     open_page(operator, filled, "keys")
@@ -261,7 +270,9 @@ def test_an_analyst_sees_none_of_it(filled, visit):
     expect(page.get_by_label("Token")).to_be_visible()
 
 
-def test_who_signs_out_sees_nothing_any_more(operator, filled):
+@pytest.mark.parametrize("place", ["operate/", "results/"])
+def test_who_signs_out_sees_nothing_any_more(operator, filled, place):
+    operator.page.goto(f"{filled.url}/{place}")
     press(operator.page, "Sign out")
     for path in ("operate/", "results/"):
         operator.page.goto(f"{filled.url}/{path}")

@@ -248,7 +248,7 @@ def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
     script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
     form = (
         f'<halftruth-form survey="split" collector="{live.url}" max-gamma="19" unprotected="age"'
-        f' ask="{ask}"></halftruth-form>'
+        f' digests="{survey.digest}" ask="{ask}"></halftruth-form>'
     )
     found = visit(origin.add(form, script))
     page = found.page

@@ -12,7 +12,10 @@ import { readPins, readTerms } from "./terms.js";
  * @typedef {object} Policy
  * @property {string | number} maxGamma
  *   Largest amplification: a survey with a larger one is refused.
- * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
+ * @property {readonly string[]} [unprotected]
+ *   Attributes that may be sent as they are: a survey that has one is refused unless its digest or
+ *   an operator's key is pinned, since a name does not say what is asked by it.
+ * @property {readonly string[]} [digests] Of the surveys that may be answered; any by default.
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
  */
@@ -22,13 +25,14 @@ export class Catalog {
    * @param {import("./transport.js").Transport} transport
    * @param {Policy} policy
    */
-  constructor(transport, { maxGamma, unprotected = [], operatorKeys }) {
-    if (!Array.isArray(unprotected)) {
-      throw new ParameterError("unprotected: expected a list of names", "unprotected");
+  constructor(transport, { maxGamma, unprotected = [], digests = [], operatorKeys }) {
+    for (const [name, given] of Object.entries({ unprotected, digests })) {
+      if (!Array.isArray(given)) throw new ParameterError(`${name}: expected a list`, name);
     }
     this.transport = transport;
     this.maxGamma = readMaxGamma(maxGamma);
     this.unprotected = new Set(unprotected);
+    this.digests = digests;
     this.operatorKeys = readPins(operatorKeys);
     /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
     this.entries = new Map();
@@ -39,8 +43,20 @@ export class Catalog {
    *
    * @param {Survey} survey
    */
-  check(survey) {
-    holdAgainst(survey, this.maxGamma, this.unprotected);
+  async check(survey) {
+    const { digests, unprotected } = this;
+    const named = survey.schema.names.find((name) => unprotected.has(name));
+    if (digests.length > 0 || (named !== undefined && this.operatorKeys === null)) {
+      const digest = await survey.digest();
+      if (!digests.includes(digest)) {
+        const why = named === undefined ? "" : `'${named}' may be sent unperturbed; `;
+        throw new SurveyRefused(
+          `survey '${survey.id}': ${why}expected digests: ["${digest}"], or operatorKeys`,
+          "digests",
+        );
+      }
+    }
+    holdAgainst(survey, this.maxGamma, unprotected);
   }
 
   /**

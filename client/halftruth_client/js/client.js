@@ -33,9 +33,10 @@ import { notACollector, Transport } from "./transport.js";
 
 /**
  * What lets a report in where the survey asks for an invitation: 32 hexadecimal digits. It is kept
- * with a report that waits, and not sent where the survey asks for none.
+ * with a report that waits, and not sent where the survey asks for none. A first report is not sent
+ * before the moment `after`, in milliseconds since 1970.
  *
- * @typedef {{invitation?: string}} Delivery
+ * @typedef {{invitation?: string, after?: number}} Delivery
  */
 
 /**
@@ -48,19 +49,18 @@ export class Client {
    * @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options
    */
-  constructor(url, { maxGamma, unprotected, operatorKeys, storage, ...settings }) {
+  constructor(url, { maxGamma, unprotected, digests, operatorKeys, storage, ...settings }) {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
     if (globalThis.crypto?.subtle === undefined) {
       throw new ParameterError(
-        "page: expected one that came over https or from this device; elsewhere browsers lack the" +
-          " cryptography that is needed",
+        "page: expected one over https or from this device; elsewhere browsers lack cryptography",
         "page",
       );
     }
     this.transport = new Transport(url, settings);
-    this.catalog = new Catalog(this.transport, { maxGamma, unprotected, operatorKeys });
+    this.catalog = new Catalog(this.transport, { maxGamma, unprotected, digests, operatorKeys });
     this.memory = new Memory(storage ?? browserStorage());
     /** @type {Set<string>} Ids of the reports that were drawn here. */
     this.drawn = new Set();
@@ -74,7 +74,7 @@ export class Client {
    */
   async survey(id) {
     const survey = await this.catalog.fetch(id);
-    this.catalog.check(survey);
+    await this.catalog.check(survey);
     return survey;
   }
 
@@ -122,7 +122,7 @@ export class Client {
    * Perturb a record and send the report. Whoever answers again sends the same report again.
    *
    * The one draw is made here and remembered before anything is sent. If this fails, call it again:
-   * the report that was drawn is sent.
+   * the report that was drawn is sent. One that waits for a moment is sent by `flush` then.
    *
    * @param {Survey} survey
    * @param {import("./schema.js").PersonRecord} record
@@ -174,8 +174,8 @@ export class Client {
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
-  async deliver(survey, draw, { invitation } = {}) {
-    this.catalog.check(survey);
+  async deliver(survey, draw, { invitation, after } = {}) {
+    await this.catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
     if (before === null || !isCounted(before)) {
@@ -183,7 +183,7 @@ export class Client {
     }
     const isDrawn = () => this.memory.get(survey.id) !== null;
     await once(this.memory.nameOf(survey.id), isDrawn, () =>
-      this.remember(survey, digest, draw, invitation),
+      this.remember(survey, digest, draw, invitation, after),
     );
     try {
       return await this.send(survey.id);
@@ -191,6 +191,16 @@ export class Client {
       if (!(error instanceof CollectorUnavailable)) throw error;
       return { id: this.memory.get(survey.id)?.id ?? "", status: "waiting" };
     }
+  }
+
+  /**
+   * The moment at which the report of this survey is sent, in milliseconds since 1970, if that is to come; or 0.
+   *
+   * @param {string} survey Its id.
+   */
+  heldUntil(survey) {
+    const after = this.memory.get(survey)?.after ?? 0;
+    return after > Date.now() ? after : 0;
   }
 
   /**
@@ -292,8 +302,9 @@ export class Client {
    * @param {string} digest
    * @param {((digest: string) => number[]) | null} draw
    * @param {string} [invitation]
+   * @param {number} [after]
    */
-  remember(survey, digest, draw, invitation) {
+  remember(survey, digest, draw, invitation, after) {
     const collector = this.transport.url;
     const found = this.before(survey.id, digest);
     if (found !== null) {
@@ -314,7 +325,7 @@ export class Client {
     checkReport(survey.mechanism.reportSpace, values);
     const id = crypto.randomUUID();
     this.drawn.add(id);
-    this.memory.set(survey.id, { digest, id, values, collector, sent: false, invitation });
+    this.memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });
   }
 
   /**
@@ -325,6 +336,7 @@ export class Client {
   async send(survey, again = true) {
     const report = this.memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
+    if (this.heldUntil(survey)) throw new CollectorUnavailable(`survey '${survey}': nothing to send yet`);
     const { digest, id } = report;
     /** @param {HalftruthError} [error] */
     const settle = (error) => {

@@ -19,6 +19,7 @@ import { AnsweredBefore } from "./errors.js";
  * @property {string} [refused] What it answered, if it will not count the report.
  * @property {string} [about] The field that it refused it for, where it said one.
  * @property {string} [invitation] What lets the report in, until the collector answered for good.
+ * @property {number} [after] The moment before which it is not sent, in milliseconds since 1970.
  */
 
 /** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} Store */

@@ -1,6 +1,7 @@
 /** What a survey's amplification promises, and whether that is enough. */
 
 import { ParameterError, SurveyRefused } from "./errors.js";
+import { reveals } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 
 /**
@@ -25,13 +26,18 @@ export function readMaxGamma(written) {
  * @param {ReadonlySet<string>} unprotected
  *   Attributes that may be sent as they are; of one whose design can prove one answer, this one.
  */
-export function holdAgainst({ id, mechanism }, maxGamma, unprotected) {
+export function holdAgainst({ id, mechanism, schema }, maxGamma, unprotected) {
+  // What is perturbed and asked after an answer tells of that, too.
+  const allowed = new Set(unprotected);
+  for (const { name, askIf } of schema.attributes) {
+    if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
+  }
   // What a report never proves still counts.
   const gamma = [...(mechanism.provable?.() ?? [])]
     .filter(([name]) => unprotected.has(name))
     .reduce(
       (whole, [, { amplification }]) => whole && whole.times(amplification),
-      mechanism.amplification(unprotected),
+      mechanism.amplification(allowed),
     );
   if (gamma === null || gamma.compare(maxGamma) > 0) {
     const shown = gamma === null ? "infinite" : String(gamma.toNumber());

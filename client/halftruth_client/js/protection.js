@@ -3,6 +3,8 @@
  * figures as `halftruth_shared.protection` has everywhere else.
  */
 
+import { SurveyError } from "./errors.js";
+import { extremes } from "./mechanisms/extremes.js";
 import { ONE, Rational } from "./rational.js";
 
 /** How likely someone thought what the promise is told of. */
@@ -20,10 +22,43 @@ const WRITTEN_OUT = 10n ** 6n;
  * @param {ReadonlySet<string>} unprotected
  */
 export function asTheyAre({ schema, mechanism }, unprotected) {
-  const reveals = (/** @type {string} */ name) =>
-    !mechanism.provable?.().has(name) &&
-    mechanism.amplification(new Set(schema.names.filter((other) => other !== name))) === null;
-  return schema.names.filter((name) => unprotected.has(name) && reveals(name));
+  const provable = mechanism.provable?.();
+  return schema.names.filter(
+    (name) => unprotected.has(name) && !provable?.has(name) && reveals(schema, mechanism, name),
+  );
+}
+
+/**
+ * Whether a report can rule out an answer to one attribute, if all others are known.
+ *
+ * @param {import("./schema.js").Schema} schema
+ * @param {import("./mechanisms/base.js").Mechanism} mechanism
+ * @param {string} name
+ */
+export function reveals({ names }, mechanism, name) {
+  return mechanism.amplification(new Set(names.filter((other) => other !== name))) === null;
+}
+
+/**
+ * Make sure that no answer that a report can reveal depends on a protected one: whether a question
+ * was asked tells of the answers that it is asked after.
+ *
+ * @param {import("./schema.js").Schema} schema
+ * @param {import("./mechanisms/base.js").Mechanism} mechanism
+ */
+export function checkConditions(schema, mechanism) {
+  const provable = mechanism.provable?.();
+  for (const { name, askIf } of schema.attributes) {
+    for (const about of reveals(schema, mechanism, name) ? askIf.keys() : []) {
+      const { sensitive } = schema.attributes[schema.positions.get(about) ?? 0];
+      if (sensitive || provable?.has(about) || !reveals(schema, mechanism, about)) {
+        throw new SurveyError(
+          `'${name}': ask_if: would reveal the protected answer to '${about}'; expected none`,
+          name,
+        );
+      }
+    }
+  }
 }
 
 /**
@@ -44,6 +79,7 @@ export function asTheyAre({ schema, mechanism }, unprotected) {
  * @property {Bound | null} whole Of all these together.
  * @property {{known: Bound | null, unknown: Bound | null}} single
  *   Of the least protected one of them, for someone who knows all others, and none.
+ * @property {boolean} timed Whether the time that answering takes can show an answer.
  */
 
 /**
@@ -58,7 +94,17 @@ export function protection(survey, unprotected) {
   const bare = new Set(asTheyAre(survey, unprotected));
   const provable = [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
-  const { known, unknown } = mechanism.answerAmplification(apart);
+  const { known, unknown } = mechanism.answerAmplification(apart, extremes);
+  // Where one is asked after the other, what is reported of one tells of both.
+  const shared = provable
+    .filter(([name]) => schema.conditional.has(name))
+    .map(([, { amplification }]) => amplification);
+  const together = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
+  const withGroup = (/** @type {string} */ name, /** @type {Rational} */ gamma) => {
+    const group = schema.related(name, bare, true);
+    const others = schema.names.filter((other) => other === name || !group.has(other));
+    return bound(times(mechanism.amplification(new Set(others)), gamma));
+  };
   return {
     prior: tenths(PRIOR),
     designs: mechanism.designs ?? new Map(),
@@ -67,12 +113,23 @@ export function protection(survey, unprotected) {
       name,
       answer,
       other,
-      bound: bound(amplification),
+      bound: withGroup(name, amplification),
     })),
     hidden: schema.names.length - apart.size,
-    whole: bound(mechanism.amplification(apart)),
-    single: { known: bound(known), unknown: bound(unknown) },
+    whole: together(mechanism.amplification(apart)),
+    single: { known: together(known), unknown: together(unknown) },
+    timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
+}
+
+/**
+ * A product of amplifications, of which the first may be infinite.
+ *
+ * @param {Rational | null} gamma
+ * @param {...Rational} others
+ */
+function times(gamma, ...others) {
+  return gamma && others.reduce((product, one) => product.times(one), gamma);
 }
 
 /**

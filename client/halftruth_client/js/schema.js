@@ -34,6 +34,10 @@ export class Schema {
     this.positions = new Map(this.names.map((name, j) => [name, j]));
     /** Of each attribute, the positions and codes that it is asked after. */
     this.conditions = this.attributes.map((attribute, j) => this.conditionsOf(attribute, j));
+    /** Attributes with a condition, and those named in one. */
+    this.conditional = new Set(
+      this.attributes.flatMap(({ name, askIf }) => (askIf.size > 0 ? [name, ...askIf.keys()] : [])),
+    );
     /** Number of different records. */
     this.size = this.shape.reduce((product, size) => product * size, 1n);
   }
@@ -64,6 +68,27 @@ export class Schema {
       if (needed.has(j)) for (const { position } of this.conditions[j]) needed.add(position);
     }
     return this.names.filter((_, j) => needed.has(j));
+  }
+
+  /**
+   * An attribute and those asked after it, directly or over others that are not known: its answer
+   * says of each whether it was asked. With `all`, every one that conditions connect with it.
+   *
+   * @param {string} name
+   * @param {ReadonlySet<string>} known
+   * @param {boolean} [all]
+   */
+  related(name, known, all = false) {
+    const found = new Set([name]);
+    for (let before = 0; before < found.size; ) {
+      before = found.size;
+      for (const { name: own, askIf } of this.attributes) {
+        const both = [own, ...askIf.keys()];
+        if (!both.some((one, i) => (all || i > 0) && found.has(one))) continue;
+        for (const one of all ? both : [own]) if (!known.has(one)) found.add(one);
+      }
+    }
+    return found;
   }
 
   /**

@@ -4,6 +4,7 @@ import { toHex, utf8 } from "./bytes.js";
 import { SurveyError } from "./errors.js";
 import { readFraming } from "./framing.js";
 import { readMechanism } from "./mechanisms/index.js";
+import { checkConditions } from "./protection.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
 import { readTerms } from "./terms.js";
@@ -43,6 +44,7 @@ export class Survey {
     this.framing = readFraming(members.form, languages);
     this.schema = new Schema(members.attributes, languages);
     this.mechanism = readMechanism(members.mechanism, this.schema);
+    checkConditions(this.schema, this.mechanism);
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */
     this.isClosed = false;
@@ -102,16 +104,31 @@ export class Survey {
 }
 
 /**
- * JSON without blanks and with sorted keys.
+ * JSON without blanks, its keys sorted by code points: as UTF-16, which strings are compared by, an
+ * emoji would come before “！”.
  *
  * @param {unknown} value
  * @returns {string}
  */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
+    throw new SurveyError("survey: expected text without half of a surrogate pair", "survey");
+  }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+    .sort(([a], [b]) => (inOrder(a) < inOrder(b) ? -1 : 1))
+    .map(([key, member]) => `${canonicalJson(key)}:${canonicalJson(member)}`);
   return `{${members.join(",")}}`;
+}
+
+/**
+ * A text that compares by code units as this one does by code points: those of pairs come last.
+ *
+ * @param {string} text
+ */
+function inOrder(text) {
+  return text.replace(/[\ud800-\uffff]/g, (unit) =>
+    String.fromCharCode(unit.charCodeAt(0) + (unit < "\ue000" ? 0x2000 : -0x800)),
+  );
 }

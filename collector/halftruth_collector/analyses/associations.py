@@ -1,7 +1,10 @@
 """Association of every pair of attributes."""
 
+from dataclasses import replace
+
 from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
 from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.wording import percent
 
 from ..charts.specification import Estimate, HeatMap
 from . import sentences
@@ -48,8 +51,9 @@ def chart(result: AssociationsResult) -> HeatMap:
             *sentences.notes(result, [cell for row in cells for cell in row if cell]),
             *notices(result),
             "Share by which the gini index of the column's attribute falls when the row's is"
-            " known (concentration τ).",
-            "Pale with a dashed frame: the interval reaches 0 or below.",
+            " known (concentration τ), without what chance adds.",
+            "Pale with a dashed frame: not distinguishable from 0. About"
+            f" {percent(1 - result.query.confidence)} of independent pairs would not be pale.",
         ),
         rows=names,
         columns=names,
@@ -65,8 +69,8 @@ def notices(result: AssociationsResult) -> list[str]:
 
 
 def _cell(label: str, measure: MeasureEstimate) -> Estimate:
-    lower, upper = measure.interval or (None, None)
-    return Estimate(label, measure.value, lower, upper, reason=measure.undefined)
+    shown = sentences.estimate(label, measure.value, measure.interval)
+    return replace(shown, reason=measure.undefined)
 
 
 ANALYSIS = Analysis(

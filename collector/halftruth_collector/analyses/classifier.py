@@ -3,6 +3,7 @@
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
 from halftruth_shared.analyses.wording import items, percent
 
+from ..estimation.reliability import judge_guess
 from . import sentences
 from .base import Analysis, Counted, Grid, asked, clearest
 
@@ -10,13 +11,18 @@ from .base import Analysis, Counted, Grid, asked, clearest
 def compute(counted: Counted, query: ClassifierQuery) -> ClassifierResult:
     """A classifier as ``Estimator.classifier`` learns it."""
     model = counted.estimator.classifier(**asked(query))
-    return ClassifierResult(**counted.origin(), query=query, model=model)
+    typical = None
+    if query.estimate == "likelihood":
+        typical = counted.estimator.typical_error(
+            [query.predict, model.feature_names_in_[0].item()]
+        )
+    return ClassifierResult(**counted.origin(), query=query, model=model, typical=typical)
 
 
 def grid(result: ClassifierResult) -> Grid:
     """Each class in general, and wherever the model tells it."""
     return Grid(
-        ["where", "share", "class", "probability"],
+        ["where", "share", "class", _PROBABILITY[result.query.kind]],
         [
             [
                 items(where) or "everybody",
@@ -30,21 +36,35 @@ def grid(result: ClassifierResult) -> Grid:
     )
 
 
+#: What the probabilities of a model are of.
+_PROBABILITY = {
+    "naive-bayes": "probability of this answer in the class",
+    "decision-tree": "probability of the class",
+}
+
+
 def notices(result: ClassifierResult) -> list[str]:
     """What behind the model is not known to be above 0."""
     doubtful = [items(warning) or "everybody" for warning in result.model.warnings]
     said = {
         "naive-bayes": "Not known to be above 0",
-        "decision-tree": "Some class is not known to be above 0 among these",
+        "decision-tree": "A class not known to be above 0, or a split that may be chance, among",
     }[result.query.kind]
-    return [f"{said}: {sentences.few(doubtful)}."] if doubtful else []
+    found = [f"{said}: {sentences.few(doubtful)}."] if doubtful else []
+    if result.typical is not None:
+        _, verdict = judge_guess(result.typical)
+        found.append(f"Learned from the best guess; {verdict.partition(': ')[2]}.")
+    return found
 
 
 def reading(result: ClassifierResult) -> list[str]:
     """What the probabilities of naive Bayes are, and that there is a better estimate."""
     said = []
     if result.query.kind == "naive-bayes":
-        said.append("Everybody: share of each class; else how likely a class gives this answer.")
+        said.append(
+            "Everybody: share of each class; else the share of a class that gives this answer,"
+            " which is not the probability of the class."
+        )
     if result.query.estimate == "moment":
         said.append(
             "Learned from moment estimates, with 0 for those below it. With estimate = likelihood"

@@ -26,10 +26,10 @@ from halftruth_shared.analyses.wording import (
 )
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
-from ..estimation.bounds import Array, normal_quantile, optional
+from ..estimation.bounds import optional
 from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of, trend_of
 from ..estimation.presence import category_code
-from ..estimation.usability import TWENTY_POINTS, judge_measures, typical
+from ..estimation.reliability import clear, judge, margin
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -55,25 +55,18 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     groups = Groups.of_table(table, names, chosen, answer, query.target)
     effects = compare_groups(groups, reference, query.effect, query.simultaneous, query.confidence)
     ratio = query.effect != "difference"
-    judge = _Judge(groups, query.confidence)
     against = None if reference is None else names[reference]
     compared = [group for group in names if group != against]
     return ComparisonResult(
         **counted.origin(),
         query=query,
         reference=against,
-        groups=_shares(groups, query.confidence, judge),
+        groups=_shares(groups, query.confidence),
         comparisons=[
             GroupComparison(group=group, against=against, effect=effect)
-            for group, effect in zip(
-                compared,
-                _effects(
-                    effects, judge(effects, np.abs(effects.value) if ratio else TWENTY_POINTS)
-                ),
-                strict=True,
-            )
+            for group, effect in zip(compared, _effects(effects, ratio=ratio), strict=True)
         ],
-        trend=_trend(groups, query.confidence, judge) if query.trend else None,
+        trend=next(_effects(trend_of(groups, query.confidence))) if query.trend else None,
     )
 
 
@@ -99,26 +92,18 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
     return chosen.index(code)
 
 
-class _Judge:
-    """Verdicts on estimates from the table of some groups."""
-
-    def __init__(self, groups: Groups, confidence: float) -> None:
-        width = typical(np.sqrt(np.maximum(np.diag(groups.covariance), 0.0)))
-        self._table = normal_quantile(1 - confidence) * (np.nan if width is None else width)
-        self._cells = groups.support.size
-        self._reports = round(groups.reports * max(groups.base.sum(), 0.0))
-
-    def __call__(
-        self, found: Estimates, reference: Array | float
-    ) -> Iterator[tuple[Usability, str]]:
-        table = np.full(len(found.value), self._table)
-        half_width = (found.upper - found.lower) / 2
-        verdicts = judge_measures(half_width, reference, table, self._cells, self._reports)
-        for reason, verdict in zip(found.undefined, verdicts, strict=True):
-            yield ("not usable", f"not usable: {reason}") if reason else verdict
+def _verdicts(
+    found: Estimates, *, ratio: bool = False, effect: bool = True
+) -> Iterator[tuple[Usability, str]]:
+    """Verdicts on shares or, by default, on effects."""
+    directed = clear(found.lower, found.upper, ratio=ratio) & effect
+    margins = margin(found.lower, found.upper, ratio=ratio)
+    verdicts = judge(margins, ratio=ratio, directed=directed)
+    for reason, verdict in zip(found.undefined, verdicts, strict=True):
+        yield ("not usable", f"not usable: {reason}") if reason else verdict
 
 
-def _shares(groups: Groups, confidence: float, judge: _Judge) -> list[GroupShare]:
+def _shares(groups: Groups, confidence: float) -> list[GroupShare]:
     found = shares_of(groups, confidence)
     return [
         GroupShare(
@@ -132,22 +117,13 @@ def _shares(groups: Groups, confidence: float, judge: _Judge) -> list[GroupShare
             undefined=found.undefined[g] or None,
         )
         for g, (group, (usability, verdict)) in enumerate(
-            zip(groups.names, judge(found, TWENTY_POINTS), strict=True)
+            zip(groups.names, _verdicts(found, effect=False), strict=True)
         )
     ]
 
 
-def _trend(groups: Groups, confidence: float, judge: _Judge) -> EffectEstimate:
-    """From the first group to the last a trend is a difference of shares."""
-    found = trend_of(groups, confidence)
-    [trend] = _effects(found, judge(found, TWENTY_POINTS / (len(groups.names) - 1)))
-    return trend
-
-
-def _effects(
-    found: Estimates, verdicts: Iterator[tuple[Usability, str]]
-) -> Iterator[EffectEstimate]:
-    for k, (usability, verdict) in enumerate(verdicts):
+def _effects(found: Estimates, *, ratio: bool = False) -> Iterator[EffectEstimate]:
+    for k, (usability, verdict) in enumerate(_verdicts(found, ratio=ratio)):
         interval = _interval(found, k)
         yield EffectEstimate(
             value=optional(float(found.value[k])),
@@ -199,8 +175,8 @@ def _compared(result: ComparisonResult, found: GroupComparison | None) -> list[s
     effect, row = found.effect, _row("", found.effect, points=_in_points(result))
     return [
         _other(found),
-        _said(effect.undefined, value(row.value, _finite(row)), effect.usability),
-        _ends(row),
+        _said(effect.undefined, value(row.value, row.interval), effect.usability),
+        value_interval(row.interval),
         p_value(effect.p_value),
     ]
 
@@ -228,19 +204,6 @@ def _row(label: str, effect: EffectEstimate, *, points: bool) -> Estimate:
         None if ends is None else np.inf if ends[1] is None else scale * ends[1],
         reason=effect.undefined,
     )
-
-
-def _finite(row: Estimate) -> Interval | None:
-    """An interval as wide as the part of it that has ends."""
-    if row.value is None or row.lower is None or row.upper is None:
-        return None
-    return (row.lower, row.upper if np.isfinite(row.upper) else 2 * row.value - row.lower)
-
-
-def _ends(row: Estimate) -> str:
-    if row.interval is None or np.isfinite(row.interval[1]):
-        return value_interval(row.interval)
-    return f"from {value(row.lower, _finite(row))} on"
 
 
 def chart(result: ComparisonResult) -> WhiskerChart:
@@ -308,8 +271,8 @@ def reading(result: ComparisonResult) -> list[str]:
     if result.trend is not None and result.trend.value is not None:
         row = _row("", result.trend, points=True)
         said.append(
-            f"Trend in the order of the groups: {value(row.value, _finite(row))} percentage points"
-            f" from each to the next on average ({_ends(row)}),"
+            f"Trend in the order of the groups: {value(row.value, row.interval)} percentage points"
+            f" from each to the next on average ({value_interval(row.interval)}),"
             f" p-value {p_value(result.trend.p_value)}."
         )
     if any(c.effect.interval and c.effect.interval[1] is None for c in result.comparisons):

@@ -31,8 +31,8 @@ from ..estimation.conditional import conditional_covariance, conditional_shares
 from ..estimation.delta_method import in_order, known_covariance
 from ..estimation.independence import Departures
 from ..estimation.presence import present_items
+from ..estimation.reliability import judge_table
 from ..estimation.table import error_parts
-from ..estimation.usability import TWENTY_POINTS, judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome
@@ -64,8 +64,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     of_these = conditional_covariance(table.support, table.covariance("respondents"), given)
     alone = np.where(np.isnan(shares.variance.ravel()), np.nan, np.diag(of_these))
     parts = error_parts(shares.variance.ravel(), alone)
-    reference = TWENTY_POINTS if given else None
-    each, usability, verdict = judge_table(shares.sets.half_width, table.reports, reference)
+    each, usability, verdict = judge_table(shares.sets.half_width, table.effective_reports)
     departures = Departures(table)
     pair = len(names) == 2
     columns = zip(
@@ -218,7 +217,10 @@ def chart(result: CrosstabResult) -> Chart:
     axis = Axis(_of_whom(result), shares=True)
     if len(result.cells) <= _BARS:
         groups = tuple(
-            BarGroup(_key(result, first, key), tuple(_drawn(c, c.values[second]) for c, _ in line))
+            BarGroup(
+                _key(result, first, key),
+                tuple(_drawn(result, c, c.values[second]) for c, _ in line),
+            )
             for key, line in _lines(result, first, second).items()
         )
         bars = [bar for group in groups for bar in group.bars]
@@ -238,7 +240,8 @@ def chart(result: CrosstabResult) -> Chart:
         )
     lines = _lines(result, row, column)
     drawn = tuple(
-        tuple(_drawn(cell, items(cell.values)) for cell, _ in line) for line in lines.values()
+        tuple(_drawn(result, cell, items(cell.values)) for cell, _ in line)
+        for line in lines.values()
     )
     every = [cell for line in drawn for cell in line]
     return HeatMap(
@@ -260,7 +263,7 @@ def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
     return items({**layers, of: answers[-1]})
 
 
-def _drawn(cell: CrosstabCell, label: str) -> Estimate:
+def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Estimate:
     """A share as charts show it; none is drawn of a base that cannot be told from zero."""
     found = cell.confidence_set
     if cell.share is None or (found is not None and found.kind != "interval"):
@@ -269,7 +272,7 @@ def _drawn(cell: CrosstabCell, label: str) -> Estimate:
     if found is None or found.lower is None or found.upper is None:
         return Estimate(label, cell.share, category=doubt)
     ends = (found.lower, found.upper)
-    inner = sentences.of_sampling(ends, cell.standard_error, cell.sampling_error)
+    inner = sentences.of_sampling(ends, result.query.confidence, cell.sampling_error)
     return Estimate(label, cell.share, *ends, category=doubt, inner=inner)
 
 

@@ -31,13 +31,7 @@ from ..estimation.bounds import Array, check_confidence, check_target, normal_qu
 from ..estimation.delta_method import known_covariance
 from ..estimation.distribution import Distribution, Moment, distributions, largest_distance
 from ..estimation.equation import score_values
-from ..estimation.usability import (
-    IN_DEVIATIONS,
-    TWENTY_POINTS,
-    cell_reference,
-    judge_number,
-    judge_table,
-)
+from ..estimation.reliability import USABILITY, grades, judge, margin
 from . import sentences
 from .base import Analysis, Counted, Grid
 
@@ -178,27 +172,26 @@ def _group(
             answers=[],
             undefined=reason,
         )
-    deviation = found.deviation(scale.values, z)
-    reference = IN_DEVIATIONS * deviation.value
+    span = float(np.ptp(scale.values))
     return GroupDistribution(
         group=group,
         base=base,
-        mean=_moment(found.mean(scale.values, z), z, reference, base),
-        deviation=_moment(deviation, z, reference, base),
+        mean=_moment(found.mean(scale.values, z), span),
+        deviation=_moment(found.deviation(scale.values, z), span),
         quantiles=[
-            _quantile(found, scale, percentile, z, base) for percentile in query.percentiles
+            _quantile(found, scale, percentile, z, span) for percentile in query.percentiles
         ],
-        answers=_shares(found, scale, z, base, whole=group is None),
+        answers=_shares(found, scale, z),
     )
 
 
-def _moment(found: Moment, z: float, reference: float, people: float) -> MomentEstimate:
+def _moment(found: Moment, span: float) -> MomentEstimate:
     if np.isnan(found.value):
         reason = "the estimate of the variance is not above 0"
         return MomentEstimate(
             usability="not usable", verdict=f"not usable: {reason}", undefined=reason
         )
-    usability, verdict = judge_number(z * found.standard_error, reference, people)
+    [(usability, verdict)] = judge(margin([found.lower], [found.upper]), span=span)
     return MomentEstimate(
         value=found.value,
         standard_error=optional(found.standard_error),
@@ -209,10 +202,11 @@ def _moment(found: Moment, z: float, reference: float, people: float) -> MomentE
 
 
 def _quantile(
-    found: Distribution, scale: _Scale, percentile: int, z: float, people: float
+    found: Distribution, scale: _Scale, percentile: int, z: float, span: float
 ) -> QuantileEstimate:
     one = found.quantile(percentile / 100, scale.values, z, scale.edges)
-    usability, verdict = judge_number(z * one.standard_error, TWENTY_POINTS, people, share=True)
+    known = margin([one.lower], [one.upper]) if found.known else np.array([np.nan])
+    [(usability, verdict)] = judge(known, span=span)
     return QuantileEstimate(
         percentile=percentile,
         answer=scale.answers[one.answer],
@@ -224,11 +218,8 @@ def _quantile(
     )
 
 
-def _shares(
-    found: Distribution, scale: _Scale, z: float, people: float, *, whole: bool
-) -> list[OrderedShare]:
-    reference = cell_reference(len(scale.answers)) if whole else TWENTY_POINTS
-    each, _, _ = judge_table(z * found.standard_error, round(people), reference)
+def _shares(found: Distribution, scale: _Scale, z: float) -> list[OrderedShare]:
+    each = [USABILITY[grade] for grade in grades(z * found.standard_error)]
     columns = [
         (shares, errors, shares - z * errors, shares + z * errors)
         for shares, errors in (

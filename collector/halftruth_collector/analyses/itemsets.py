@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import get_args
 
-from halftruth_shared.analyses.base import Decision, Selection
+from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, judged, percent, share, share_interval
 
@@ -43,7 +43,8 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
 
 def grid(result: ItemsetsResult) -> Grid:
     """Itemsets with support, interval and decision."""
-    return Grid(
+    return sentences.grid_of(
+        result,
         ["itemset", "support", sentences.level(result.query.confidence), "decision"],
         [
             [
@@ -84,9 +85,7 @@ def chart(result: ItemsetsResult) -> WhiskerChart:
             *sentences.notes(result, rows, together=query.select == "bonferroni"),
             *sentences.estimated(query.estimate),
             *sentences.negative(rows),
-            _decided(query.select)
-            if rows
-            else f"No itemset was found for a support of {threshold}.",
+            _decided(query) if rows else f"No itemset was found for a support of {threshold}.",
             *sentences.left_out(
                 len(rows),
                 len(result.itemsets),
@@ -106,7 +105,7 @@ def chart(result: ItemsetsResult) -> WhiskerChart:
                 reference=Reference(query.min_support, f"min. support {threshold}"),
             ),
         ),
-        values_label=f"support ({sentences.level(query.confidence)})",
+        values_label=sentences.with_level("support", result),
         categories=get_args(Decision),
     )
 
@@ -137,8 +136,10 @@ def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:
     return math.copysign(math.inf, above) if itemset.standard_error == 0 else -math.inf
 
 
-def _decided(select: Selection) -> str:
-    if select == "holm":
+def _decided(query: ItemsetsQuery) -> str:
+    if query.estimate == "likelihood":
+        return "Without intervals nothing is decided: frequent or not, all are undecided."
+    if query.select == "holm":
         return "The decisions hold all together (Holm), and may differ from single intervals."
     return (
         "Frequent: all of the interval is at or above the threshold."

@@ -41,8 +41,8 @@ def chart(result: MeasuresResult) -> WhiskerChart:
         *sentences.presence(result.present),
         *sentences.notes(result, rows),
         *notices(result),
-        "Intervals are normal ones by the delta method; those of measures that cannot be negative"
-        " are too narrow near independence.",
+        "Intervals of ratios are on the logarithmic scale; measures that cannot be negative are"
+        " corrected for what chance adds.",
     ]
     return WhiskerChart(
         title=f"Association of {sentences.listed(result.query.attributes)} in {result.survey}",

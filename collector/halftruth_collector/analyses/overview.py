@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-import numpy as np
-from halftruth_shared.analyses.base import DayCount, Usability
+from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -16,10 +15,9 @@ from halftruth_shared.analyses.wording import judged, number, share, share_inter
 
 from ..charts.specification import Axis, BarChart, BarGroup, Curve, CurveChart, Estimate
 from ..estimation import Estimator
-from ..estimation.bounds import optional
-from ..estimation.usability import judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid
+from .shares import Shares, estimate_shares
 
 #: Answers beyond which a chart shows only the first questions, and says so.
 MAX_ANSWERS = 100
@@ -44,13 +42,14 @@ def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
 
 def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
-    shares, usability, verdict = _shares(counted.estimator, query, name)
+    shares, found = _shares(counted.estimator, query, name)
     of_all, *_ = _shares(counted.of_all, query, name) if attribute.missing else (shares,)
     return QuestionOverview(
         attribute=name,
         label=attribute.label_in(),
-        usability=usability,
-        verdict=verdict,
+        usability=found.usability,
+        verdict=found.verdict,
+        typical=found.typical,
         answers=[share for share in shares if share.answer not in attribute.missing],
         missing=[share for share in of_all if share.answer in attribute.missing],
     )
@@ -58,28 +57,15 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
 
 def _shares(
     estimator: Estimator, query: OverviewQuery, name: str
-) -> tuple[list[AnswerShare], Usability, str]:
-    """Share of each category that counts, and whether they are precise enough."""
-    table = estimator.table([name])
-    support = estimator.support([name], query.estimate)
-    lower, upper = table.interval(query.confidence, query.target)
-    error = np.sqrt(table.variance(query.target))
-    perturbation, sampling = table.error_parts(query.target)
-    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
+) -> tuple[list[AnswerShare], Shares]:
+    """Share of each category that counts, and how precise they are."""
+    found = estimate_shares(estimator, [name], query)
     categories = estimator.schema.attributes[estimator.schema.position(name)].categories
     shares = [
-        AnswerShare(
-            answer=category,
-            share=float(support[i]),
-            standard_error=optional(float(error[i])),
-            perturbation_error=optional(float(perturbation[i])),
-            sampling_error=optional(float(sampling[i])),
-            interval=None if np.isnan(error[i]) else (float(lower[i]), float(upper[i])),
-            usability=found,
-        )
-        for i, (category, found) in enumerate(zip(categories, each, strict=True))
+        AnswerShare(answer=category, share=share, **errors)
+        for category, share, errors in zip(categories, found.shares, found.errors, strict=True)
     ]
-    return shares, usability, verdict
+    return shares, found
 
 
 def grid(result: OverviewResult) -> Grid:
@@ -97,7 +83,8 @@ def grid(result: OverviewResult) -> Grid:
                         share_interval(found.interval),
                     ]
                 )
-    return Grid(["question", "answer", "share", sentences.level(result.query.confidence)], rows)
+    header = ["question", "answer", "share", sentences.level(result.query.confidence)]
+    return sentences.grid_of(result, header, rows)
 
 
 def chart(result: OverviewResult) -> BarChart:
@@ -122,7 +109,7 @@ def chart_of_questions(
             (question.label, question.answers),
             (f"{question.label} – {_MISSING}", missing),
         ):
-            bars = tuple(map(_bar, answers))
+            bars = tuple(_bar(found, result.query.confidence) for found in answers)
             groups += [BarGroup(heading, bars)] if bars else []
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
@@ -137,14 +124,14 @@ def chart_of_questions(
         axis=Axis("share of the people", shares=True),
         groups=tuple(groups),
         bars_label="answer",
-        values_label=f"share ({sentences.level(result.query.confidence)})",
+        values_label=sentences.with_level("share", result),
         inner_label=sentences.INNER,
         outer_label=sentences.OUTER,
     )
 
 
-def _bar(found: AnswerShare | WeightedAnswer) -> Estimate:
-    inner = sentences.of_sampling(found.interval, found.standard_error, found.sampling_error)
+def _bar(found: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
+    inner = sentences.of_sampling(found.interval, confidence, found.sampling_error)
     return sentences.estimate(found.answer, found.share, found.interval, inner)
 
 

@@ -21,11 +21,11 @@ from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
 from ..estimation.answered import nothing_missing
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
-from ..estimation.equation import Equation, Term, equation
+from ..estimation.equation import Equation, equation
 from ..estimation.presence import presence
 from ..estimation.regression import Regression, fit_regression
+from ..estimation.reliability import clear, judge
 from ..estimation.table import Table
-from ..estimation.usability import judge_coefficients
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -42,7 +42,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     table = _table(counted, model)
     kept = nothing_missing(counted.estimator.schema, model.names)
     fit = fit_regression(table, model.design, model.counts_as, query.model, query.target, kept)
-    coefficients = list(_coefficients(query, model.terms, fit, table.reports))
+    coefficients = list(_coefficients(query, model, fit, float(np.median(table.effective_reports))))
     undefined = fit.undefined
     if undefined is not None and fit.least_known:
         least = sentences.listed([coefficients[i].term for i in fit.least_known])
@@ -69,10 +69,10 @@ def _table(counted: Counted, model: Equation) -> Table:
 
 
 def _coefficients(
-    query: RegressionQuery, terms: tuple[Term, ...], fit: Regression, reports: int
+    query: RegressionQuery, model: Equation, fit: Regression, effective: float
 ) -> Iterator[Coefficient]:
     if fit.undefined is not None:
-        for term in terms:
+        for term in model.terms:
             yield Coefficient(
                 attribute=term.attribute,
                 category=term.category,
@@ -83,13 +83,17 @@ def _coefficients(
         return
     logistic = query.model == "logistic"
     half_widths = normal_quantile(1 - query.confidence) * fit.standard_error
-    spans = np.array([term.span for term in terms])
+    ends = fit.coefficients - half_widths, fit.coefficients + half_widths
+    # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
+    with np.errstate(over="ignore"):
+        margins = np.exp(half_widths) if logistic else half_widths
+    span = None if logistic else float(np.ptp(model.counts_as))
     columns = (
-        terms,
+        model.terms,
         fit.coefficients.tolist(),
         fit.standard_error.tolist(),
         half_widths.tolist(),
-        judge_coefficients(half_widths * spans, None if logistic else fit.spread, reports),
+        judge(margins, ratio=logistic, span=span, directed=clear(*ends), effective=effective),
     )
     for term, found, error, half_width, (usability, verdict) in zip(*columns, strict=True):
         lower, upper = found - half_width, found + half_width
@@ -126,8 +130,9 @@ def _row(found: Coefficient, logistic: bool) -> list[str]:
     if found.reference is not None:
         term += f" against {found.reference}"
     written = value(found.coefficient, found.interval)
+    ratio = value(found.odds_ratio, found.odds_ratio_interval)
     numbers = [
-        *(_ratios(found) if logistic else []),
+        *([ratio, value_interval(found.odds_ratio_interval)] if logistic else []),
         written,
         value_interval(found.interval),
         value(found.standard_error, None),
@@ -137,16 +142,6 @@ def _row(found: Coefficient, logistic: bool) -> list[str]:
     if found.coefficient is not None:
         numbers[0] = judged(numbers[0], found.usability)
     return [term, *numbers]
-
-
-def _ratios(found: Coefficient) -> list[str]:
-    """An odds ratio and its interval with three digits, however near to 0 an end is."""
-    ends = found.odds_ratio_interval or (None, None)
-    ratio, *written = (
-        UNDEFINED if end is None else number(float(f"{end:.3g}"))
-        for end in (found.odds_ratio, *ends)
-    )
-    return [ratio, " to ".join(written) if found.odds_ratio_interval else UNDEFINED]
 
 
 def _term(found: Coefficient) -> str:

@@ -81,8 +81,8 @@ def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, An
         query=query,
         column_by_column=_summary(found, query.limit) if apart else None,
         whole_reports=_summary(whole, query.limit),
-        believed=float(np.nanmax(found.share)),
-        told=float(np.nanmax(found.sensitive)),
+        believed=float(found.share[found.most_told]),
+        told=float(found.sensitive[found.most_told]),
         cells=[
             RiskCell(
                 values=_values(survey, query, cell),
@@ -117,7 +117,7 @@ def _summary(found: LinkingRisk, limit: float) -> RiskSummary:
 
 def _worst_first(found: LinkingRisk) -> list[tuple[int, ...]]:
     """Cells where somebody is, by the larger of their two risks."""
-    there, larger = found.table > 0, np.fmax(found.risk, found.of_whole_reports.risk)
+    there, larger = found.table > 0, found.of_the_larger.risk
     cells, order = np.argwhere(there), np.argsort(-larger[there], kind="stable")
     return list(map(tuple, cells[order].tolist()))
 
@@ -205,10 +205,10 @@ def notices(result: RiskResult) -> list[str]:
             f" {len(result.cells)}; risks among the real people may be larger."
         )
     said.append(
-        "The risk is not what somebody believes: the table alone tells up to"
-        f" {percent(result.believed, 1)} of an answer, and a report up to"
-        f" {percent(result.told, 1)} on average to those who know whose it is. What bounds that is"
-        " the survey's γ."
+        "The risk is not what somebody believes: of the answer of which a"
+        f" report tells most beyond the table, the table alone tells {percent(result.believed, 1)},"
+        f" and a report {percent(result.told, 1)} on average to those who know whose"
+        " it is. What bounds that is the survey's γ."
     )
     return said
 
@@ -249,8 +249,7 @@ def _start(survey: Survey) -> RiskQuery:
     """The last question, by what is told by the first two or as many as reports tell of."""
     *others, sensitive = survey.schema.names
     most = min(2, survey.mechanism.reconstruction(survey.schema).longest - 1)
-    # The best guess is of all questions together, which a page should not begin with.
-    return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive, estimate="projected")
+    return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)
 
 
 ANALYSIS = Analysis(

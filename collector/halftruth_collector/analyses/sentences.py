@@ -1,15 +1,17 @@
 """Tables and sentences that several analyses have."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method
+from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method, OpenInterval
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
 from halftruth_shared.analyses.wording import items, judged, number, value, value_interval
 
 from ..charts.specification import Estimate
+from ..estimation.bounds import normal_quantile
 from .base import Grid
 
 _SYMBOLS = {
@@ -33,14 +35,13 @@ def named(measure: str) -> str:
 def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
     """Measures with their intervals."""
     return Grid(
-        ["measure", "value, or why there is none", level(confidence), "Chebyshev interval"],
+        ["measure", "value, or why there is none", level(confidence)],
         [
             [
                 named(measure.name),
                 measure.undefined
                 or judged(value(measure.value, measure.interval), measure.usability),
                 value_interval(measure.interval),
-                value_interval(measure.chebyshev_interval),
             ]
             for measure in measures
         ],
@@ -48,30 +49,32 @@ def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid
 
 
 #: What the thick and the thin part of an interval in two tones are.
-INNER, OUTER = "from who happened to take part", "with what protecting the answers adds"
+INNER, OUTER = "without perturbation the interval would be this long", "the interval"
 
 
 def estimate(
-    label: str, found: float | None, interval: Interval | None, inner: Interval | None = None
+    label: str, found: float | None, interval: OpenInterval | None, inner: Interval | None = None
 ) -> Estimate:
-    """An estimate as charts show it."""
+    """An estimate as charts show it, an open end as infinite."""
     lower, upper = interval or (None, None)
-    return Estimate(label, found, lower, upper, inner=inner)
+    endless = interval is not None and upper is None
+    return Estimate(label, found, lower, math.inf if endless else upper, inner=inner)
 
 
 def of_sampling(
-    interval: Interval | None, standard_error: float | None, sampling_error: float | None
+    interval: Interval | None, confidence: float, sampling_error: float | None
 ) -> Interval | None:
-    """The part of an interval that comes of who happened to take part, where there is one."""
-    if interval is None or not standard_error or not sampling_error:
+    """As long as the interval would be without perturbation, around its middle; None if unknown."""
+    if interval is None or not sampling_error:
         return None
-    part = sampling_error / standard_error
-    middle, half = sum(interval) / 2, (interval[1] - interval[0]) / 2 * part
+    middle, half = sum(interval) / 2, normal_quantile(1 - confidence) * sampling_error
     return middle - half, middle + half
 
 
 def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> list[str]:
     """Where the numbers of a chart come from, and how many are missing."""
+    if _is_guess(result):
+        return [f"{of_reports(result)}.", *of_group(result)]
     hold = "which hold all together" if together else "each by itself"
     people = {"population": "the population", "respondents": "exactly these respondents"}
     found = [
@@ -88,10 +91,30 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
 
 def estimated(method: Method) -> list[str]:
     """What the supports are, where that is not what the intervals are of."""
-    if method == "moment":
-        return []
-    name = {"projected": "projected estimates", "likelihood": "best guesses"}[method]
-    return [f"Supports are {name}; the intervals are those of the moment estimates."]
+    return {
+        "moment": [],
+        "projected": [
+            "Supports are projected estimates; the intervals are those of the moment estimates."
+        ],
+        "likelihood": ["Supports are best guesses, which have no intervals."],
+    }[method]
+
+
+def _is_guess(result: Any) -> bool:
+    return getattr(result.query, "estimate", None) == "likelihood"
+
+
+def with_level(name: str, result: Any) -> str:
+    """What a column of a chart's values is called, with the level of its intervals if any."""
+    return name if _is_guess(result) else f"{name} ({level(result.query.confidence)})"
+
+
+def grid_of(result: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+    """A grid without its column of intervals where there are none, as of best guesses."""
+    if not _is_guess(result):
+        return Grid(header, rows)
+    shown = [i for i, name in enumerate(header) if name != level(result.query.confidence)]
+    return Grid([header[i] for i in shown], [[row[i] for i in shown] for row in rows])
 
 
 def negative(rows: Sequence[Estimate]) -> list[str]:
@@ -107,8 +130,8 @@ def in_one_tone(rows: Sequence[Estimate]) -> list[str]:
     if not whole or not any(row.inner for row in rows):
         return []
     return [
-        "In one tone, as nobody can say what sampling adds to the error of an estimate outside"
-        f" of 0 to 100 %: {whole} of {len(rows)}."
+        "In one tone, as the error without perturbation is undefined for an estimate outside of"
+        f" 0 to 100 %: {whole} of {len(rows)}."
     ]
 
 
@@ -167,6 +190,6 @@ def no_tests(names: Iterable[str]) -> list[str]:
     if not {"chi_squared", "g_squared"}.intersection(names):
         return []
     return [
-        "χ² and G² of reconstructed tables are estimates of association, inflated by the"
-        " perturbation, and no tests; for a test ask for independence."
+        "χ² and G² are estimates of association, without what chance and perturbation add, and no"
+        " tests; for a test ask for independence."
     ]

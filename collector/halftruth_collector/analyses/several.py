@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.base import Interval, Usability
+from halftruth_shared.analyses.base import Interval
 from halftruth_shared.analyses.distribution import MomentEstimate
 from halftruth_shared.analyses.several import (
     Combination,
@@ -24,27 +24,23 @@ from halftruth_shared.analyses.wording import (
     share,
     share_interval,
     value,
+    value_interval,
 )
 from halftruth_shared.errors import listing
 
 from ..charts.specification import Estimate, HeatMap
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
 from ..estimation.conditional import conditional_shares
-from ..estimation.itemsets import Criteria
+from ..estimation.reliability import clear, judge, judge_table, margin, reliability
 from ..estimation.several import Options, lift, option_code
-from ..estimation.usability import (
-    IN_DEVIATIONS,
-    TWENTY_POINTS,
-    judge_measures,
-    judge_number,
-    judge_table,
-    typical,
-)
 from . import sentences
 from .base import Analysis, Counted, Grid
 
 #: Options beyond which there are too many pairs to read, or to estimate while somebody waits.
 MAX_OPTIONS = 32
+
+#: Combinations that are looked at.
+MAX_SETS = 1_000
 
 _NOBODY = "who answered it cannot be told from nobody"
 _NO_LIFT = "a share is estimated to be 0 or less"
@@ -54,19 +50,20 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
     """Everything from tables of few options each, of those who answered them."""
     check_confidence(query.confidence)
     check_target(query.target)
-    criteria = Criteria(query.min_support, query.max_length, query.confidence, target=query.target)
     estimator = counted.estimator
     label, chosen = _asked(estimator.schema, query)
     codes = {attribute.name: _code(attribute) for attribute in chosen}
     options = Options(estimator, codes, query.target)
-    judge = _Judge(query.confidence, estimator.reports)
+    z = normal_quantile(1 - query.confidence)
     listed, widths = [], []
     for attribute in chosen:
-        one, half_width = _option(attribute, codes, options, judge, by_itself=not label)
+        one, half_width = _option(attribute, codes, options, query.confidence, by_itself=not label)
         listed.append(one)
         widths.append(half_width)
-    _, usability, verdict = judge.table(typical(np.array(widths)), 2)
-    longer = options.combinations(criteria) if len(chosen) > 2 else ()
+    _, usability, verdict = judge_table(np.array(widths))
+    combined = options.combined(query.max_length, MAX_SETS)
+    combinations = [_combination(names, options, query.confidence) for names in combined]
+    reached = [found for found in combinations if found and found.share >= query.min_support]
     return SeveralResult(
         **counted.origin(),
         query=query,
@@ -74,19 +71,11 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
         usability=usability,
         verdict=verdict,
         options=listed,
-        mean=_mean(options, judge),
-        pairs=[_pair(pair, options, judge) for pair in options.pairs()],
-        combinations=[
-            Combination(
-                items={a.name: found.items[a.name] for a in chosen if a.name in found.items},
-                share=found.support,
-                standard_error=found.standard_error,
-                interval=found.interval,
-                usability=found.usability,
-            )
-            for found in longer
-            if len(found.items) > 2
-        ],
+        mean=_mean(options, z),
+        pairs=[_pair(pair, options, query.confidence) for pair in options.pairs()],
+        combinations=sorted(reached, key=lambda found: (len(found.items), -found.share)),
+        combined=[name for name in options.names if any(name in names for names in combined)],
+        longest=max(map(len, combined), default=2),
     )
 
 
@@ -141,33 +130,23 @@ def _code(attribute: Attribute) -> int:
     return code
 
 
-class _Judge:
-    """Intervals and verdicts of one question."""
-
-    def __init__(self, confidence: float, reports: int) -> None:
-        self.confidence, self.reports = confidence, reports
-        self.z = normal_quantile(1 - confidence)
-
-    def table(
-        self, half_width: float | None, cells: int, reference: float | None = None
-    ) -> tuple[Usability, Usability, str]:
-        """Verdict on a share in a table of so many cells, and on all that are known as well."""
-        width = np.full(cells, np.nan if half_width is None else half_width)
-        each, usability, verdict = judge_table(width, self.reports, reference)
-        return each[0], usability, verdict
-
-    def interval(self, found: float, error: float) -> Interval | None:
-        return None if np.isnan(error) else (found - self.z * error, found + self.z * error)
+def _interval(found: float, half_width: float) -> Interval | None:
+    return None if np.isnan(half_width) else (found - half_width, found + half_width)
 
 
 def _option(
-    attribute: Attribute, codes: dict[str, int], options: Options, judge: _Judge, *, by_itself: bool
+    attribute: Attribute,
+    codes: dict[str, int],
+    options: Options,
+    confidence: float,
+    *,
+    by_itself: bool,
 ) -> tuple[OptionShare, float]:
     """An option, and the half-width of its interval."""
-    found = options.shares([attribute.name], judge.confidence)
+    found = options.shares([attribute.name], confidence)
     chosen, error = float(found.share[1]), float(np.sqrt(found.variance[1]))
     undefined = _NOBODY if np.isnan(chosen) else None
-    usability, _, _ = judge.table(judge.z * error, 2)
+    half_width = normal_quantile(1 - confidence) * error
     option = OptionShare(
         attribute=attribute.name,
         answer=attribute.categories[codes[attribute.name]],
@@ -175,14 +154,14 @@ def _option(
         base=float(found.base[1]),
         share=optional(chosen),
         standard_error=optional(error),
-        interval=judge.interval(chosen, error),
-        usability=usability,
+        interval=_interval(chosen, half_width),
+        usability=reliability(half_width),
         undefined=undefined,
     )
-    return option, judge.z * error
+    return option, half_width
 
 
-def _mean(options: Options, judge: _Judge) -> MomentEstimate:
+def _mean(options: Options, z: float) -> MomentEstimate:
     found = options.number()
     if np.isnan(found.mean):
         reason = "who answered cannot be told from nobody"
@@ -190,26 +169,25 @@ def _mean(options: Options, judge: _Judge) -> MomentEstimate:
             usability="not usable", verdict=f"not usable: {reason}", undefined=reason
         )
     with np.errstate(invalid="ignore"):
-        error, deviation = np.sqrt([found.variance, found.spread])
-    usability, verdict = judge_number(judge.z * error, IN_DEVIATIONS * deviation, judge.reports)
+        error = float(np.sqrt(found.variance))
+    [(usability, verdict)] = judge(np.array([z * error]), span=float(len(options.names)))
     return MomentEstimate(
         value=found.mean,
-        standard_error=optional(float(error)),
-        interval=judge.interval(found.mean, float(error)),
+        standard_error=optional(error),
+        interval=_interval(found.mean, z * error),
         usability=usability,
         verdict=verdict,
     )
 
 
-def _pair(names: tuple[str, str], options: Options, judge: _Judge) -> PairEstimate:
+def _pair(names: tuple[str, str], options: Options, confidence: float) -> PairEstimate:
     support, covariance = options.table(*names)
-    found = options.shares(names, judge.confidence)
+    found = options.shares(names, confidence)
     both, error = float(found.share[1, 1]), float(np.sqrt(found.variance[1, 1]))
-    usability, _, _ = judge.table(judge.z * error, 4)
+    half_width = normal_quantile(1 - confidence) * error
     conditional = []
     for axis in (0, 1):
-        within = conditional_shares(support, covariance, [axis], judge.confidence)
-        each, _, _ = judge.table(float(within.sets.half_width[3]), 4, TWENTY_POINTS)
+        within = conditional_shares(support, covariance, [axis], confidence)
         conditional.append(
             ConditionalShare(
                 of=names[1 - axis],
@@ -217,7 +195,7 @@ def _pair(names: tuple[str, str], options: Options, judge: _Judge) -> PairEstima
                 share=optional(float(within.share[1, 1])),
                 standard_error=optional(float(np.sqrt(within.variance[1, 1]))),
                 confidence_set=within.sets[3],
-                usability=each,
+                usability=reliability(float(within.sets.half_width[3])),
             )
         )
     return PairEstimate(
@@ -225,16 +203,40 @@ def _pair(names: tuple[str, str], options: Options, judge: _Judge) -> PairEstima
         second=names[1],
         share=optional(both),
         standard_error=optional(error),
-        interval=judge.interval(both, error),
-        usability=usability,
+        interval=_interval(both, half_width),
+        usability=reliability(half_width),
         conditional=conditional,
-        lift=_lift(support, covariance, judge),
+        lift=_lift(support, covariance, confidence),
     )
 
 
-def _lift(support: Array, covariance: Array, judge: _Judge) -> Lift:
-    found = lift(support, covariance, judge.confidence)
-    if np.isnan(found.value):
+def _combination(names: Sequence[str], options: Options, confidence: float) -> Combination | None:
+    """A set of options; None where those who answered all of it cannot be told from nobody."""
+    found = options.shares(names, confidence)
+    both, error = float(found.share.flat[-1]), float(np.sqrt(found.variance.flat[-1]))
+    if np.isnan(both):
+        return None
+    half_width = normal_quantile(1 - confidence) * error
+    return Combination(
+        items={name: options.answer(name) for name in names},
+        share=both,
+        standard_error=optional(error),
+        interval=_interval(both, half_width),
+        usability=reliability(half_width),
+    )
+
+
+def _lift(support: Array, covariance: Array, confidence: float) -> Lift:
+    found = lift(support, covariance)
+    value, error, lower, upper = (
+        float(number)
+        for number in (
+            found.value,
+            found.standard_error,
+            *found.interval(normal_quantile(1 - confidence)),
+        )
+    )
+    if np.isnan(value):
         return Lift(
             value=None,
             standard_error=None,
@@ -243,20 +245,14 @@ def _lift(support: Array, covariance: Array, judge: _Judge) -> Lift:
             verdict=f"not usable: {_NO_LIFT}",
             undefined=_NO_LIFT,
         )
-    with np.errstate(invalid="ignore"):
-        cell = typical(np.sqrt(np.diag(covariance)))
-    [(usability, verdict)] = judge_measures(
-        np.array([(found.upper - found.lower) / 2]),
-        np.array([found.value]),
-        np.array([judge.z * (np.nan if cell is None else cell)]),
-        support.size,
-        judge.reports,
+    ends = np.array([lower]), np.array([upper])
+    [(usability, verdict)] = judge(
+        margin(*ends, ratio=True), ratio=True, directed=clear(*ends, ratio=True)
     )
-    known = not np.isnan(found.lower)
     return Lift(
-        value=found.value,
-        standard_error=optional(found.standard_error),
-        interval=(found.lower, optional(found.upper)) if known else None,
+        value=value,
+        standard_error=optional(error),
+        interval=None if np.isnan(lower) else (lower, optional(upper)),
         usability=usability,
         verdict=verdict,
     )
@@ -275,7 +271,7 @@ def grid(result: SeveralResult) -> Grid:
     text = (
         "undefined" if mean.undefined else judged(value(mean.value, mean.interval), mean.usability)
     )
-    rows.append(["number of options, on average", text, _ends(mean.interval)])
+    rows.append(["number of options, on average", text, value_interval(mean.interval)])
     for pair in result.pairs:
         names = [short.get(name, name) for name in (pair.first, pair.second)]
         rows.append(
@@ -304,16 +300,6 @@ def _short(result: SeveralResult) -> dict[str, str]:
     return {one.attribute: one.label for one in result.options}
 
 
-def _ends(interval: tuple[float, float | None] | None) -> str:
-    """An interval of numbers, perhaps without an upper end."""
-    if interval is None:
-        return "undefined"
-    lower, upper = interval
-    if upper is None:
-        return f"from {number(float(f'{lower:.2g}'))} on"
-    return f"{value(lower, (lower, upper))} to {value(upper, (lower, upper))}"
-
-
 def _conditional(found: ConditionalShare) -> str:
     if found.share is None:
         return "undefined"
@@ -324,10 +310,8 @@ def _conditional(found: ConditionalShare) -> str:
 def _lift_in_words(found: Lift) -> str:
     if found.value is None:
         return "undefined"
-    ends = found.interval
-    closed = None if ends is None or ends[1] is None else (ends[0], ends[1])
-    text = value(found.value, closed) if closed else number(float(f"{found.value:.2g}"))
-    return f"{judged(text, found.usability)} ({_ends(ends)})"
+    text = judged(value(found.value, found.interval), found.usability)
+    return f"{text} ({value_interval(found.interval)})"
 
 
 def chart(result: SeveralResult) -> HeatMap:
@@ -396,10 +380,13 @@ def reading(result: SeveralResult) -> list[str]:
             "Lift: how many chose both, as a multiple of how many would if choices were"
             " independent; above 1 they go together, below 1 they exclude each other."
         )
-    if len(result.options) > 2 and result.query.max_length > 2:
+    if result.combined:
         there = "given" if result.combinations else "looked for, and none was found"
+        few = len(result.combined) < len(result.options)
+        of = f" of the {len(result.combined)} options that are chosen most often" if few else ""
+        up_to = f" to {result.longest}" if result.longest > 3 else ""
         said.append(
-            f"Combinations of three options or more are {there} from an estimated share of"
+            f"Combinations of 3{up_to} options{of} are {there} from an estimated share of"
             f" {percent(result.query.min_support)} on. Itemsets decide which are frequent, among"
             " everybody."
         )

@@ -13,10 +13,10 @@ from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 
 from ..charts import BarChart, BarGroup, Chart
-from ..estimation.bounds import Array, normal_quantile
+from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
+from ..estimation.reliability import judge_table, margin
 from ..estimation.table import Table
-from ..estimation.usability import judge_table
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -148,21 +148,22 @@ class _Pairs:
         estimator = counted.estimator
         names = tuple(combinations(estimator.schema.names, 2))
         tables = [estimator.table(pair) for pair in names]
-        residuals = [Departures(table).residuals for table in tables]
-        tested = sum(int(np.isfinite(each).sum()) for each in residuals)
+        departures = [Departures(table) for table in tables]
+        clearest = [np.nanmax(np.abs(each.scores), initial=0.0) for each in departures]
+        tested = sum(int(np.isfinite(each.residuals).sum()) for each in departures)
         # Bonferroni: the chance that any of so many is that far from 0 without an association.
         clear = normal_quantile((1 - _CONFIDENCE) / max(tested, 1))
         found = [
-            _departure(counted, table, each)
-            for table, each in zip(tables, residuals, strict=True)
-            if np.isfinite(each).any() and np.nanmax(np.abs(each)) > clear
+            _departure(counted, departures[number])
+            for number in np.argsort(clearest, kind="stable")[::-1]
+            if clearest[number] > clear
         ]
-        found.sort(key=lambda departure: -abs(departure.residual))
         return cls(names, tuple(map(_judged, tables)), tested, tuple(found))
 
 
-def _departure(counted: Counted, table: Table, residuals: Array) -> _Departure:
-    cell = np.unravel_index(np.nanargmax(np.abs(residuals)), residuals.shape)
+def _departure(counted: Counted, departures: Departures) -> _Departure:
+    table, scores = departures.table, departures.scores
+    cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     schema = counted.survey.schema
     lower, upper = table.interval(_CONFIDENCE, "population")
     return _Departure(
@@ -172,14 +173,14 @@ def _departure(counted: Counted, table: Table, residuals: Array) -> _Departure:
         },
         float(table.support[cell]),
         (float(lower[cell]), float(upper[cell])),
-        float(Departures(table).expected[cell]),
-        float(residuals[cell]),
+        float(departures.expected[cell]),
+        float(departures.residuals[cell]),
     )
 
 
 def _judged(table: Table) -> Usability:
     lower, upper = table.interval(_CONFIDENCE, "population")
-    return judge_table((upper - lower) / 2, table.reports)[1]
+    return judge_table(margin(lower, upper), table.effective_reports)[1]
 
 
 def _associations(pairs: _Pairs, labels: Labels) -> Grid:
@@ -207,6 +208,12 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
 def _found(pairs: _Pairs) -> str:
     if not pairs.tested:
         return "No two questions are known precisely enough to be tested for an association."
+    if not pairs.departures:
+        return (
+            f"No association was found. None of {number(pairs.tested)} pairs of answers is given"
+            " together more or less often than chance explains. That does not show that answers are"
+            " independent: perturbation hides what is weak."
+        )
     return (
         f"{number(len(pairs.departures))} of {number(len(pairs.names))} pairs of questions are"
         " associated; the chance that there is any among them that is not is at most 5\u202f%, with"
@@ -242,7 +249,8 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
             "Associations",
             "Each cell of each table of two questions is compared with what independent answers"
             " with the same margins would give, in standard errors of that difference; what is"
-            " called associated is so after Bonferroni's correction for all cells of all tables.",
+            " called associated is so after Bonferroni's correction for all cells of all tables."
+            " The error is that of reports of independent answers, with their skewness.",
         ),
         ("Digest of the survey", survey.digest),
     ]

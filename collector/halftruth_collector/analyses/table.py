@@ -10,10 +10,9 @@ from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items, judged, share, share_interval
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
-from ..estimation.bounds import optional
-from ..estimation.usability import judge_table
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
+from .shares import estimate_shares
 
 #: Cells beyond which a chart shows only some, and says so.
 MAX_CELLS = 100
@@ -22,33 +21,20 @@ MAX_CELLS = 100
 def compute(counted: Counted, query: TableQuery) -> TableResult:
     """A table as ``Estimator.table`` gives it, cells in row-major order."""
     estimator = counted.estimator
+    found = estimate_shares(estimator, query.attributes, query)
     table = estimator.table(query.attributes)
-    support = estimator.support(query.attributes, query.estimate)
-    lower, upper = table.interval(query.confidence, query.target)
-    error = np.sqrt(table.variance(query.target))
-    perturbation, sampling = table.error_parts(query.target)
-    each, usability, verdict = judge_table((upper - lower) / 2, table.reports)
-    wanted = query.covariance and table.reports > 1
+    wanted = query.covariance and table.reports > 1 and found.typical is None
     return TableResult(
         **counted.origin(),
         query=query,
-        usability=usability,
-        verdict=verdict,
+        usability=found.usability,
+        verdict=found.verdict,
+        typical=found.typical,
         condition_number=table.condition_number,
         cells=[
-            TableCell(
-                values=values,
-                support=float(support[cell]),
-                standard_error=optional(float(error[cell])),
-                perturbation_error=optional(float(perturbation[cell])),
-                sampling_error=optional(float(sampling[cell])),
-                interval=None
-                if np.isnan(error[cell])
-                else (float(lower[cell]), float(upper[cell])),
-                usability=found,
-            )
-            for (cell, values), found in zip(
-                cells(estimator.schema, query.attributes), each, strict=True
+            TableCell(values=values, support=share, **errors)
+            for (_, values), share, errors in zip(
+                cells(estimator.schema, query.attributes), found.shares, found.errors, strict=True
             )
         ],
         covariance=table.covariance(query.target).tolist() if wanted else None,
@@ -65,7 +51,8 @@ def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...
 
 def grid(result: TableResult) -> Grid:
     """Cells with support and interval."""
-    return Grid(
+    return sentences.grid_of(
+        result,
         [*result.query.attributes, "support", sentences.level(result.query.confidence)],
         [
             [
@@ -105,7 +92,7 @@ def chart(result: TableResult) -> BarChart:
         axis=Axis("support", shares=True),
         groups=groups,
         bars_label=", ".join(others or [first]),
-        values_label=f"support ({sentences.level(result.query.confidence)})",
+        values_label=sentences.with_level("support", result),
         inner_label=sentences.INNER,
         outer_label=sentences.OUTER,
     )
@@ -113,7 +100,7 @@ def chart(result: TableResult) -> BarChart:
 
 def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate:
     label = ", ".join(cell.values[name] for name in names)
-    inner = sentences.of_sampling(cell.interval, cell.standard_error, cell.sampling_error)
+    inner = sentences.of_sampling(cell.interval, result.query.confidence, cell.sampling_error)
     return sentences.estimate(label, cell.support, cell.interval, inner)
 
 

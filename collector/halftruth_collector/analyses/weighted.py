@@ -24,8 +24,8 @@ from halftruth_shared.analyses.wording import (
 from ..charts.specification import BarChart
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.delta_method import known_covariance
+from ..estimation.reliability import judge_table
 from ..estimation.table import error_parts
-from ..estimation.usability import judge_table
 from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest
@@ -57,21 +57,17 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     if known or not names:
         said = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {said}; expected other questions", field="attributes")
-    found = [_weighted(counted, query, margins, name) for name in names]
-    first, reports = found[0][1], counted.estimator.table([*query.margins]).reports
-    return WeightedResult(
-        **counted.origin(),
-        query=query,
-        sum_of_weights=float(reports if people is None else people),
-        weights=_weights(first),
-        p_value=first.p_value,
-        questions=[question for question, _ in found],
-    )
+    questions = [_weighted(counted, query, margins, people, name) for name in names]
+    return WeightedResult(**counted.origin(), query=query, questions=questions)
 
 
 def _weighted(
-    counted: Counted, query: WeightedQuery, margins: Sequence[Margin], name: str
-) -> tuple[WeightedQuestion, Weighted]:
+    counted: Counted,
+    query: WeightedQuery,
+    margins: Sequence[Margin],
+    people: float | None,
+    name: str,
+) -> WeightedQuestion:
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(name)]
     others = [margin.attribute.name for margin in margins]
@@ -85,13 +81,13 @@ def _weighted(
     of_these = found.gradient @ table.covariance("respondents") @ found.gradient.T
     perturbation, sampling = error_parts(error**2, np.diag(of_these))
     half_width = normal_quantile(1 - query.confidence) * error
-    effective = table.reports / (found.design_effect or 1.0)
-    each, usability, verdict = judge_table(half_width, round(effective))
+    effective = by_itself.effective_reports / (found.design_effect or 1.0)
+    each, usability, verdict = judge_table(half_width, effective)
     if found.undefined is not None:
         verdict = f"{usability}: {found.undefined}"
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = variance / before
-    question = WeightedQuestion(
+    return WeightedQuestion(
         attribute=name,
         label=attribute.label_in(),
         usability=usability,
@@ -116,8 +112,10 @@ def _weighted(
             )
             for i, category in enumerate(attribute.categories)
         ],
+        sum_of_weights=float(table.reports if people is None else people),
+        weights=_weights(found),
+        p_value=found.p_value,
     )
-    return question, found
 
 
 def _weights(found: Weighted) -> Weights | None:
@@ -177,24 +175,38 @@ def notices(result: WeightedResult) -> list[str]:
         for question in result.questions
         if question.undefined is None and question.usability != "usable"
     ]
-    if result.p_value is not None and result.p_value < _OFF:
-        found.append(
-            "The respondents are hardly people with these margins (p-value"
-            f" {p_value(result.p_value)}): if some are missing, calibration is biased."
-        )
-    return found
+    # Where the same people count for all questions, this is one test.
+    tests = {round(q.p_value, 9) for q in result.questions if q.p_value is not None}
+    off = [
+        "The respondents are hardly people with these margins (p-value"
+        f" {p_value(q.p_value)}): if some are missing, calibration is biased."
+        if q.p_value is not None and q.p_value * len(tests) < _OFF
+        else None
+        for q in result.questions
+    ]
+    return [*found, *_by_question(result, off)]
+
+
+def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str]:
+    """The sentence of each question, with its name unless all have the same one."""
+    if len(set(said)) == 1:
+        return [sentence for sentence in said[:1] if sentence]
+    pairs = zip(result.questions, said, strict=True)
+    return [f"“{question.label}”: {sentence}" for question, sentence in pairs if sentence]
 
 
 def reading(result: WeightedResult) -> list[str]:
     """The margins, what weighting to them costs, and what is assumed."""
     said = [f"Margins: {_in_words(result)}."]
-    if result.weights is not None:
-        found = result.weights
-        said.append(
-            f"Sum of weights {number(result.sum_of_weights, 0)}; weights from"
-            f" {number(found.smallest, 2)} to {number(found.largest, 2)} times their mean,"
-            f" with a design effect of {number(found.design_effect, 2)} by themselves."
-        )
+    weights = [
+        f"Sum of weights {number(q.sum_of_weights, 0)}; weights from"
+        f" {number(q.weights.smallest, 2)} to {number(q.weights.largest, 2)} times their mean,"
+        f" with a design effect of {number(q.weights.design_effect, 2)} by themselves."
+        if q.weights
+        else None
+        for q in result.questions
+    ]
+    said += _by_question(result, weights)
     if result.query.method == "raking":
         said.append(
             "This makes up for who responded only as far as that depends on the margins' questions"

@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from halftruth_shared.protocol.report_files import ReportFile
 from numpy.typing import NDArray
 from sqlalchemy import select
 
-from ..executors import HERE
+from ..executors import Map
 from ..store import counts_folder
 from ..store.counts_folder import (
     PARTS,
@@ -43,7 +42,7 @@ def count(
     survey: Survey,
     patterns: Sequence[str],
     to: Path,
-    executor: Executor = HERE,
+    map_pieces: Map = map,
     *,
     sealing_key: str | None = None,
     key_file: Path | None = None,
@@ -52,7 +51,7 @@ def count(
     """Count reports in files, each id once, and write counts and ids into a new folder.
 
     Of reports with one id the first one counts: in the first file by name, the first one there.
-    Whatever the executor, the counts and ids are the same.
+    Wherever the work is done, the counts and ids are the same.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def count(
     to : Path
         Folder of counts to make; beside it is what is needed meanwhile. Whoever does pieces of the
         work finds it, and the files, under the same name.
-    executor : Executor, optional
+    map_pieces : callable, optional
         Where the pieces of the work are done.
     sealing_key : str, optional
         Public key that the reports are sealed to.
@@ -100,7 +99,7 @@ def count(
             File(_everywhere(name), rules, str(scratch / "checked" / f"{number:06}"), PARTS)
             for number, name in enumerate(names)
         ]
-        checked = list(executor.map(check_file, files))
+        checked = list(map_pieces(check_file, files))
         for name, found in zip(names, checked, strict=True):
             _check_promise(name, found, promised.get(name))
         refused = _refusals(names, checked)
@@ -118,7 +117,7 @@ def count(
             )
             for number in range(PARTS)
         ]
-        counted = list(executor.map(count_part, parts))
+        counted = list(map_pieces(count_part, parts))
         counts = _total(counted)
         provenance = Provenance(
             survey=survey.id,

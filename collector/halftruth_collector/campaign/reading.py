@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.report_files import MANIFEST, FiledReport, Manifest, ReportFile
@@ -103,7 +104,7 @@ def batches(name: str, columns: int) -> Iterator[pa.RecordBatch]:
     with _reading(name), _open(name) as file:
         last = _split(name)[1]
         if last.endswith(".parquet"):
-            yield from _of_parquet(name, file, min(ROWS, VALUES // columns + 1))
+            yield from _of_parquet(name, file, columns)
         elif last.endswith((".ndjson", ".jsonl")):
             yield from _of_lines(name, file)
         else:
@@ -171,30 +172,67 @@ def _reading(name: str) -> Iterator[None]:
         ) from None
 
 
-def _of_parquet(name: str, file: Any, rows: int) -> Iterator[pa.RecordBatch]:
-    opened = pq.ParquetFile(file, read_dictionary=["digest"])
-    columns = opened.schema_arrow.names
-    wrong = next((column for column in columns if column not in _TYPES), None)
-    lacking = next((column for column in ("id", "digest") if column not in columns), None)
+def _of_parquet(name: str, file: Any, columns: int) -> Iterator[pa.RecordBatch]:
+    metadata = pq.read_metadata(file)
+    names = metadata.schema.to_arrow_schema().names
+    wrong = next((column for column in names if column not in _TYPES), None)
+    lacking = next((column for column in ("id", "digest") if column not in names), None)
     if wrong or lacking:
         raise ParameterError(
             f"files: {name}: column '{wrong or lacking}': expected id, digest, values or sealed,"
             " and nothing else but invitation",
             field="files",
         )
+    _check_groups(name, metadata, columns)
+    texts = [column for column in ("digest", "sealed", "invitation") if column in names]
+    opened = pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
+    rows, bytes_of_report = min(ROWS, VALUES // columns + 1), _bytes_of_report(columns)
     # Threads are not its business: whoever has more than one core reads several files.
     for batch in opened.iter_batches(rows, use_threads=False):
-        yield pa.record_batch({column: _column(name, batch, column) for column in _TYPES})
+        yield pa.record_batch(
+            {column: _column(name, batch, column, bytes_of_report) for column in _TYPES}
+        )
 
 
-def _column(name: str, batch: pa.RecordBatch, column: str) -> pa.Array:
+def _bytes_of_report(columns: int) -> int:
+    """Bytes that no report has more of in a column, sealed or not."""
+    return 8 * columns + 256
+
+
+def _check_groups(name: str, metadata: pq.FileMetaData, columns: int) -> None:
+    """Make sure that no row group is larger than its reports, before it is unpacked."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        bytes_ = max(_BLOCK, group.num_rows * _bytes_of_report(columns))
+        values = max(VALUES, group.num_rows * columns)
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            if chunk.num_values > values or chunk.total_uncompressed_size > bytes_:
+                raise _too_large(name, chunk.path_in_schema.partition(".")[0])
+
+
+def _too_large(name: str, column: str) -> ParameterError:
+    return ParameterError(
+        f"files: {name}: column '{column}': has far more than reports of this survey have;"
+        " expected a file of these",
+        field="files",
+    )
+
+
+def _column(name: str, batch: pa.RecordBatch, column: str, bytes_of_report: int) -> pa.Array:
     if column not in batch.schema.names:
         return pa.nulls(batch.num_rows, _VALUES if column == "values" else None)
     array = batch.column(column)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
-    kind = array.type
     types = pa.types
+    if column in ("sealed", "invitation") and types.is_dictionary(array.type):
+        # A value that is repeated takes no place in the file.
+        lengths = pc.binary_length(array.dictionary).take(array.indices)
+        if (pc.sum(lengths).as_py() or 0) > len(array) * bytes_of_report:
+            raise _too_large(name, column)
+        array = array.dictionary_decode()
+    kind = array.type
     if column == "id" and kind == pa.binary(16):
         return array
     if column == "values" and (

@@ -2,7 +2,7 @@
 
 import numpy as np
 from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
-from halftruth_shared.analyses.wording import number, percent
+from halftruth_shared.analyses.wording import half_width, number, percent
 
 from .specification import Axis, Curve, CurveChart, Reference
 
@@ -27,7 +27,7 @@ def plan_chart(result: PlanResult) -> CurveChart:
         Curve(
             f"{mechanism.kind}, length {length.length}",
             tuple(respondents.tolist()),
-            tuple((length.half_width * np.sqrt(query.respondents / respondents)).tolist()),
+            tuple((length.even.half_width * np.sqrt(query.respondents / respondents)).tolist()),
         )
         for mechanism in shown
         for length in mechanism.lengths
@@ -35,12 +35,11 @@ def plan_chart(result: PlanResult) -> CurveChart:
     gamma = "" if result.gamma is None else f", amplification {number(result.gamma)}"
     wanted = None
     if query.half_width is not None:
-        wanted = Reference(query.half_width, f"wanted ±{percent(query.half_width)}")
+        wanted = Reference(query.half_width, f"wanted {half_width(query.half_width)}")
     return CurveChart(
         title="Precision against respondents",
         notes=(
-            f"Median itemset of each length, at a support of {percent(query.support)} with"
-            f" everybody else spread evenly{gamma}.",
+            f"Margin for evenly spread answers, root mean square over all cells{gamma}.",
             f"{result.reason[0].upper()}{result.reason[1:]}.",
             *equals,
         ),
@@ -69,6 +68,7 @@ def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], li
 
 def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
     return len(one.lengths) == len(other.lengths) and all(
-        a.length == b.length and abs(a.half_width - b.half_width) <= _SAME * b.half_width
+        a.length == b.length
+        and abs(a.even.half_width - b.even.half_width) <= _SAME * b.even.half_width
         for a, b in zip(one.lengths, other.lengths, strict=True)
     )

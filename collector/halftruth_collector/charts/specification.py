@@ -50,7 +50,7 @@ class Estimate:
     reason : str or None
         Why the value is undefined, if that is known.
     inner : tuple of float or None
-        A shorter interval within, such as the part of the error that is sampling alone.
+        A shorter interval within, such as what there would be without perturbation.
     """
 
     label: str
@@ -323,7 +323,7 @@ def _besides(row: Estimate, axis: Axis, inner_label: str) -> list[str]:
     inner = ""
     if row.inner:
         lower, upper = (axis.written(float(f"{end:.3g}")) for end in row.inner)
-        inner = f"{inner_label} {lower} to {upper}".strip()
+        inner = f"{inner_label}: {lower} to {upper}".removeprefix(": ")
     return [part for part in (inner, row.category) if part]
 
 

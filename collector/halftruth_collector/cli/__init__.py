@@ -1,5 +1,6 @@
 """The command line ``halftruth``."""
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -19,7 +20,6 @@ _PLACES = {
     "compare": "compare:compare",
     "count": "campaign:count",
     "demo": "demo:demo",
-    "design": "design:design",
     "export": "maintenance:export_reports",
     "import": "maintenance:import_reports",
     "invite": "invite:invite",
@@ -60,7 +60,8 @@ class Commands(click.Group):
         return COMMANDS.get(cmd_name)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line."""
+        """Run the command line; whatever it writes is for its user alone."""
+        umask = os.umask(0o077)
         try:
             return super().main(*args, **{**kwargs, "standalone_mode": False})
         except click.exceptions.Exit as end:
@@ -75,6 +76,8 @@ class Commands(click.Group):
             message = error.format_message()
         except HalftruthError as error:
             message = str(error)
+        finally:
+            os.umask(umask)
         click.echo(f"halftruth: {' '.join(message.split())}", err=True)
         sys.exit(2)
 

@@ -64,7 +64,7 @@ def audit(
         respondents = _RESPONDENTS
         if people is not None:
             respondents = int(people(survey.schema.names[:1]).sum())
-    with options.executor(given, "lengths") as executor:
+    with options.executor(given, "lengths") as map_pieces:
         found = make_audit(
             survey,
             respondents,
@@ -72,7 +72,7 @@ def audit(
             people,
             [name.strip() for name in (quasi or "").split(",") if name.strip()],
             sensitive,
-            executor,
+            map_pieces,
         )
     said = statement(found)
     # Everything is made before anything is written or said.

@@ -140,12 +140,12 @@ def count(
             field="files",
         ) from None
     survey = read_survey(survey_file)
-    with options.executor(given, "pieces") as executor:
+    with options.executor(given, "pieces") as map_pieces:
         provenance, refused = count_files(
             survey,
             files,
             to,
-            executor,
+            map_pieces,
             sealing_key=sealed_to,
             key_file=sealing_keys,
             earlier=earlier,

@@ -32,8 +32,8 @@ def _compare(
     schema, counts = read_microdata(records, [*query.quasi, query.sensitive], count)
     people = People(schema, counts.marginal(range(len(schema.names))))
     climbed = read_hierarchies(schema.attributes[:-1], _document(hierarchies))
-    with working as executor:
-        result = make_comparison(people, query, climbed, executor)
+    with working as map_pieces:
+        result = make_comparison(people, query, climbed, map_pieces)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:

@@ -1,7 +1,6 @@
 """Options that several commands share, and those that follow from a question."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
 from tqdm import tqdm
 
-from ..executors import Told, opened
+from ..executors import Map, opened
 from ..ops.settings import DEFAULT_DATABASE
 from .margins import margin_texts
 
@@ -109,12 +108,12 @@ def workers(command: C) -> C:
         click.option(
             "--scheduler",
             metavar="ADDRESS",
-            help="Work on the cluster of this Dask scheduler, such as tcp://host:8786.",
+            help="Work on the cluster of this Dask scheduler, such as tls://host:8786.",
         )(command)
     )
 
 
-def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Executor]:
+def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Map]:
     """Where pieces of the work are done, taken from what was given; a terminal shows a bar.
 
     Parameters
@@ -132,12 +131,15 @@ def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Executo
 
 
 @contextmanager
-def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Executor]:
-    def bar(results: Iterator[Any], pieces: int) -> Iterable[Any]:
-        return tqdm(results, total=pieces, unit=f" {unit}", disable=None)
+def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Map]:
+    with opened(processes, scheduler) as map_pieces:
 
-    with opened(processes, scheduler) as found:
-        yield Told(found, bar)
+        def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
+            given = [list(each) for each in pieces]
+            total = min(map(len, given))
+            yield from tqdm(map_pieces(work, *given), total=total, unit=f" {unit}", disable=None)
+
+        yield with_bar
 
 
 def form(given: dict[str, Any]) -> Form:

@@ -29,8 +29,8 @@ def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
         mechanism, sentences = limited.meet(survey, limit)
         survey = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
         said = "\n".join([*sentences, limited.as_toml(mechanism, out), ""])
-    with working as executor:
-        result = make_plan(survey, query, executor)
+    with working as map_pieces:
+        result = make_plan(survey, query, map_pieces)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:
@@ -65,46 +65,62 @@ def _print(result: PlanResult) -> None:
         f" {query.target}; amplification {gamma}"
     )
     click.echo("\n".join(foretold(result)))
-    support = percent(query.support)
-    wanted = []
-    if query.half_width is not None:
-        wanted = [f"respondents for ±{percent(query.half_width)}"]
+    wanted = _wanted(query)
+    rows = [
+        [
+            mechanism.kind + (" (the survey's)" if mechanism.own else ""),
+            value(mechanism.answer_amplification, None),
+            length.length,
+            half_width(length.even.half_width),
+            value(mechanism.times_bound, None),
+            half_width(length.worst_half_width),
+            "none" if length.smallest_support is None else percent(length.smallest_support, 2),
+            *([length.even.respondents_needed] if wanted else []),
+        ]
+        for mechanism in result.mechanisms
+        for length in mechanism.lengths
+    ]
+    rows += [
+        [
+            "information bound",
+            "",
+            bound.length,
+            half_width(bound.half_width),
+            "1",
+            "",
+            "",
+            *([bound.respondents_needed] if wanted else []),
+        ]
+        for bound in result.bound
+    ]
     print_table(
         [
             "mechanism",
             "one answer's amplification",
             "length",
-            f"half-width at {support}",
-            "worst half-width",
+            "margin",
+            "times the bound",
+            "margin at worst",
             "half of surveys tell from 0",
             *wanted,
         ],
-        [
-            [
-                mechanism.kind + (" (the survey's)" if mechanism.own else ""),
-                value(mechanism.answer_amplification, None),
-                length.length,
-                half_width(length.half_width)
-                + (" (useless)" if length.half_width >= query.support else ""),
-                half_width(length.worst_half_width),
-                "none" if length.smallest_support is None else percent(length.smallest_support, 2),
-                *([length.respondents_needed] if wanted else []),
-            ]
-            for mechanism in result.mechanisms
-            for length in mechanism.lengths
-        ],
+        rows,
     )
     click.echo(
-        f"half-width: of the median itemset with a support of {support}, everybody else spread"
-        " evenly; worst: of every itemset and every population"
+        "margin: half-width for evenly spread answers, as a root mean square over all cells of all"
+        " tables, and respondents for it; at worst: of every itemset and every population"
     )
+    if result.bound:
+        click.echo(
+            "information bound: no unbiased estimate at this amplification is more accurate at all"
+            " these lengths; answers spread unevenly may be known better"
+        )
     for length in result.mechanisms[0].lengths:
         if length.examined < length.possible:
             click.echo(
                 f"length {length.length}: {length.examined} of {length.possible} sets of"
                 " attributes were looked at"
             )
-    _print_bound(result)
     _print_sets(result)
     click.echo(result.reason)
     click.echo("\n".join(result.protection))
@@ -114,12 +130,10 @@ def _print_sets(result: PlanResult) -> None:
     """Each question, pair and triple that was asked about."""
     if not result.sets:
         return
-    wanted = []
-    if result.query.half_width is not None:
-        wanted = [f"respondents for ±{percent(result.query.half_width)}"]
+    wanted = _wanted(result.query)
     click.echo()
     print_table(
-        ["attributes", "half-width of evenly spread answers", *wanted],
+        ["attributes", "margin", *wanted],
         [
             [
                 ", ".join(found.attributes),
@@ -131,36 +145,6 @@ def _print_sets(result: PlanResult) -> None:
     )
 
 
-def _print_bound(result: PlanResult) -> None:
-    """How near each mechanism comes to the best possible."""
-    if not result.bound:
-        return
-    wanted = []
-    if result.query.half_width is not None:
-        wanted = [f"respondents for ±{percent(result.query.half_width)}"]
-    rows = [
-        (mechanism.kind, mechanism.times_bound, length.length, length.even)
-        for mechanism in result.mechanisms
-        for length in mechanism.lengths
-        if length.even is not None
-    ]
-    rows += [("information bound", 1.0, bound.length, bound) for bound in result.bound]
-    click.echo()
-    print_table(
-        ["mechanism", "times the bound", "length", "half-width of evenly spread answers", *wanted],
-        [
-            [
-                kind,
-                value(times, None),
-                length,
-                half_width(even.half_width),
-                *([even.respondents_needed] if wanted else []),
-            ]
-            for kind, times, length, even in rows
-        ],
-    )
-    click.echo(
-        "information bound: no mechanism of this amplification is more accurate at all these"
-        " lengths for evenly spread answers, as a root mean square over all cells of all tables;"
-        " answers spread unevenly may be known better"
-    )
+def _wanted(query: PlanQuery) -> list[str]:
+    """Head of the column of respondents for the margin asked about, if there is one."""
+    return [] if query.half_width is None else [f"respondents for {half_width(query.half_width)}"]

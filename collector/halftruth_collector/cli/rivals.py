@@ -79,8 +79,8 @@ def rivals(
     else:
         schema, truth = read_microdata(records, count=count)
     asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
-    with options.executor(given, "schemes") as executor:
-        result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, executor=executor)
+    with options.executor(given, "schemes") as map_pieces:
+        result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, map_pieces=map_pieces)
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None:

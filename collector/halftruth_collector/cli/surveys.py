@@ -7,15 +7,17 @@ from typing import Any, TypeVar
 import click
 import msgspec
 from halftruth_shared import ParameterError, Protection, read_survey
-from halftruth_shared.analyses.reading import make
+from halftruth_shared.analyses.reading import fields, make, read
 from halftruth_shared.protocol.base import check_hexadecimal
-from halftruth_shared.protocol.terms import SignedTerms, Terms
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
+from msgspec import UNSET, UnsetType
 
 from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
 from ..store import Store
 from ..store.closing import limits_said
 from ..store.surveys import SurveyStore
+from ..store.terms import Changes
 from . import options
 from .output import print_table, write
 
@@ -31,38 +33,36 @@ _terms = click.option(
 
 
 def _chosen(command: C) -> C:
-    """Add what says how reports are taken, named as the members of terms."""
-    for option in (
-        click.option(
+    """Add what says how reports are taken, named as the members of terms; each can be dropped."""
+    for name, option, metavar, help in (
+        (
+            "shared_devices",
             "--shared-devices",
-            is_flag=True,
-            help="Several people may answer on one device, one after the other; nothing there then"
+            None,
+            "Several people may answer on one device, one after the other; nothing there then"
             " keeps one of them from answering twice.",
         ),
-        click.option(
-            "--max-reports",
-            type=int,
-            metavar="NUMBER",
-            help="No report is counted once so many are.",
-        ),
-        click.option(
+        ("max_reports", "--max-reports", "NUMBER", "No report is counted once so many are."),
+        (
+            "closes_at",
             "--closes-at",
-            metavar="MOMENT",
-            help="No report is counted from then on; such as 2027-03-31T22:00:00Z.",
+            "MOMENT",
+            "No report is counted from then on; such as 2027-03-31T22:00:00Z.",
         ),
-        click.option(
-            "--sealed-to",
+        (
             "sealing_key",
-            metavar="KEY",
-            help="Public sealing key that reports are encrypted to; see 'halftruth sealing-key'.",
+            "--sealed-to",
+            "KEY",
+            "Public sealing key that reports are encrypted to; see 'halftruth sealing-key'.",
         ),
-        click.option(
-            "--invitations",
-            is_flag=True,
-            help="Each report needs an invitation; see 'halftruth invite'.",
-        ),
+        ("invitations", "--invitations", None, "Each report needs one; see 'halftruth invite'."),
     ):
-        command = option(command)
+        no = option.replace("--", "--no-")
+        if metavar is None:
+            command = click.option(f"{option}/{no}", name, default=None, help=help)(command)
+        else:
+            command = click.option(no, f"no_{name}", is_flag=True, help="None any more.")(command)
+            command = click.option(option, name, metavar=metavar, help=help)(command)
     return command
 
 
@@ -139,14 +139,12 @@ def publish(
 ) -> None:
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
-    signed = _read_terms(terms_file, chosen)
-    terms, signature = (None, None) if signed is None else (signed.terms, signed.signature)
+    terms, signature = _read_terms(terms_file, chosen)
     with Store(database) as store:
-        store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
+        changed = store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
         taken = store.surveys.get(new.id)
-    click.echo(f"published {new.id}, digest {new.digest}")
-    said = _said(SignedTerms(terms=taken.terms, signature=taken.signature))
-    click.echo(f"reports are taken {said}")
+    click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
+    click.echo(f"reports are taken {_taken(taken.terms, signed=taken.signature is not None)}")
     click.echo("\n".join(Protection.of(new).sentences()))
     if (refused := why_form_refuses(new, Config.from_environment().max_gamma)) is not None:
         click.echo(f"halftruth: the hosted form refuses it: {refused}", err=True)
@@ -166,7 +164,7 @@ def sign(file: str, key_file: str, **chosen: Any) -> None:
     from halftruth_shared.protocol.signing import OperatorKey
     from halftruth_shared.protocol.signing import sign as make_signature
 
-    terms = _terms_of(chosen)
+    terms = make(Terms, _changes(chosen))
     signature = make_signature(OperatorKey.read(key_file), read_survey(file).digest, terms)
     click.echo(msgspec.json.encode(SignedTerms(terms=terms, signature=signature)).decode())
 
@@ -175,16 +173,20 @@ def sign(file: str, key_file: str, **chosen: Any) -> None:
 @click.argument("id")
 @click.argument("file", required=False, type=click.Path())
 @_chosen
+@click.option("--no-signature", is_flag=True, help="Not signed any more.")
 @options.database
-def terms(id: str, file: str | None, database: str, **chosen: Any) -> None:
+def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen: Any) -> None:
     """Change how reports of the survey ID are taken, to what 'survey sign' wrote into FILE.
 
-    Without FILE the options say it, and the survey is not signed any more.
+    Without FILE, the options that are given change; everything else stays. What changed is printed
+    with its old and new value. A change of signed terms needs another signature, or --no-signature.
     """
-    signed = _read_terms(file, chosen) or SignedTerms(terms=Terms())
+    new, signature = _read_terms(file, chosen)
     with Store(database) as store:
-        store.surveys.set_terms(id, signed.terms, signed.signature)
-    click.echo(f"{id}: {_said(signed)}")
+        changed = store.surveys.set_terms(id, new, None if no_signature else signature)
+        taken = store.surveys.get(id)
+    click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
+    click.echo(f"{id}: {_taken(taken.terms, signed=taken.signature is not None)}")
 
 
 @survey.command("list")
@@ -271,11 +273,14 @@ def delete(id: str, confirm: str | None, database: str) -> None:
     )
 
 
-def _read_terms(file: str | None, chosen: dict[str, Any]) -> SignedTerms | None:
-    """The terms of a file, or else of the options; None where neither says anything."""
+def _read_terms(
+    file: str | None, chosen: dict[str, Any]
+) -> tuple[Changes, Signature | UnsetType | None]:
+    """The terms of a file with their signature, or else those that options name."""
+    changes = _changes(chosen)
     if file is None:
-        return SignedTerms(terms=_terms_of(chosen)) if _says_something(chosen) else None
-    if _says_something(chosen):
+        return changes, UNSET
+    if changes:
         raise ParameterError(
             "terms: expected either a file or options that say the same", field="terms"
         )
@@ -288,26 +293,23 @@ def _read_terms(file: str | None, chosen: dict[str, Any]) -> SignedTerms | None:
         raise ParameterError(
             f"{file}: expected what 'halftruth survey sign' prints", field="terms"
         ) from None
-    return signed
+    return signed.terms, signed.signature
 
 
-def _says_something(chosen: dict[str, Any]) -> bool:
-    return any(value is not None and value is not False for value in chosen.values())
-
-
-def _terms_of(chosen: dict[str, Any]) -> Terms:
-    """Terms of the options of a command line, which are named as their members."""
+def _changes(chosen: dict[str, Any]) -> dict[str, Any]:
+    """The terms that options name; those that are dropped are None."""
     _check_key("sealed-to", chosen["sealing_key"])
-    return make(Terms, chosen)
+    given = {name: [str(value).lower()] for name, value in chosen.items() if value is not None}
+    dropped = {name for name in fields(Terms) if given.pop(f"no_{name}", None) == ["true"]}
+    for name in dropped & given.keys():
+        raise ParameterError(f"{name}: expected either a value or none", field=name)
+    terms = read(Terms, given)
+    return {name: getattr(terms, name) for name in (*given, *dropped)}
 
 
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
         check_hexadecimal(field, key)
-
-
-def _said(signed: SignedTerms) -> str:
-    return _taken(signed.terms, signed=signed.signature is not None)
 
 
 def _taken(terms: Terms, *, signed: bool) -> str:

@@ -15,7 +15,7 @@ from msgspec import Meta
 from ..analyses.tabular import arrow, parquet_of
 from ..estimation.bounds import normal_quantile
 from ..estimation.every_table import Shares, every_table
-from ..estimation.usability import typical
+from ..estimation.reliability import typical
 from . import options
 from .output import print_table, write
 from .sources import counted_in
@@ -43,7 +43,7 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
     query = read(TablesQuery, options.texts(given))
     counted = replace(counted_in(database, survey), question=query)
     counted.check()
-    with working as executor:
+    with working as map_pieces:
         found = list(
             every_table(
                 counted.survey,
@@ -53,7 +53,7 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
                 where=query.where,
                 missing=query.missing,
                 target=query.target,
-                executor=executor,
+                map_pieces=map_pieces,
             )
         )
     rows = _arrow(counted.estimator.schema, found, query, counted.counts.reports)

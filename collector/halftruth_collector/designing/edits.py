@@ -20,7 +20,7 @@ from .questions import (
     with_fields,
 )
 from .questions import fields_of as fields_of_question
-from .text import FORM, MECHANISM, QUESTIONS, Data
+from .text import FORM, MECHANISM, QUESTIONS, Data, whole_number
 
 #: What comes after a report was counted.
 _AFTER = ("redirect", "redirect_after")
@@ -118,9 +118,9 @@ def settle(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
     for what in (*AROUND, *_AFTER):
         if what in other:
             around[what] = text_of(other[what], spoken) if what in AROUND else other[what][0]
-            if what == "redirect_after" and around[what].isdigit():
-                around[what] = int(around[what])
-            if not around[what]:
+            if what == "redirect_after":
+                around[what] = whole_number(around[what])
+            if around[what] in ("", {}):
                 del around[what]
     if around != _around(changed):
         changed[FORM] = around
@@ -128,20 +128,6 @@ def settle(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
             del changed[FORM]
     changed = mechanism.with_fields(changed, other)
     return mechanism.completed(changed) if "kind" in other else changed
-
-
-def place_of(data: Data, name: str) -> int:
-    """Where a question stands, counted from 0.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such question.
-    """
-    found = names(data)
-    if name not in found:
-        raise ParameterError(f"question: expected one of: {', '.join(found)}", field="question")
-    return found.index(name)
 
 
 def _around(data: Data) -> Data:
@@ -211,4 +197,4 @@ def _with(data: Data, found: list[Data]) -> Data:
     return changed
 
 
-__all__ = ["add", "edit", "fields_of", "move", "place_of", "remove", "settings_of", "settle"]
+__all__ = ["add", "edit", "fields_of", "move", "remove", "settings_of", "settle"]

@@ -13,7 +13,7 @@ from halftruth_shared.protection import PRIOR
 from halftruth_shared.rational import format_rational, parse_rational
 
 from .questions import Fields, attributes, questions
-from .text import CHOSEN, MECHANISM, Data
+from .text import CHOSEN, MECHANISM, Data, whole_number
 
 #: Least and largest of the chances in percent that the slider of γ can be set to.
 LEAST_CHANCE, MOST_CHANCE = 6, 99
@@ -59,14 +59,15 @@ def with_fields(data: Data, other: Mapping[str, Sequence[str]]) -> Data:
     if "gamma" in other and other["gamma"][0]:
         _promised(mechanism, {"gamma": other["gamma"][0]})
     elif "chance" in other and other["chance"][0]:
-        share = Fraction(int(other["chance"][0]), 100) if other["chance"][0].isdigit() else None
-        if share is not None and PRIOR < share < 1:
-            _promised(mechanism, {"breach": [_decimal(PRIOR), _decimal(share)]})
+        # What is no percentage goes into the file, which then says what is expected.
+        percent = whole_number(other["chance"][0])
+        share = _decimal(Fraction(percent, 100)) if isinstance(percent, int) else percent
+        _promised(mechanism, {"breach": [_decimal(PRIOR), share]})
     if "max_length" in other:
         written = other["max_length"][0]
         mechanism = {k: v for k, v in mechanism.items() if k not in (*CHOSEN, "max_length")}
         if written:
-            mechanism["max_length"] = int(written) if written.isdigit() else written
+            mechanism["max_length"] = whole_number(written)
     if "alpha" in other:
         mechanism["alpha"] = other["alpha"][0]
     return _replaced(data, mechanism)

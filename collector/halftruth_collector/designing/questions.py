@@ -12,7 +12,7 @@ from halftruth_shared import HalftruthError
 from halftruth_shared.attribute import NO_ANSWER
 from halftruth_shared.documents import AttributeDocument
 
-from .text import FORM, QUESTIONS, Data
+from .text import FORM, QUESTIONS, Data, whole_number
 
 #: Texts by field: one of each language for what people read, else one.
 Fields = dict[str, list[str]]
@@ -168,7 +168,7 @@ def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequ
         elif name in FLAGS:
             _put(changed, name, bool(texts), FLAGS[name])
         elif name in NUMBERS:
-            _put(changed, name, _number(texts))
+            _put(changed, name, whole_number(_first(texts)))
         elif name in ("categories", "missing", "items"):
             _put(changed, name, _split(texts))
         elif name == "ask_if":
@@ -270,13 +270,6 @@ def _put(owner: Data, key: str, value: Any, usual: object = None) -> None:
         owner.pop(key, None)
     else:
         owner[key] = value
-
-
-def _number(texts: Sequence[str]) -> int | str:
-    """A whole number as one, any other as text, which is exact."""
-    written = _first(texts).strip()
-    digits = written.removeprefix("-")
-    return int(written) if digits.isascii() and digits.isdigit() and len(digits) < 16 else written
 
 
 def _first(texts: Sequence[str]) -> str:

@@ -61,6 +61,17 @@ categories = ["never", "sometimes", "often"]
 """
 
 
+def whole_number(written: str) -> int | str:
+    """A whole number of at most 15 digits as one, any other text as it is, which is exact.
+
+    >>> whole_number(" -12"), whole_number("²"), whole_number("9" * 5_000)[:3]
+    (-12, '²', '999')
+    """
+    written = written.strip()
+    digits = written.removeprefix("-")
+    return int(written) if digits.isascii() and digits.isdigit() and len(digits) < 16 else written
+
+
 def read(text: str) -> Data:
     """What stands in a file, whether or not it is a survey.
 

@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
 from halftruth_shared.analyses.plan import LengthPlan, PlanQuery
 from halftruth_shared.protection import Guarantee
 
 from ..estimation.planner import plan
-from ..executors import HERE
+from ..executors import Map
 from .linking import linking_risk_of, shape_of
 from .posterior import (
     AnswerPosterior,
@@ -50,9 +48,9 @@ class Linking:
     at_once : float
         The largest risk where whole reports are put back.
     above : float
-        Share of the people whose larger risk of the two is above `LIMIT`, at most.
+        Share of the people whose larger risk of the two is above `LIMIT`.
     believed : float
-        What the table alone lets somebody believe at most.
+        How likely the table alone makes the answer of which a report tells most beyond it.
     told : float
         The same with a person's report, on average over the reports they may send.
     """
@@ -75,7 +73,7 @@ class Audit:
     survey, title, digest, mechanism : str
         The survey's id and title, what identifies what is asked and how, and the kind of mechanism.
     questions, respondents : int
-        M, and N, how many people are to answer.
+        As people see them, and N, how many people are to answer.
     pilot : int or None
         Number of people whose answers were at hand.
     protection : Protection
@@ -118,7 +116,7 @@ def audit(
     people: People | None = None,
     quasi: Sequence[str] = (),
     sensitive: str | None = None,
-    executor: Executor = HERE,
+    map_pieces: Map = map,
 ) -> Audit:
     """Audit a survey.
 
@@ -134,7 +132,7 @@ def audit(
     quasi, sensitive : sequence of str, str
         What an attacker may know of a person, and what not, for the risk of linking; both or
         neither, and with a pilot.
-    executor : Executor
+    map_pieces : callable
         Where the false reports of each length are looked at; the numbers are the same everywhere.
 
     Raises
@@ -164,14 +162,14 @@ def audit(
         title=survey.title_in(),
         digest=survey.digest,
         mechanism=survey.mechanism.kind,
-        questions=len(survey.schema.names),
+        questions=len(survey.schema.questions),
         respondents=respondents,
         pilot=None if people is None else int(people(survey.schema.names[:1]).sum()),
         protection=protection,
         answers=tuple(answer_posteriors(survey, people)),
         twice=repeated(protection.record, TIMES),
         counts=shuffled(gamma, respondents, delta),
-        false_reports=_false_reports(survey, [length.length for length in precision], executor),
+        false_reports=_false_reports(survey, [length.length for length in precision], map_pieces),
         precision=precision,
         linking=linking,
     )
@@ -195,9 +193,9 @@ def _linking(
         sensitive,
         found.maximum if found.record is not found.whole else None,
         whole.maximum,
-        max(found.above(LIMIT), whole.above(LIMIT)),
-        float(np.nanmax(found.share)),
-        float(np.nanmax(found.sensitive)),
+        found.of_the_larger.above(LIMIT),
+        float(found.share[found.most_told]),
+        float(found.sensitive[found.most_told]),
     )
 
 
@@ -209,10 +207,10 @@ def _precision(survey: Survey, respondents: int) -> tuple[LengthPlan, ...]:
 
 
 def _false_reports(
-    survey: Survey, lengths: Sequence[int], executor: Executor
+    survey: Survey, lengths: Sequence[int], map_pieces: Map
 ) -> tuple[FalseReports, ...]:
     found: list[FalseReports] = []
     # From the first table on that is too large there is nothing more; those before it stay.
     with suppress(DomainTooLarge):
-        found.extend(executor.map(partial(false_reports, survey), lengths))
+        found.extend(map_pieces(partial(false_reports, survey), lengths))
     return tuple(found)

@@ -83,6 +83,12 @@ class LinkingRisk:
         return _shares(self.table)
 
     @cached_property
+    def most_told(self) -> tuple[int, ...]:
+        """The cell whose answer a report makes likelier by most, beyond the table alone."""
+        place = np.nanargmax(self.sensitive - self.share)
+        return tuple(int(code) for code in np.unravel_index(place, self.share.shape))
+
+    @cached_property
     def risk(self) -> Array:
         """Pr(S|QI) (eq. 5.6)."""
         return self.share * self.record
@@ -91,6 +97,11 @@ class LinkingRisk:
     def of_whole_reports(self) -> "LinkingRisk":
         """The same where `whole` takes the place of `record`."""
         return replace(self, record=self.whole)
+
+    @cached_property
+    def of_the_larger(self) -> "LinkingRisk":
+        """The same of the larger of both in every cell."""
+        return replace(self, record=np.fmax(self.record, self.whole))
 
     @cached_property
     def maximum(self) -> float:

@@ -46,11 +46,13 @@ class AnswerPosterior:
     Attributes
     ----------
     attribute, category : str
+    question, answer : str
+        The same as people read them.
     prior : float
         How likely they thought it before.
     alone : Told or None
         To one who knows nothing of the other answers, all of which are equally likely to them; None
-        where there are too many records or reports to look at.
+        where there are too many records or reports to look at, or a condition makes them unequal.
     together : Told or None
         To one who knows how all answers go together in a population; None where that is not known.
     known : float
@@ -59,6 +61,8 @@ class AnswerPosterior:
 
     attribute: str
     category: str
+    question: str
+    answer: str
     prior: float
     alone: Told | None
     together: Told | None
@@ -118,15 +122,21 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     for j, attribute in enumerate(schema.attributes):
         if attribute.name in as_they_are:
             continue
-        others = frozenset(schema.names) - {attribute.name}
+        # What is asked after the answer changes with it.
+        dependents = schema.dependents(attribute.name)
+        others = frozenset(schema.names) - dependents
         one_sided = provable.get(attribute.name)
         gamma = mechanism.answer_amplification(schema, public=others).known
         if one_sided is not None:
-            gamma = one_sided.amplification
+            gamma = one_sided.amplification * mechanism.amplification(
+                schema, public=others | {attribute.name}
+            )
         margin = None if people is None else people([attribute.name])
         priors = _priors(len(attribute.categories), margin)
-        alone = _alone(reconstruction, attribute.name, priors)
+        unrelated = attribute.name not in schema.conditional
+        alone = _alone(reconstruction, attribute.name, priors) if unrelated else None
         together = None if whole is None else _together(reconstruction, whole, j)
+        answers = attribute.answers_in()
         for code, category in enumerate(attribute.categories):
             prior = float(priors[code, code])
             proved = one_sided is not None and category == one_sided.answer
@@ -135,6 +145,8 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
                     AnswerPosterior(
                         attribute.name,
                         category,
+                        attribute.label_in(),
+                        answers[code],
                         prior,
                         None if alone is None else alone[code],
                         None if together is None else together[code],

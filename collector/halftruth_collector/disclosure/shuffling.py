@@ -47,8 +47,9 @@ _LARGEST = 10**12
 class Shuffled:
     """(ε, δ)-differential privacy of the counts of a survey.
 
-    Whether a person gave one answer or any other, nothing that can be computed from the counts is
-    more than e^ε times likelier, but for a probability of δ at most.
+    Whether a person gave one answer or any other, the probability of any set of counts is at most
+    e^ε times as large, plus δ. That is not to say that counts which are more than e^ε times as
+    likely come with a probability of δ at most; that holds of `tail`.
 
     Attributes
     ----------
@@ -57,6 +58,9 @@ class Shuffled:
     delta : float
     epsilon : float
         The least of the numerical bound, the closed form and ε₀.
+    tail : float
+        With a probability of δ at most the counts are more than e^tail times as likely by one
+        answer as by another.
     closed_form : float or None
         The bound of Theorem 3.1; None outside of its condition.
     local_epsilon : float
@@ -66,6 +70,7 @@ class Shuffled:
     respondents: int
     delta: float
     epsilon: float
+    tail: float
     closed_form: float | None
     local_epsilon: float
 
@@ -95,8 +100,8 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
     Examples
     --------
     >>> found = shuffled(Fraction(19), 5_000, 1e-6)
-    >>> round(found.local_epsilon, 2), round(found.epsilon, 2)
-    (2.94, 0.45)
+    >>> round(found.local_epsilon, 2), round(found.epsilon, 2), round(found.tail, 2)
+    (2.94, 0.45, 0.57)
     """
     if type(respondents) is not int or respondents < 1:
         raise ParameterError("respondents: expected an integer from 1 on", field="respondents")
@@ -109,9 +114,11 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
         return None
     closed_form = _closed_form(local, respondents, delta)
     bounds = [local] if closed_form is None else [local, closed_form]
+    tail = local
     if gamma <= _LARGEST:
-        bounds.append(_numerical(float(gamma), local, respondents, delta))
-    return Shuffled(respondents, delta, min(bounds), closed_form, local)
+        found, tail = _numerical(float(gamma), local, respondents, delta)
+        bounds.append(found)
+    return Shuffled(respondents, delta, min(bounds), tail, closed_form, local)
 
 
 def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -147,10 +154,15 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArr
     return np.asarray(exact / (gamma + 1))
 
 
-def _numerical(gamma: float, local: float, respondents: int, delta: float) -> float:
-    """The smallest ε for which the mean divergence over C is at most δ, rounded up."""
+def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tuple[float, float]:
+    """The smallest ε for which the mean divergence over C is at most δ, and the tail's.
+
+    The divergence at ε' is E[(1 − e^(ε' − loss))₊], so that the loss is above ε with a probability
+    of at most that over 1 − e^(ε' − ε), for any ε' < ε. Unlike the clones' own tail this holds of
+    all that is computed from them, as the counts are.
+    """
     if gamma <= 1:
-        return 0.0
+        return 0.0, 0.0
     # More people never protect less.
     others, chance = min(respondents, _MOST) - 1, 1 / gamma
     fewest = int(scipy.stats.binom.ppf(_IGNORED * delta, others, chance))
@@ -159,14 +171,20 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> fl
     below = scipy.stats.binom.cdf(clones - 1, others, chance)
     masses = np.diff(below, append=1.0)
 
-    def excess(epsilon: float) -> float:
+    def mean(epsilon: float) -> float:
         found = masses @ divergence(epsilon, gamma, clones)
-        return float(found + below[0] * (gamma - math.exp(epsilon)) / (gamma + 1) - delta)
+        return float(found + below[0] * (gamma - math.exp(epsilon)) / (gamma + 1))
 
-    if excess(0.0) <= 0:
-        return 0.0
-    root = float(scipy.optimize.brentq(excess, 0.0, local, xtol=_NEAR, rtol=_NEAR))
-    return root + _NEAR * (1 + root)
+    def tail(epsilon: float) -> float:
+        left = 1 - mean(epsilon) / delta
+        return epsilon - math.log(left) if left > 0 else math.inf
+
+    root = 0.0
+    if mean(0.0) > delta:
+        root = scipy.optimize.brentq(lambda x: mean(x) - delta, 0.0, local, xtol=_NEAR, rtol=_NEAR)
+        root += _NEAR * (1 + root)
+    best = scipy.optimize.minimize_scalar(tail, bounds=(min(root, local), local), method="bounded")
+    return float(root), min(float(best.fun), local)
 
 
 def _closed_form(local: float, respondents: int, delta: float) -> float | None:

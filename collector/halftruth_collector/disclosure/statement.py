@@ -11,14 +11,12 @@ from halftruth_shared.errors import listing
 from halftruth_shared.protection import PRIOR, Guarantee
 from halftruth_shared.protection import percent as rounded_up
 
+from ..estimation.reliability import reliability
 from .audit import LIMIT, TIMES, Audit
 from .posterior import AnswerPosterior, Told
 
 #: Most answers that are shown.
 MAX_ROWS = 24
-
-#: The share whose margin is told, that of `PlanQuery`.
-_SHARE = 0.05
 
 #: Bounds on ε that are nearer than this to that of a single report are no better.
 _HARDLY = 0.99
@@ -107,8 +105,8 @@ def _answers(audit: Audit) -> Section | None:
     header += ["who knows all other answers"]
     rows = [
         (
-            answer.attribute,
-            answer.category,
+            answer.question,
+            answer.answer,
             percent(answer.prior, 1),
             *_told(answer.alone),
             *_told(answer.together)[1:] * together,
@@ -194,13 +192,13 @@ def _counts(audit: Audit) -> Section | None:
             ),
         )
     chance = f"1 in {number(math.floor(1 / found.delta))}"
-    if found.epsilon > _HARDLY * found.local_epsilon:
+    if found.tail > _HARDLY * found.local_epsilon:
         said = (
             "So few reports do not hide one another: but for what is above, nothing is promised"
             f" with δ = {chance}."
         )
     else:
-        guarantee = Guarantee(Fraction(math.exp(found.epsilon)))
+        guarantee = Guarantee(Fraction(math.exp(found.tail)))
         closed_form = (
             "the closed form does not apply to so few respondents"
             if found.closed_form is None
@@ -209,9 +207,12 @@ def _counts(audit: Audit) -> Section | None:
         said = (
             f"Through somebody's own report, the counts of {number(found.respondents)} reports and"
             f" all that is computed from them make what was thought {percent(float(PRIOR))} likely"
-            f" at most {rounded_up(guarantee.posterior)} likely, but for a chance of {chance}. This"
-            f" is amplification by shuffling, from ε = {found.local_epsilon:.3g} of each report to"
-            f" ε = {_up(found.epsilon)} with δ = {chance}; {closed_form}. What the others' reports"
+            f" at most {rounded_up(guarantee.posterior)} likely, but for a chance of {chance}: with"
+            f" that chance at most they are more than e^{_up(found.tail)} times as likely by one"
+            " answer as by another. This is amplification by shuffling, from"
+            f" ε = {found.local_epsilon:.3g} of each report to ε = {_up(found.epsilon)} with"
+            f" δ = {chance}: whatever is looked for in the counts, its probability by one answer is"
+            f" at most e^ε times that by another, plus δ; {closed_form}. What the others' reports"
             " tell of everybody is besides."
         )
     return Section(
@@ -240,11 +241,12 @@ def _linking(audit: Audit) -> Section | None:
             f"Someone who knows {listing(found.quasi)} of {_people(audit.pilot)}, and all reports"
             " but not whose each is, may put reports back to what they were drawn from. So they"
             f" link a person with their answer to {found.sensitive} with a risk of"
-            f" {_at_most(found.at_once)} at most{one_by_one}. The risk is above {percent(LIMIT)}"
-            f" for {_at_most(found.above)} of the people.",
-            f"Risk is no belief: the table alone lets somebody believe up to"
-            f" {_at_most(found.believed)} of an answer, and who knows whose report is which up to"
-            f" {_at_most(found.told)}, on average over the reports that this person may send.",
+            f" {_at_most(found.at_once)} at most{one_by_one}. For {_at_most(found.above)} of the"
+            f" people {'a risk' if one_by_one else 'the risk'} is above {percent(LIMIT)}.",
+            "Risk is no belief: the answer of which a report tells most beyond the table is"
+            f" {_at_most(found.believed)} likely by the table alone, and {_at_most(found.told)} to"
+            " who knows whose report is which, on average over the reports that this person may"
+            " send.",
         ),
     )
 
@@ -260,12 +262,12 @@ def _results(audit: Audit) -> Section | None:
         rows.append(
             (
                 number(length.length),
-                half_width(length.half_width) + " (useless)" * (length.half_width >= _SHARE),
+                f"{half_width(length.even.half_width)} ({reliability(length.even.half_width)})",
                 half_width(length.worst_half_width),
                 UNDEFINED if found is None else number(found.weight, 1),
                 UNDEFINED
                 if found is None
-                else number(math.ceil(length.half_width * reports / found.weight)),
+                else number(math.ceil(length.even.half_width * reports / found.weight)),
             )
         )
     return Section(
@@ -275,7 +277,7 @@ def _results(audit: Audit) -> Section | None:
             "Precision, and the weight of false reports",
             (
                 "questions",
-                f"margin of error of a share of {percent(_SHARE)}",
+                "margin of error",
                 "at worst",
                 "largest weight of one report",
                 "false reports that move a share by its margin",
@@ -283,10 +285,11 @@ def _results(audit: Audit) -> Section | None:
             tuple(rows),
         ),
         (
-            "Margins are half-widths of 95 % intervals. A share is the mean of what the reports"
-            " weigh, which of true answers is 0 or 1 on average. Who makes up reports can send"
-            " those that weigh most, and nothing in a report shows that it is false. An invitation"
-            " for each person bounds their number; without invitations, only a limit for each"
+            "Margins are half-widths of 95 % intervals, for evenly spread answers. A share is"
+            " the mean of what the reports weigh, which of true answers is 0 or 1 on average."
+            " Who makes up reports can send those that weigh most, and nothing in a report shows"
+            " that it is false. An invitation for each person bounds their number; without"
+            " invitations, only a limit for each"
             " address.",
         ),
     )

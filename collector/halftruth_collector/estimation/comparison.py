@@ -3,46 +3,46 @@
 All are functions of a table of groups by answer, with errors by the delta method from the whole
 covariance V of the table, those of ratios on the logarithmic scale. Where a group cannot be told
 from one that nobody is in, which is where Fieller's set of its share is unbounded, nothing is
-compared with it. Where a numerator of a ratio cannot be told from zero, its interval begins at 0;
-where a denominator cannot, it has no upper end. To refuse these ratios instead would leave those
-surveys in which a rare answer came out frequent, and fewer than half of their intervals may hold
-the truth.
+compared with it.
 
 Whether two shares a₁/x₁ and a₂/x₂ are equal is tested by their difference, with the error that it
-has if they are: its part from sampling is p̄(1−p̄)(1/x₁ + 1/x₂)/(N−1) of the pooled share p̄, its part
-from perturbation is estimated. Where nothing is perturbed this is the test of two proportions. With
-the error behind the interval, true equality would be rejected too often in small groups (in 0.32
-instead of 0.05 of surveys with 5 of 100 people in a group, and a tenth of them giving the answer).
+has if they are: that of reports of people of whom one pooled share p̄ of both groups gives the
+answer, whose part from sampling is p̄(1−p̄)(1/x₁ + 1/x₂)/(N−1). Where nothing is perturbed this is
+the test of two proportions. With the error behind the interval, true equality would be rejected too
+often in small groups (in 0.32 instead of 0.05 of surveys with 5 of 100 people in a group, and a
+tenth of them giving the answer).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect, Simultaneous
+from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .conditional import conditional_shares
 from .delta_method import known_covariance
 from .jets import Jet
+from .ratios import Ratios
 from .simultaneous import MaximumOfNormals
 from .table import Table
 
-#: Standard errors by which every base has to be above 0, whatever the confidence.
-_CLEAR = normal_quantile(0.05)
+#: What is taken for the share of a cell that is estimated to be nobody's.
+_SOMEBODY = 1e-9
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12
+
+Mask = NDArray[np.bool_]
 
 _NO_RATIO = {
     "risk_ratio": "a share is estimated to be 0 or less",
     "odds_ratio": "a share is estimated to be 0 or less, or 1 or more",
 }
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,8 @@ class Groups:
         Its part that is perturbation alone.
     reports : int
     target : {"population", "respondents"}
+    samples : callable, optional
+        Reports, with what each adds to `support`, where some groups have one share of the answer.
     """
 
     names: tuple[str, ...]
@@ -68,6 +70,7 @@ class Groups:
     perturbation: Array
     reports: int
     target: Target
+    samples: Callable[[Mask, float], Iterator[Sample]] | None = None
 
     @classmethod
     def of_table(
@@ -88,6 +91,15 @@ class Groups:
         rows, columns = table.support.shape
         given = np.arange(columns) == answer
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~given, given]))
+
+        def samples(alike: Mask, share: float) -> Iterator[Sample]:
+            shares, own = np.maximum(table.support, _SOMEBODY), np.asarray(chosen)[alike]
+            others = np.where(given, 0.0, shares[own].sum(axis=0))
+            answers = np.where(given, share, (1 - share) * others / others.sum())
+            shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
+            for each in table.estimate.samples(shares / shares.sum()):
+                yield replace(each, weights=each.weights @ merge.T)
+
         return cls(
             tuple(names),
             (merge @ table.support.ravel()).reshape(-1, 2),
@@ -95,24 +107,13 @@ class Groups:
             merge @ table.covariance("respondents") @ merge.T,
             table.reports,
             target,
+            samples,
         )
 
     @property
     def base(self) -> Array:
         """Share of all people who are in each group, shape (G,)."""
         return np.asarray(self.support.sum(axis=1))
-
-    def covariance_of(self, found: Jet) -> Array:
-        """Covariance of K functions of the supports by the delta method, shape (K, K)."""
-        return np.asarray(found.gradient @ self.covariance @ found.gradient.T)
-
-    def standard_error(self, found: Jet) -> Array:
-        """Of K functions of the supports, shape (K,)."""
-        return np.sqrt(np.maximum(np.diag(self.covariance_of(found)), 0.0))
-
-    def above_zero(self, found: Jet, quantile: float) -> Mask:
-        """Which of K functions of the supports are so many standard errors above 0."""
-        return np.asarray(found.value > quantile * self.standard_error(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +206,9 @@ def compare_groups(
     ]
     there = np.array([not reason for reason in undefined])
     with np.errstate(divide="ignore", invalid="ignore"):
-        found, numerators, denominators = _effect(first, second, effect)
-        covariance = groups.covariance_of(found)
+        ratios = _ratios(first, second, effect, groups.covariance)
+        found = _share(first) - _share(second) if ratios is None else ratios.logarithm
+        covariance = found.gradient @ groups.covariance @ found.gradient.T
         scores, correlated = _equality(groups, _slopes(first, second))
         known = there & np.isfinite(found.value)
         p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
@@ -218,18 +220,14 @@ def compare_groups(
         quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
         largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
         p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
-    value = np.where(known, found.value, np.nan)
-    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    error = np.where(known, error, np.nan)
-    lower, upper = value - quantile * error, value + quantile * error
-    if effect != "difference":
-        with np.errstate(over="ignore"):
-            value, lower, upper = np.exp(value), np.exp(lower), np.exp(upper)
-        told = max(quantile, _CLEAR)
-        small = np.stack([groups.above_zero(jet, told) for jet in numerators]).all(axis=0)
-        large = np.stack([groups.above_zero(jet, told) for jet in denominators]).all(axis=0)
-        lower = np.where(known & ~small, 0.0, lower)
-        upper = np.where(known & ~large, np.inf, upper)
+    error = found.standard_error(groups.covariance)
+    half_width = quantile * error
+    value, lower, upper = found.value, found.value - half_width, found.value + half_width
+    if ratios is not None:
+        value, (lower, upper) = ratios.value, ratios.interval(quantile)
+    value, error, lower, upper = (
+        np.where(known, column, np.nan) for column in (value, error, lower, upper)
+    )
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
     return Estimates(value, error, lower, upper, p_value, tuple(undefined))
@@ -276,7 +274,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,))
     share = _share(cells)
     slope = Jet(weights @ share.value, weights @ share.gradient)
-    error = groups.standard_error(slope)
+    error = slope.standard_error(groups.covariance)
     scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
     half_width = quantile * error
     return Estimates(
@@ -292,7 +290,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
     """For each row of cells why nothing can be divided by its base; empty where that can be."""
     bases = cells.sum(1)[:, 0]
-    told = groups.above_zero(bases, max(quantile, _CLEAR))
+    told = bases.clear(groups.covariance, quantile)
     errors_known = bool(np.isfinite(groups.covariance).all())
     for name, is_there in zip(names, told.tolist(), strict=True):
         if not errors_known:
@@ -308,19 +306,14 @@ def _share(cells: Jet) -> Jet:
     return cells[:, 1] / cells.sum(1)[:, 0]
 
 
-def _effect(first: Jet, second: Jet, effect: Effect) -> tuple[Jet, list[Jet], list[Jet]]:
-    """Effect, on the scale of its error, with what it is proportional to, and inversely so."""
+def _ratios(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Ratios | None:
+    """Ratios of shares or of odds; none where differences are asked for."""
     if effect == "difference":
-        return _share(first) - _share(second), [], []
-    numerators, denominators = [first[:, 1]], [second[:, 1]]
-    if effect == "risk_ratio":
-        ratio = _share(first).positive().log() - _share(second).positive().log()
-    else:
-        numerators.append(second[:, 0])
-        denominators.append(first[:, 0])
-        logs = [cell.positive().log() for cell in (*numerators, *denominators)]
-        ratio = logs[0] + logs[1] - logs[2] - logs[3]
-    return ratio, numerators, denominators
+        return None
+    beside = [
+        side.sum(1)[:, 0] if effect == "risk_ratio" else side[:, 0] for side in (first, second)
+    ]
+    return Ratios.of([first[:, 1], beside[1]], [second[:, 1], beside[0]], covariance)
 
 
 def _slopes(first: Jet, second: Jet) -> Array:
@@ -358,7 +351,21 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tup
     if groups.target == "population":
         spread = np.sqrt(share * (1 - share))
         covariance = covariance + np.outer(spread, spread) * unperturbed
+    alone = np.diag(unperturbed)
     variance = np.diag(covariance)
-    by_chance = variance > _ROUNDING * np.diag(unperturbed)
-    scores = (slopes @ giving) / np.sqrt(np.where(by_chance, variance, np.nan))
-    return scores, np.asarray(covariance)
+    if groups.samples is not None and groups.reports > 1:
+        # Not by the reports of these very cells, which are fewer where an answer came out rare.
+        patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
+        variance = np.zeros(len(slopes))
+        for number, alike in enumerate(patterns):
+            rows = np.flatnonzero(pattern.ravel() == number)
+            for each in groups.samples(alike, float(share[rows[0]])):
+                added = each.weights @ gradient[rows].T
+                added -= each.chances @ added
+                variance[rows] += each.reports * (each.chances @ added**2)
+        variance *= groups.reports / (groups.reports - 1)
+        if groups.target == "respondents":
+            variance -= share * (1 - share) * alone
+    by_chance = variance > _ROUNDING * alone
+    error = np.sqrt(np.where(by_chance, variance, np.nan))
+    return slopes @ giving / error, np.asarray(covariance)

@@ -82,12 +82,13 @@ class Counts:
         weights = weights.astype(np.int64)
         shape, size = space.shape, space.size
         if size <= _well_filled(len(rows)):
-            table = _add_up(ravel(rows, shape), weights, size)
+            table = _add_up(ravel(rows.astype(np.int64), shape), weights, size)
             present = np.flatnonzero(table)
             return cls(space.names, shape, unravel(present, shape), table[present])
+        # In the bytes that they came in, which may be an eighth of these.
         distinct, index = np.unique(rows, axis=0, return_inverse=True)
         table = _add_up(index.reshape(-1), weights, len(distinct))
-        return cls(space.names, shape, distinct[table > 0], table[table > 0])
+        return cls(space.names, shape, distinct[table > 0].astype(np.int64), table[table > 0])
 
     @cached_property
     def reports(self) -> int:
@@ -144,7 +145,7 @@ def _array(values: ArrayLike, field: str) -> NDArray[Any]:
         raise ReportError(f"{field}: expected an array", field=field) from None
 
 
-def _check_cells(space: ReportSpace, cells: NDArray[np.integer]) -> NDArray[np.int64]:
+def _check_cells(space: ReportSpace, cells: NDArray[np.integer]) -> NDArray[np.integer]:
     columns = len(space.shape)
     if cells.size == 0:
         return np.zeros((0, columns), dtype=np.int64)
@@ -159,4 +160,4 @@ def _check_cells(space: ReportSpace, cells: NDArray[np.integer]) -> NDArray[np.i
             field=space.names[column],
             index=int(row),
         )
-    return cells.astype(np.int64, copy=False)
+    return cells

@@ -1,11 +1,14 @@
 """Association measures of reconstructed tables, with errors by the delta method.
 
-Their variance is ∇gᵀ Cov(π̂) ∇g (Guo §3.3.1) with exact gradients. It assumes that a measure is
-nearly linear over the error of the table.
+Their variance is ∇gᵀ Cov(π̂) ∇g (Guo §3.3.1) with exact gradients. That assumes that a measure, or
+the logarithm of a ratio, is nearly linear over the error of the table; what is 0 at independence is
+not, and is corrected to second order.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -15,7 +18,7 @@ from halftruth_shared.analyses.base import MeasureEstimate, Target
 from numpy.typing import NDArray
 
 from .answered import answered, answers_of
-from .bounds import Array, chebyshev_factor, check_confidence, normal_quantile
+from .bounds import Array, check_confidence, normal_quantile, optional
 from .jets import Jet
 from .measures import (
     MEASURE_NAMES,
@@ -27,11 +30,19 @@ from .measures import (
     find_measure,
 )
 from .presence import presence
+from .ratios import Ratios
+from .reliability import clear, judge, margin
+from .second_order import SecondOrder
 from .table import Table
-from .usability import TWENTY_POINTS, judge_measures, typical
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
+
+#: Part of the cells' variances up to which that of a measure is rounding.
+_CANCELLED = 1e-12
+
+#: Why there is no interval, or no value.
+_UNCLEAR = "a share that it rests on is not clearly above 0"
 
 #: Most attributes whose associations are estimated at once.
 MAX_ASSOCIATED = 32
@@ -39,7 +50,7 @@ MAX_ASSOCIATED = 32
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """A batch of R tables, with what their measures and verdicts need.
+    """A batch of R tables, with what their measures need.
 
     Attributes
     ----------
@@ -47,33 +58,59 @@ class Tables:
         With gradients in V variables.
     covariance : ndarray, shape (R, V, V)
         Of the variables.
-    error : ndarray, shape (R,)
-        Standard error of a typical cell.
-    size : int
-        Number of cells of one table.
     reports : int
         N.
     """
 
     cells: Cells
     covariance: Array
-    error: Array
-    size: int
     reports: int
+
+    @cached_property
+    def clear_margins(self) -> NDArray[np.bool_]:
+        """In which tables the share of every category is significantly above 0."""
+        return np.asarray(np.all([self._clear(m) for m in self.cells.margins], axis=0))
+
+    @cached_property
+    def clear_cells(self) -> NDArray[np.bool_]:
+        """In which tables the share of every cell is."""
+        return self._clear(self.cells.table)
+
+    def _clear(self, shares: Jet) -> NDArray[np.bool_]:
+        axes = tuple(range(len(self.cells.margins)))
+        return np.asarray(shares.clear(self.covariance, 0.0).all(axis=axes).reshape(-1))
+
+    @cached_property
+    def along(self) -> Cells:
+        """The cells with the covariance of each table, column by column, as their gradients."""
+        table = self.cells.table
+        axes = len(self.cells.margins)
+        size = math.prod(table.shape[:axes])
+        gradient = table.gradient.reshape(size, -1, table.gradient.shape[-1]).swapaxes(0, 1)
+        covariance = gradient @ self.covariance @ gradient.swapaxes(1, 2)
+        columns = covariance.swapaxes(0, 1).reshape(*table.shape, size)
+        return Cells(Jet(table.value, columns), axes)
 
     @classmethod
     def single(cls, support: Array, covariance: Array, reports: int) -> "Tables":
         """One table, with the covariance of its cells."""
-        with np.errstate(invalid="ignore"):
-            errors = np.sqrt(np.diag(covariance))
-        width = typical(errors)
-        return cls(
-            Cells(Jet.variables(support), support.ndim),
-            covariance[None],
-            np.array([np.nan if width is None else width]),
-            support.size,
-            reports,
-        )
+        return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Estimates that are nearly linear over the error of their table."""
+
+    value: Array
+    standard_error: Array
+
+    def interval(self, quantile: float) -> tuple[Array, Array]:
+        """So many standard errors in both directions."""
+        half_width = quantile * self.standard_error
+        return self.value - half_width, self.value + half_width
+
+
+Estimates = Linear | Ratios | SecondOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +121,11 @@ class MeasureColumn:
     ----------
     name : str
     value, standard_error : ndarray, shape (R,)
-        NaN where undefined.
+        NaN where undefined. The standard error of a ratio is that of its logarithm.
     reason : ndarray of str, shape (R,)
         Why there is no value; empty where there is one.
-    tables : Tables
-    ratio : bool
+    found : Estimates
+    ratio, signed : bool
         As of `Measure`.
     """
 
@@ -96,41 +133,31 @@ class MeasureColumn:
     value: Array
     standard_error: Array
     reason: NDArray[np.str_]
-    tables: Tables
+    found: Estimates
     ratio: bool = False
+    signed: bool = False
 
     def interval(self, confidence: float) -> tuple[Array, Array]:
-        """Normal interval of each, value ± z·sd; NaN where undefined."""
-        return self._around(normal_quantile(1 - confidence))
-
-    def chebyshev_interval(self, confidence: float) -> tuple[Array, Array]:
-        """Chebyshev's interval of each, value ± sd/√α; NaN where undefined."""
-        return self._around(chebyshev_factor(1 - confidence))
-
-    def _around(self, factor: float) -> tuple[Array, Array]:
-        half_width = factor * self.standard_error
-        return self.value - half_width, self.value + half_width
+        """Normal interval of each, infinite where nothing is too large, NaN where undefined."""
+        quantile = normal_quantile(1 - confidence)
+        known = np.where(np.isnan(self.standard_error), np.nan, 0.0)
+        with np.errstate(invalid="ignore"):
+            lower, upper = (end.reshape(-1) + known for end in self.found.interval(quantile))
+        return lower, upper
 
     def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
         """The measure of one table after the other, with its intervals."""
-        quantile = normal_quantile(1 - confidence)
-        verdicts = judge_measures(
-            quantile * self.standard_error,
-            np.abs(self.value) if self.ratio else TWENTY_POINTS,
-            quantile * self.tables.error,
-            self.tables.size,
-            self.tables.reports,
+        lower, upper = self.interval(confidence)
+        verdicts = judge(
+            margin(lower, upper, ratio=self.ratio),
+            ratio=self.ratio,
+            span=1.0,
+            directed=clear(lower, upper, ratio=self.ratio) & self.signed,
         )
-        columns = (
-            self.value,
-            self.standard_error,
-            *self.interval(confidence),
-            *self.chebyshev_interval(confidence),
-            self.reason,
-        )
+        columns = (self.value, self.standard_error, lower, upper, self.reason)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for (usability, verdict), row in zip(verdicts, rows, strict=True):
-            value, error, low, high, lowest, highest, reason = row
+            value, error, low, high, reason = row
             if reason:
                 yield undefined(self.name, reason)
                 continue
@@ -141,8 +168,7 @@ class MeasureColumn:
                 verdict=verdict,
                 value=value,
                 standard_error=error if known else None,
-                interval=(low, high) if known else None,
-                chebyshev_interval=(lowest, highest) if known else None,
+                interval=(low, optional(high)) if known else None,
             )
 
 
@@ -163,17 +189,46 @@ def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> Measu
     name : str, optional
         Under which the measure was asked for.
     """
+    cells, n = tables.cells, float(tables.reports)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        result = measure.of(tables.cells, float(tables.reports))
-        value = result.value.reshape(-1)
-        gradient = result.gradient.reshape(len(value), result.gradient.shape[-1])
-        variance = np.einsum("rv,rvw,rw->r", gradient, tables.covariance, gradient)
-        known = np.isfinite(value)
-        error = np.sqrt(np.where(known & (variance >= 0), variance, np.nan))
-    error[~np.isfinite(error)] = np.nan
-    reason = np.where(known, "", tables.cells.reason.reshape(-1))
-    value = np.where(known, value, np.nan)
-    return MeasureColumn(name or measure.name, value, error, reason, tables, measure.ratio)
+        plain = measure.of(cells, n)
+        if measure.factors is not None:
+            found: Estimates = Ratios.of(*measure.factors(cells), tables.covariance)
+        elif measure.slopes is not None:
+            found = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
+        else:
+            error = plain.standard_error(tables.covariance)
+            found = Linear(plain.value.reshape(-1), error.reshape(-1))
+        value = found.value.reshape(-1)
+        error = found.standard_error.reshape(-1)
+        if measure.slopes is None:
+            error = np.where(_cancelled(plain, tables), np.nan, error)
+    # A ratio is open where one of its factors is not clear.
+    told = tables.clear_margins | (measure.factors is not None)
+    told = (tables.clear_cells if measure.logarithms else told) & np.isfinite(error)
+    reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
+    if measure.slopes is not None:
+        # Without its bias it would claim an association where there is none.
+        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~told, _UNCLEAR, reason)
+    known = reason == ""
+    return MeasureColumn(
+        name or measure.name,
+        np.where(known, value, np.nan),
+        np.where(known & told, error, np.nan),
+        reason,
+        found,
+        measure.ratio,
+        measure.signed,
+    )
+
+
+def _cancelled(plain: Jet, tables: Tables) -> NDArray[np.bool_]:
+    """Where errors of the cells cancel, so that nothing is known to first order."""
+    gradient = plain.gradient.reshape(-1, plain.gradient.shape[-1])
+    cells = np.diagonal(tables.covariance, axis1=1, axis2=2)
+    behind = (gradient**2).max(axis=1, initial=0.0) * cells.max(axis=1, initial=0.0)
+    variance = plain.standard_error(tables.covariance).reshape(-1) ** 2
+    return np.asarray((variance <= _CANCELLED * behind) & (cells > 0).any(axis=1))
 
 
 def estimate_measures(

@@ -130,7 +130,8 @@ class Distribution:
         variance = float(squares @ self.share + of_mean)
         if not variance > 0:
             return Moment(*[np.nan] * 4)
-        error = float(_root(squares @ self.covariance @ squares))
+        # To second order: between two answers given equally often, the first one is 0.
+        error = float(_root(squares @ self.covariance @ squares + 2 * of_mean**2))
         ends = np.sqrt(np.maximum([variance - z * error, variance + z * error], 0.0))
         deviation = float(np.sqrt(variance))
         return Moment(deviation, error / (2 * deviation), float(ends[0]), float(ends[1]))

@@ -30,14 +30,11 @@ class Term:
         None for the intercept and for scores.
     reference : str or None
         The category that it is compared with.
-    span : float
-        From the lowest to the highest score, 1 for a category.
     """
 
     attribute: str | None = None
     category: str | None = None
     reference: str | None = None
-    span: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +132,7 @@ def equation(
         name = attribute.name
         if name in scored:
             values = np.array(scored[name])
-            terms.append(Term(name, span=float(np.ptp(values))))
+            terms.append(Term(name))
             columns.append(values[:, None])
             continue
         answers = answers_of(attribute)

@@ -15,6 +15,7 @@ from halftruth_shared.analyses.base import (
     Missing,
     Selection,
     Target,
+    TypicalError,
 )
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
 from halftruth_shared.analyses.rules import RuleEstimate
@@ -26,7 +27,7 @@ from .counts import Counts
 from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
-from .learning import check_features, check_limits, decision_tree, naive_bayes
+from .learning import Separates, check_features, check_limits, decision_tree, naive_bayes
 from .measures import MEASURE_NAMES
 from .of_reports import ReportEstimator, conditional
 from .partial import partial_correlation
@@ -34,6 +35,9 @@ from .reconstructed import Reconstructed
 from .rules import RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
 from .simultaneous import check_candidates
 from .table import Table
+
+#: Level of the test that shows a split of a tree to be no chance.
+_ALPHA = 0.05
 
 
 class Estimator(ReportEstimator):
@@ -112,7 +116,8 @@ class Estimator(ReportEstimator):
         if missing not in get_args(Missing):
             raise ParameterError("missing: expected keep or exclude", field="missing")
         self.missing: Missing = missing
-        self._reconstructed = Reconstructed(survey, counts, where or {}, missing == "exclude")
+        self._where: Answers = where or {}
+        self._reconstructed = Reconstructed(survey, counts, self._where, missing == "exclude")
         self.schema = self._reconstructed.schema
 
     @property
@@ -162,6 +167,14 @@ class Estimator(ReportEstimator):
             return self.table(attributes).support
         return self._reconstructed.margin(estimate, attributes)
 
+    def typical_error(self, attributes: Sequence[str]) -> TypicalError:
+        """How far the best guess is off in tables like that of these attributes.
+
+        Held-out reports tell: the mean of (guess from the others − their unbiased estimate)², less
+        the variance of that. It is too large by up to √(4/3): the others are three quarters.
+        """
+        return self._reconstructed.typical_error(attributes)
+
     def itemsets(
         self,
         min_support: float,
@@ -192,7 +205,8 @@ class Estimator(ReportEstimator):
         estimate : {"moment", "projected", "likelihood"}
             What the supports are: the unbiased moment estimate, or margins of an estimate of the
             whole table inside the simplex, so that a superset is never more frequent than its
-            subset. Standard errors, intervals and decisions are those of the moment estimate.
+            subset. Standard errors, intervals and decisions are those of the moment estimate; the
+            best guess ("likelihood") has none, but a typical error for each length.
 
         Examples
         --------
@@ -213,11 +227,19 @@ class Estimator(ReportEstimator):
         if reconstructed.at_once:
             examined = examine_margins(schema, reconstructed.whole, reconstructed.reports, criteria)
         else:
-            examined = examine_levels(schema, reconstructed.tables, reconstructed.reports, criteria)
+            examined = examine_levels(schema, reconstructed.tables, criteria)
         supports = examined.support
         if estimate != "moment":
             supports = supports_within(reconstructed.constrained(estimate), examined.codes)
-        return select_itemsets(schema, examined, supports, criteria)
+        slope: Array | float = 0.0
+        if select in ("bonferroni", "holm"):
+            slope = reconstructed.slopes(examined.codes, examined.support, min_support, target)
+        found = select_itemsets(schema, examined, supports, criteria, slope)
+        if estimate != "likelihood":
+            return found
+        lengths = range(1, found.lengths.max(initial=0) + 1)
+        typical = [reconstructed.typical_error(schema.names[:k]) for k in lengths]
+        return found.guessed(typical)
 
     def rules(
         self,
@@ -441,8 +463,23 @@ class Estimator(ReportEstimator):
             return naive_bayes(schema, tables, predict, chosen, self._reconstructed.reports)
         if kind == "decision-tree":
             deepest = min(max_depth, max(1, self._reconstructed.longest - 1))
-            return decision_tree(schema, tables, predict, chosen, deepest, min_support)
+            return decision_tree(
+                schema, tables, predict, chosen, deepest, min_support, self._separates(predict)
+            )
         raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
+
+    def _separates(self, target: str) -> Separates:
+        """Test of independence of the target and a feature in a group, at 5 % by Bonferroni."""
+
+        def separates(group: Items, feature: str, candidates: int) -> bool:
+            try:
+                people = self.where({**self._where, **group}) if group else self
+                p_value = people.independence([feature, target]).p_value
+            except EstimateError:
+                return False
+            return p_value is not None and p_value < _ALPHA / candidates
+
+        return separates
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

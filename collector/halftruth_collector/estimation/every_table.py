@@ -5,7 +5,6 @@ import pickle
 import secrets
 import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import combinations
@@ -15,7 +14,7 @@ from halftruth_shared import ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import Answers, Missing, Target
 from numpy.typing import NDArray
 
-from ..executors import HERE
+from ..executors import Map
 from .bounds import Array, check_target
 from .counts import Counts
 from .estimator import Estimator
@@ -67,7 +66,7 @@ def every_table(
     where: Answers | None = None,
     missing: Missing = "keep",
     target: Target = "population",
-    executor: Executor = HERE,
+    map_pieces: Map = map,
 ) -> Iterator[Shares]:
     """The tables of all sets of so many attributes, piece by piece.
 
@@ -83,7 +82,7 @@ def every_table(
     where, missing
         As of `Estimator`.
     target : {"population", "respondents"}
-    executor : Executor
+    map_pieces : callable
         Where the pieces are worked out; the estimates are the same everywhere.
 
     Yields
@@ -123,7 +122,7 @@ def every_table(
         for length in sorted(set(lengths))
         for chosen in combinations(sorted(positions), length)
     )
-    yield from executor.map(partial(_shares, job), [*_pieces(estimator.schema, sets)])
+    yield from map_pieces(partial(_shares, job), [*_pieces(estimator.schema, sets)])
 
 
 def _pieces(schema: Schema, sets: Iterator[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:

@@ -14,7 +14,7 @@ five cells simulated, normal with equal errors). So a group is refused below `CL
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,11 +29,13 @@ from halftruth_shared.mechanisms.reconstruction import (
     COVARIANCE_CELLS,
     Reconstruction,
     ReportCounts,
+    Sample,
 )
+from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
 from .confidences import CLEARLY
-from .part import ROUNDING, PartTable, TableMargins, answer_codes, codes_of
+from .part import ROUNDING, PartTable, TableMargins, answer_codes, codes_of, samples_within
 
 
 class GroupSchema(Schema):
@@ -435,13 +437,25 @@ class _GroupTable(TableEstimate):
         cells = self.joint.support[_of_group(self.codes)]
         return np.asarray(cells / cells.sum())
 
+    @property
+    def effective_reports(self) -> Array:
+        return np.asarray(self.joint.effective_reports[_of_group(self.codes)])
+
+    def samples(self, shares: Array) -> Iterator[Sample]:
+        return samples_within(self.joint, self._chosen[:, None], shares.ravel())
+
+    @property
+    def _chosen(self) -> NDArray[np.int64]:
+        """Cells of the larger table."""
+        whole = np.arange(self.joint.support.size).reshape(self.joint.support.shape)
+        return np.asarray(whole[_of_group(self.codes)].ravel())
+
     def variance(self, target: Target = "population") -> Array:
         return self.margins.variance_by(self.joint.variance(target)[_of_group(self.codes)], target)
 
     def _covariance(self, target: Target) -> Array:
-        whole = self.joint.support
-        chosen = np.arange(whole.size).reshape(whole.shape)[_of_group(self.codes)].ravel()
-        base = whole.ravel()[chosen].sum()
+        chosen = self._chosen
+        base = self.joint.support.ravel()[chosen].sum()
         slopes = (np.eye(len(chosen)) - self.support.ravel()[:, None]) / base
         cells = self.joint.covariance(target)[np.ix_(chosen, chosen)]
         return np.asarray(slopes @ cells @ slopes.T)

@@ -9,7 +9,7 @@ the bounds that rule out hold for all subsets of an itemset at once (Bonferroni)
 itemsets, with the most subsets, would be lost too often.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
@@ -18,7 +18,7 @@ from typing import Protocol, get_args
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import Decision, Method, Selection, Target
+from halftruth_shared.analyses.base import Decision, Method, Selection, Target, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
 from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms import Margins
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, check_target, normal_quantile, optional
 from .constrained import check_method
+from .lattice import check_end
+from .reliability import USABILITY, grades, judge_guess, judge_supports, margin, median, typical
 from .simultaneous import bonferroni_bounds, count_candidates, holm_decisions, one_sided_quantile
-from .usability import USABILITY, capped, grades, judge_supports, median, typical
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
@@ -49,6 +50,9 @@ class Supports(Protocol):
 
     @property
     def support(self) -> Array: ...
+
+    @property
+    def effective_reports(self) -> Array: ...
 
     def variance(self, target: Target = "population") -> Array: ...
 
@@ -97,6 +101,31 @@ class Itemsets:
     def lengths(self) -> NDArray[np.int64]:
         """Number of items of each itemset."""
         return np.asarray((self.codes >= 0).sum(axis=1))
+
+    def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
+        """The same with supports of the best guess: no bounds, but a typical error by length."""
+        verdicts = [judge_guess(found) for found in typical]
+        grade = np.array([USABILITY.index(word) for word, _ in verdicts], dtype=np.int64)
+        none = np.full(len(self), np.nan)
+        precision = [
+            Precision(
+                length=found.length,
+                examined=found.examined,
+                half_width=None,
+                usability=verdicts[found.length - 1][0],
+                verdict=verdicts[found.length - 1][1],
+            )
+            for found in self.precision[: len(verdicts)]
+        ]
+        return replace(
+            self,
+            standard_error=none,
+            lower=none,
+            upper=none,
+            decision=np.full(len(self), DECISIONS.index("undecided")),
+            grade=grade[self.lengths - 1],
+            precision=tuple(precision),
+        )
 
     def __len__(self) -> int:
         return len(self.support)
@@ -175,6 +204,10 @@ class Criteria:
                 f"select: expected one of: {listing(get_args(Selection))}", field="select"
             )
         check_method(self.estimate)
+        if self.estimate == "likelihood" and self.select != "estimate":
+            raise ParameterError(
+                "select: expected estimate, since best guesses have no bounds", field="select"
+            )
         check_confidence(self.confidence)
         check_target(self.target)
 
@@ -211,7 +244,7 @@ class Examined:
     codes, lengths, support, standard_error : ndarray
         As in `Itemsets`.
     filled : ndarray
-        Reports for each cell of the itemset's table, on average.
+        About how many reports each support rests on.
     """
 
     codes: NDArray[np.int64]
@@ -304,7 +337,7 @@ def _margin_grid(schema: Schema) -> _MarginGrid:
     return _MarginGrid(codes, lengths, table_cells, items)
 
 
-def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Criteria) -> Examined:
+def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examined:
     """Examine the itemsets of one attribute subset after the other, shortest first.
 
     Parameters
@@ -312,7 +345,6 @@ def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Crite
     schema : Schema
     tables : callable
         Estimated tables of the attributes at some positions.
-    reports : int
     criteria : Criteria
 
     Raises
@@ -329,6 +361,7 @@ def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Crite
     for _ in range(longest):
         level = _next_level(schema, possible, MAX_SUBSETS - subsets)
         subsets += len(level)
+        check_end(level, longest, subsets, MAX_SUBSETS)
         possible = {}
         for (positions, candidates), table in zip(level.items(), tables(level), strict=True):
             support, error = table.support, np.sqrt(table.variance(criteria.target))
@@ -345,7 +378,7 @@ def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Crite
                 )
             codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
             codes[:, positions] = np.stack(cells, axis=1)
-            filled = np.full(len(codes), reports / candidates.size)
+            filled = table.effective_reports[cells]
             examined.append((codes, filled, support[cells], error[cells]))
     nothing = np.zeros(0)
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
@@ -355,7 +388,11 @@ def examine_levels(schema: Schema, tables: Tables, reports: int, criteria: Crite
 
 
 def select_itemsets(
-    schema: Schema, examined: Examined, estimate: Array, criteria: Criteria
+    schema: Schema,
+    examined: Examined,
+    estimate: Array,
+    criteria: Criteria,
+    slope: Array | float = 0.0,
 ) -> Itemsets:
     """Decide on every itemset examined, and keep those that were asked for.
 
@@ -366,13 +403,15 @@ def select_itemsets(
     estimate : ndarray
         Support of each itemset by the method asked for.
     criteria : Criteria
+    slope : ndarray or float
+        By how much the variance of each grows with it, for decisions on all at once.
     """
     error, min_support = examined.standard_error, criteria.min_support
     doubt, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
     quantile = normal_quantile(doubt)
     if criteria.select == "bonferroni":
         quantile = one_sided_quantile(doubt, candidates)
-        lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile)
+        lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile, slope)
     else:
         lower, upper = examined.support - quantile * error, examined.support + quantile * error
     # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
@@ -380,7 +419,7 @@ def select_itemsets(
     infrequent = (upper < min_support) & ~(lower > upper)
     if criteria.select == "holm":
         frequent, infrequent = holm_decisions(
-            examined.codes, examined.support, error, min_support, doubt, candidates
+            examined.codes, examined.support, error, min_support, doubt, candidates, slope
         )
     decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
     # An itemset without bounds is not ruled out by the upper one.
@@ -400,7 +439,7 @@ def select_itemsets(
         lower[order],
         upper[order],
         decision[order],
-        capped(grades(quantile * error, min_support), examined.filled)[order],
+        grades(np.where(lower > upper, np.nan, margin(lower, upper)))[order],
         candidates,
         precision,
     )
@@ -445,7 +484,7 @@ def _precision(
     half_widths : ndarray
         Of every itemset examined, NaN where undefined.
     reports_per_cell : ndarray
-        N over the number of cells of each itemset's table.
+        About how many reports each support rests on.
     min_support : float
     """
     usability, verdict = judge_supports(half_widths, min_support, median(reports_per_cell))

@@ -7,8 +7,15 @@ plain arithmetic on jets yields both at once, without finite differences.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .bounds import Array
+from .bounds import Array, normal_quantile
+
+#: Standard errors by which what is divided by has to be above 0, whatever the level.
+CLEAR = normal_quantile(0.05)
+
+#: A variance that is negative by no more than this is 0.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +37,26 @@ class Jet:
     def variables(cls, values: Array) -> "Jet":
         """An array whose entries, in row-major order, are the variables themselves."""
         return cls(values, np.eye(values.size).reshape(*values.shape, values.size))
+
+    def standard_error(self, covariance: Array) -> Array:
+        """Of each value by the delta method; NaN where it is unknown.
+
+        Parameters
+        ----------
+        covariance : ndarray, shape (n, n), or one for each value
+            Of the variables.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            through = (self.gradient[..., None, :] @ covariance)[..., 0, :]
+            variance = (through * self.gradient).sum(axis=-1)
+            known = ~np.isnan(self.value) & (variance >= -_ROUNDING)
+            error = np.sqrt(np.where(known, np.maximum(variance, 0.0), np.nan))
+        return np.where(np.isfinite(error), error, np.nan)
+
+    def clear(self, covariance: Array, quantile: float) -> NDArray[np.bool_]:
+        """Which values are significantly above 0: by so many standard errors, and by `CLEAR`."""
+        told = max(quantile, CLEAR) * self.standard_error(covariance)
+        return np.asarray(self.value > told)
 
     @property
     def shape(self) -> tuple[int, ...]:

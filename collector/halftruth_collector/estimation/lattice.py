@@ -1,9 +1,12 @@
 """Itemsets and their subsets: what is known of one says something of the other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from itertools import count
+from math import comb
 from typing import Any
 
 import numpy as np
+from halftruth_shared import DomainTooLarge
 from numpy.typing import NDArray
 
 #: Pairs of columns: rows of itemsets, and rows of subsets that lack one of their items.
@@ -11,6 +14,10 @@ _Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 #: Combines a value into the entries at some rows, as ``numpy.maximum.at`` does.
 _Combine = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], None]
+
+#: Attribute subsets of one length, some seconds of work, that are examined though longer ones may
+#: turn out to be too many: what these rule out is known only afterwards.
+_FEW = 5_000
 
 
 class Lattice:
@@ -71,3 +78,37 @@ def _marks(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
         if len(np.unique(keys)) == len(keys):
             return marks
     raise AssertionError("itemsets: expected different ones")
+
+
+def check_end(level: Collection[tuple[int, ...]], longest: int, examined: int, most: int) -> None:
+    """Refuse a long level of attribute subsets after which there could be too many longer ones.
+
+    Parameters
+    ----------
+    level : collection of tuple of int
+        Subsets of one length.
+    longest : int
+        Longest subsets to examine.
+    examined : int
+        How many there are so far, these included.
+    most : int
+
+    Raises
+    ------
+    DomainTooLarge
+    """
+    if len(level) <= _FEW:
+        return
+    length = len(next(iter(level)))
+    # By Kruskal and Katona: so many subsets allow no more longer ones than so few attributes do of
+    # which they could be all subsets of this length.
+    attributes = next(n for n in count(length) if comb(n, length) >= len(level))
+    for longer in range(length + 1, longest + 1):
+        examined += comb(attributes, longer)
+        if examined > most:
+            raise DomainTooLarge(
+                f"max_length: there may be more than {most} combinations of attributes to examine"
+                f" at length {longer}; expected max_length = {longer - 1} at most, or a higher"
+                " min_support",
+                field="max_length",
+            )

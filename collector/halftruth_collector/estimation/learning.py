@@ -19,6 +19,9 @@ from .bounds import Array
 #: Support of a table's cells, and lower ends of their intervals, for attributes in some order.
 Tables = Callable[[Sequence[str]], tuple[Array, Array]]
 
+#: Whether the class is shown to differ by a feature, chosen among several, in a group.
+Separates = Callable[[Items, str, int], bool]
+
 #: Reports added to every cell, so that no answer rules a class out.
 _SMOOTHING = 1.0
 
@@ -111,6 +114,7 @@ def decision_tree(
     features: Sequence[str],
     max_depth: int,
     min_support: float,
+    separates: Separates,
 ) -> DecisionTree:
     """Grow a decision tree by the largest decrease of the gini index.
 
@@ -124,9 +128,11 @@ def decision_tree(
         Most questions in a row, at least 1.
     min_support : float
         A node with a smaller estimated share of all people is not split.
-
+    separates : callable
+        Whether a test shows that the classes differ by a feature, chosen among so many, in the
+        group that gives some answers. Where it does not, the node is `uncertain`.
     """
-    grower = _Grower(schema, tables, target, max_depth, min_support)
+    grower = _Grower(schema, tables, target, max_depth, min_support, separates)
     root = grower.node({}, list(features), None)
     return DecisionTree(
         target=target,
@@ -141,10 +147,17 @@ class _Grower:
     """Grows nodes from the tables of what was asked before them."""
 
     def __init__(
-        self, schema: Schema, tables: Tables, target: str, max_depth: int, min_support: float
+        self,
+        schema: Schema,
+        tables: Tables,
+        target: str,
+        max_depth: int,
+        min_support: float,
+        separates: Separates,
     ) -> None:
         self._schema, self._tables, self._target = schema, tables, target
         self._max_depth, self._min_support = max_depth, min_support
+        self._separates = separates
 
     def node(
         self, path: dict[str, int], features: list[str], above: list[float] | None
@@ -177,10 +190,14 @@ class _Grower:
         name = features[best]
         categories = self._schema.attributes[self._schema.position(name)].categories
         left = [other for other in features if other != name]
+        group = {
+            asked: self._schema.attributes[self._schema.position(asked)].categories[code]
+            for asked, code in path.items()
+        }
         return TreeNode(
             share=share,
             probabilities=probabilities,
-            uncertain=uncertain,
+            uncertain=uncertain or not self._separates(group, name, len(features)),
             attribute=name,
             gain=gains[best],
             children={

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from operator import mul
+from operator import add, mul
 from typing import Literal
 
 import numpy as np
@@ -60,6 +60,12 @@ class Cells:
     def expected(self) -> Jet:
         """Product of the margins, the table of independent attributes."""
         return reduce(mul, self.margins)
+
+    @cached_property
+    def present(self) -> tuple[Jet, ...]:
+        """Share of presence of each attribute."""
+        places = np.eye(len(self.margins), dtype=int).tolist()
+        return tuple(m[tuple(place)] for m, place in zip(self.margins, places, strict=True))
 
     def cell(self, *codes: int) -> Jet:
         """π of one cell."""
@@ -144,18 +150,37 @@ class Cells:
         return self.r1 * self.c1 + self.r0 * self.c0
 
 
+#: Numerators and denominators of a ratio.
+Factors = tuple[Sequence[Jet], Sequence[Jet]]
+
+
 @dataclass(frozen=True)
 class Measure:
     """One measure: its name, what it is computed from, and how from a table and N.
 
-    `ratio` tells those without a scale of their own, which are ratios or grow with N, from those
-    that lie on a scale of 1.
+    Attributes
+    ----------
+    ratio : bool
+        Whether it has no scale of 1, being a ratio or growing with N.
+    factors : callable or None
+        Numerators and denominators of a ratio, whose interval is on the logarithmic scale.
+    slopes : callable or None
+        Gradient in the cells, up to a constant, of a measure that is 0 at independence and never
+        negative. There it is 0, so that the second derivative decides.
+    logarithms : bool
+        Whether it has logarithms of cells, which say nothing of a cell that may be 0.
+    signed : bool
+        Whether it is above or below 0, or a ratio of 1, by the direction of an association.
     """
 
     name: str
     scope: Scope
     of: Callable[[Cells, float], Jet]
     ratio: bool = False
+    signed: bool = False
+    factors: Callable[[Cells], Factors] | None = None
+    slopes: Callable[[Cells, float], Jet] | None = None
+    logarithms: bool = False
 
 
 def _phi(t: Cells, n: float) -> Jet:
@@ -163,9 +188,12 @@ def _phi(t: Cells, n: float) -> Jet:
     return difference / (t.r1 * t.c1 * t.r0 * t.c0) ** 0.5
 
 
-def _odds_ratio(t: Cells, n: float) -> Jet:
-    same = t.cell(1, 1).positive() * t.cell(0, 0).positive()
-    return same / (t.cell(1, 0).positive() * t.cell(0, 1).positive())
+def _ratio(name: str, scope: Scope, factors: Callable[[Cells], Factors]) -> Measure:
+    def of(t: Cells, n: float) -> Jet:
+        numerators, denominators = factors(t)
+        return reduce(mul, numerators) / reduce(mul, [jet.positive() for jet in denominators])
+
+    return Measure(name, scope, of, ratio=True, signed=True, factors=factors)
 
 
 def _j_measure(t: Cells, n: float) -> Jet:
@@ -185,26 +213,55 @@ def _kappa(t: Cells, n: float) -> Jet:
     return (t.agreement - t.chance_agreement) / (1 - t.chance_agreement)
 
 
-def _collective_strength(t: Cells, n: float) -> Jet:
-    disagreement = (1 - t.agreement).positive()
-    return t.agreement / t.chance_agreement * (1 - t.chance_agreement) / disagreement
+def _collective_strength(t: Cells) -> Factors:
+    return [t.agreement, 1 - t.chance_agreement], [t.chance_agreement, 1 - t.agreement]
+
+
+def _j_slopes(t: Cells, n: float) -> Jet:
+    present, axes = t.table[1:2,], [1] * (t.table.value.ndim - 1)
+    rows = Jet(np.array([0.0, 1]).reshape(2, *axes), np.zeros((2, *axes, 1)))
+    return rows * (present / t.expected[1:2,]).log() - present / t.margins[1]
 
 
 def _chi_squared(t: Cells, n: float) -> Jet:
     return n * t.total((t.table - t.expected) ** 2 / t.expected)
 
 
-def _mutual_information(t: Cells, n: float) -> Jet:
-    return t.information / -t.total(t.margins[0].entropy_terms())
+def _chi_squared_slopes(t: Cells, n: float) -> Jet:
+    parts, axes = t.table**2 / t.expected, range(len(t.margins))
+    falls = [parts.sum(*(a for a in axes if a != axis)) / m for axis, m in enumerate(t.margins)]
+    return n * (2 * t.table / t.expected - reduce(add, falls))
 
 
-def _uncertainty_coefficient(t: Cells, n: float) -> Jet:
-    return t.information / -t.total(t.margins[1].entropy_terms())
+def _information_slopes(t: Cells, n: float) -> Jet:
+    return 2 * n * (t.table / t.expected).log()
+
+
+def _share_of_entropy(name: str, axis: int) -> Measure:
+    """Information as a share of the entropy of one attribute."""
+
+    def entropy(t: Cells) -> Jet:
+        return -t.total(t.margins[axis].entropy_terms())
+
+    def slopes(t: Cells, n: float) -> Jet:
+        share = t.information / entropy(t)
+        return ((t.table / t.expected).log() + share * t.margins[axis].log()) / entropy(t)
+
+    def of(t: Cells, n: float) -> Jet:
+        return t.information / entropy(t)
+
+    return Measure(name, "categories", of, slopes=slopes, logarithms=True)
 
 
 def _concentration(t: Cells, n: float) -> Jet:
     columns = t.total(t.margins[1] ** 2)
     return (t.total(t.table**2 / t.margins[0]) - columns) / (1 - columns)
+
+
+def _concentration_slopes(t: Cells, n: float) -> Jet:
+    columns, parts = t.total(t.margins[1] ** 2), t.table / t.margins[0]
+    left = 1 - _concentration(t, n)
+    return (2 * parts - (parts**2).sum(1) - 2 * left * t.margins[1]) / (1 - columns)
 
 
 def _gamma(t: Cells, n: float) -> Jet:
@@ -226,37 +283,56 @@ def _somers_d(t: Cells, n: float) -> Jet:
 #: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
 #: Cosine of k attributes is the root of interest times support.
 MEASURES = (
-    Measure("phi", "pair", _phi),
-    Measure("odds_ratio", "pair", _odds_ratio, ratio=True),
+    Measure("phi", "pair", _phi, signed=True),
+    _ratio(
+        "odds_ratio",
+        "pair",
+        lambda t: ([t.cell(1, 1), t.cell(0, 0)], [t.cell(1, 0), t.cell(0, 1)]),
+    ),
     Measure("jaccard", "itemset", lambda t, n: t.every / (1 - t.none).positive()),
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
-    Measure("interest", "itemset", lambda t, n: t.every / t.every_expected, ratio=True),
-    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected),
-    Measure("conviction", "pair", lambda t, n: t.r1 * t.c0 / t.cell(1, 0).positive(), ratio=True),
-    Measure("j_measure", "pair", _j_measure),
-    Measure("certainty", "pair", _certainty),
+    _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
+    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected, signed=True),
+    _ratio("conviction", "pair", lambda t: ([t.r1, t.c0], [t.cell(1, 0)])),
+    Measure("j_measure", "pair", _j_measure, slopes=_j_slopes, logarithms=True),
+    Measure("certainty", "pair", _certainty, signed=True),
     Measure("standardized_residual", "pair", _standardized_residual, ratio=True),
-    Measure("added_value", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.c1),
-    Measure("risk_difference", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.cell(0, 1) / t.r0),
+    Measure("added_value", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.c1, signed=True),
     Measure(
-        "column_risk_difference", "pair", lambda t, n: t.cell(0, 0) / t.c0 - t.cell(0, 1) / t.c1
+        "risk_difference",
+        "pair",
+        lambda t, n: t.cell(1, 1) / t.r1 - t.cell(0, 1) / t.r0,
+        signed=True,
+    ),
+    Measure(
+        "column_risk_difference",
+        "pair",
+        lambda t, n: t.cell(0, 0) / t.c0 - t.cell(0, 1) / t.c1,
+        signed=True,
     ),
     Measure("laplace", "pair", lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.r1 + 2)),
-    Measure("kappa", "pair", _kappa),
-    Measure("collective_strength", "pair", _collective_strength, ratio=True),
-    Measure("chi_squared", "categories", _chi_squared, ratio=True),
-    Measure("g_squared", "categories", lambda t, n: 2 * n * t.information, ratio=True),
-    Measure("mutual_information", "categories", _mutual_information),
-    Measure("uncertainty_coefficient", "categories", _uncertainty_coefficient),
-    Measure("concentration", "categories", _concentration),
+    Measure("kappa", "pair", _kappa, signed=True),
+    _ratio("collective_strength", "pair", _collective_strength),
+    Measure("chi_squared", "categories", _chi_squared, ratio=True, slopes=_chi_squared_slopes),
+    Measure(
+        "g_squared",
+        "categories",
+        lambda t, n: 2 * n * t.information,
+        ratio=True,
+        slopes=_information_slopes,
+        logarithms=True,
+    ),
+    _share_of_entropy("mutual_information", 0),
+    _share_of_entropy("uncertainty_coefficient", 1),
+    Measure("concentration", "categories", _concentration, slopes=_concentration_slopes),
 )
 
 #: Measures of two attributes whose answers are in an order (Goodman & Kruskal 1954; Kendall 1945;
 #: Somers 1962, of the second attribute on the first).
 ORDERED = (
-    Measure("goodman_kruskal_gamma", "ordered", _gamma),
-    Measure("tau_b", "ordered", _tau_b),
-    Measure("somers_d", "ordered", _somers_d),
+    Measure("goodman_kruskal_gamma", "ordered", _gamma, signed=True),
+    Measure("tau_b", "ordered", _tau_b, signed=True),
+    Measure("somers_d", "ordered", _somers_d, signed=True),
 )
 
 #: The names that rules have for some of them.

@@ -7,7 +7,7 @@ it, so that such a table is a small one.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,12 +15,17 @@ import numpy as np
 from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.channels.axes import Places
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
+from halftruth_shared.mechanisms.reconstruction import Sample
+from numpy.typing import NDArray
 
 from .bounds import Array
 from .presence import category_code
 
 #: Against the variances that a variance is the difference of, one that is nothing but rounding.
 ROUNDING = 1e-12
+
+#: What is taken for the share of a cell that is estimated to be nobody's.
+_SOMEBODY = 1e-9
 
 #: Margins whose covariance is computed at a time.
 _ROWS = 512
@@ -71,13 +76,27 @@ class PartTable(TableEstimate):
     def support(self) -> Array:
         return np.asarray(self.cells / self.base)
 
+    @property
+    def effective_reports(self) -> Array:
+        summed = tuple(range(len(self.attributes), len(self.kept)))
+        return np.asarray(self.joint.effective_reports[np.ix_(*self.kept)].sum(axis=summed))
+
     def cells_covariance(self, target: Target) -> Array:
         """V, covariance of `cells` in row-major order."""
-        shape = self.joint.support.shape
-        chosen = np.arange(math.prod(shape)).reshape(shape)[np.ix_(*self.kept)].ravel()
+        chosen = self._chosen.ravel()
         covariance = self.joint.covariance(target)[np.ix_(chosen, chosen)]
-        size, each = self.cells.size, len(chosen) // self.cells.size
+        size, each = self._chosen.shape
         return np.asarray(covariance.reshape(size, each, size, each).sum(axis=(1, 3)))
+
+    @property
+    def _chosen(self) -> NDArray[np.int64]:
+        """Cells of the larger table that make up each one of this."""
+        shape = self.joint.support.shape
+        chosen = np.arange(math.prod(shape)).reshape(shape)[np.ix_(*self.kept)]
+        return chosen.reshape(self.cells.size, -1)
+
+    def samples(self, shares: Array) -> Iterator[Sample]:
+        return samples_within(self.joint, self._chosen, shares.ravel())
 
     def cells_variance(self, target: Target) -> Array:
         """Variance of `cells`; NaN where the reports do not determine one."""
@@ -121,6 +140,31 @@ class PartTable(TableEstimate):
         crossed = np.outer(share, cells.sum(axis=0))
         spread = cells - crossed - crossed.T + cells.sum() * np.outer(share, share)
         return np.asarray(spread / self.base**2)
+
+
+def samples_within(
+    joint: TableEstimate, cells: NDArray[np.int64], shares: Array
+) -> Iterator[Sample]:
+    """Reports behind the shares of some cells among those in any of them (delta method).
+
+    Parameters
+    ----------
+    joint : TableEstimate
+        Of everybody.
+    cells : ndarray of int, shape (R, several)
+        Which cells of it make up each one, in row-major order.
+    shares : ndarray, shape (R,)
+        What is taken to be true of the part; of all others it is what is estimated.
+    """
+    everybody = np.maximum(joint.support.ravel(), _SOMEBODY)
+    inside = everybody[cells]
+    inside *= (shares * inside.sum() / inside.sum(axis=1))[:, None]
+    everybody[cells] = inside
+    base = inside.sum() / everybody.sum()
+    for each in joint.samples((everybody / everybody.sum()).reshape(joint.support.shape)):
+        added = each.weights[:, cells].sum(axis=2)
+        added = (added - added.sum(axis=1, keepdims=True) * shares) / base
+        yield Sample(each.reports, each.chances, added)
 
 
 class TableMargins(Margins):

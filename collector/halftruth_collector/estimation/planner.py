@@ -8,7 +8,6 @@ and depends on them only through the channel. No report is needed.
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -41,12 +40,12 @@ from halftruth_shared.mechanisms import UnitVariance, kinds
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
 from halftruth_shared.rational import as_float
 
-from ..executors import HERE
+from ..executors import Map
 from .bounds import check_confidence, check_target, normal_quantile, optional
 from .recommendation import recommend
 
-#: Most sets of attributes of one length that are looked at.
-MAX_SETS = 1_000
+#: Sets of attributes of one length up to which all are looked at, and how many of more are.
+MAX_SETS, SAMPLED = 1_000, 300
 
 #: Largest table that is looked at, and most cells of all tables of one length together.
 MAX_CELLS = 2**18
@@ -60,7 +59,7 @@ _NARROWEST = 1e-9
 _USUAL_LENGTHS = 3
 
 
-def plan(survey: Survey, query: PlanQuery, executor: Executor = HERE) -> PlanResult:
+def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     """Foretell what a survey will tell, for each mechanism that meets its amplification γ.
 
     Parameters
@@ -70,14 +69,14 @@ def plan(survey: Survey, query: PlanQuery, executor: Executor = HERE) -> PlanRes
         far as these can serve its schema. Attributes that the survey sends as they are may be sent
         so by the others too.
     query : PlanQuery
-    executor : Executor
+    map_pieces : callable
         Where the mechanisms are planned; the numbers are the same everywhere.
 
     Returns
     -------
     PlanResult
         Standard errors and half-widths of normal intervals by itemset length, and the mechanism
-        whose widest interval at the lengths asked for is narrowest.
+        whose widest margin for evenly spread answers at the lengths asked for is narrowest.
 
     Raises
     ------
@@ -106,9 +105,9 @@ def plan(survey: Survey, query: PlanQuery, executor: Executor = HERE) -> PlanRes
         candidates += _others(survey, gamma, public, max(lengths))
     work = partial(_plan_mechanism, survey, public, lengths, query, bound)
     owns = [mechanism is survey.mechanism for mechanism in candidates]
-    plans = [planned for planned in executor.map(work, candidates, owns) if planned.lengths]
+    plans = [planned for planned in map_pieces(work, candidates, owns) if planned.lengths]
     served = [p for p in plans if len(p.lengths) == len(lengths)]
-    best, reason = recommend(served, query.support)
+    best, reason = recommend(served)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
@@ -242,9 +241,11 @@ def _plan_mechanism(
     for length in lengths:
         if length > reconstruction.longest:
             continue
-        sets, whole = _sets(schema, askable, length, query.sets), []
-        if _largest_table(schema, perturbed, length) <= MAX_CELLS:
-            whole = _sets(schema, perturbed, length, query.sets)
+        # However many are listed, all verdicts are by the same ones.
+        sets = whole = _sets(schema, askable, length)
+        fits = _largest_table(schema, perturbed, length) <= MAX_CELLS
+        if len(perturbed) >= length and fits:
+            whole = _sets(schema, perturbed, length)
         # Most sets are in both.
         tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
@@ -266,7 +267,7 @@ def _plan_length(
     examined: int,
     possible: int,
     variances: UnitVariance,
-    even: EvenPlan | None,
+    even: EvenPlan,
     query: PlanQuery,
 ) -> LengthPlan:
     quantile = normal_quantile(1 - query.confidence)
@@ -296,15 +297,13 @@ def _needed(variance: float, query: PlanQuery) -> int | None:
     return max(2, math.ceil(quantile**2 * variance / query.half_width**2))
 
 
-def _plan_even(tables: Sequence[UnitVariance], query: PlanQuery) -> EvenPlan | None:
-    """Over all cells of some tables; None if there are none."""
+def _plan_even(tables: Sequence[UnitVariance], query: PlanQuery) -> EvenPlan:
+    """Over all cells of some tables."""
     square = cells = 0.0
     for variances in tables:
         size = variances.constant.size
         square += float(variances.at(1 / size).sum())
         cells += size
-    if not cells:
-        return None
     return EvenPlan(**_even(max(square, 0.0) / cells, query))
 
 
@@ -328,9 +327,11 @@ def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list
         sets = _sets(schema, positions, length, query.sets)
         tables = unit_variances(reconstruction, sets, query.target)
         planned = [
-            SetPlan(attributes=[schema.names[j] for j in chosen], **msgspec.structs.asdict(even))
+            SetPlan(
+                attributes=[schema.names[j] for j in chosen],
+                **msgspec.structs.asdict(_plan_even([variances], query)),
+            )
             for chosen, variances in tables.items()
-            if (even := _plan_even([variances], query)) is not None
         ]
         found += sorted(planned, key=lambda one: -one.half_width)
     return found
@@ -366,7 +367,7 @@ def _bound(
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
     even = {found.length: found.even for found in planned}
-    errors = [found.standard_error for b in bound if (found := even.get(b.length)) is not None]
+    errors = [even[b.length].standard_error for b in bound if b.length in even]
     if not errors or len(errors) < len(bound):
         return None
     least = largest_error([found.standard_error for found in bound])
@@ -396,10 +397,13 @@ def _sets(
             f" {MAX_CELLS}, so shorter itemsets",
             field="lengths",
         )
+    count, at_most = math.comb(len(positions), length), max(1, _ALL_CELLS // largest)
     wanted = MAX_SETS if asked is None or length == 1 else asked
-    most = min(wanted, max(1, _ALL_CELLS // largest))
-    if math.comb(len(positions), length) <= most:
+    most = min(wanted, at_most)
+    if count <= most:
         return list(combinations(positions, length))
+    if asked is None:
+        most = min(most, SAMPLED)
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
     drawn: set[tuple[int, ...]] = set()
     while len(drawn) < most:

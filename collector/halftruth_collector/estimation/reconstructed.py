@@ -2,27 +2,35 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, combinations
 
-from halftruth_shared import DomainTooLarge, EstimateError, Survey
-from halftruth_shared.analyses.base import Answers, Group, Method, Target
+import numpy as np
+from halftruth_shared import DomainTooLarge, EstimateError, NoReports, Survey
+from halftruth_shared.analyses.base import Answers, Group, Method, Target, TypicalError
 from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms import Margins, TableEstimate
+from numpy.typing import NDArray
 
 from .bounds import Array
 from .constrained import CONSTRAINED_CELLS, margin, project_to_simplex
 from .counts import Counts
 from .group import Filter
-from .likelihood import best_guess
+from .likelihood import BestGuess, best_guess, held_out_guesses, typical_error
 from .randomized import randomized_table
 from .rules import RuleMargins
 from .table import Table
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
-TABLE_CELLS = 2**18
+TABLE_CELLS = 2**16
 
 #: Largest table, and most cells of all margins of one, that are looked at on the way.
 INNER_CELLS = 2**22
+
+#: Most tables, and most cells of all of these, that tell how far best guesses are off.
+TYPICAL_TABLES, _TYPICAL_CELLS = 50, 2**15
 
 #: Cells of all margins together up to which they are reconstructed at once.
 _AT_ONCE = 2**17
@@ -55,7 +63,7 @@ class Reconstructed:
     def __init__(
         self, survey: Survey, counts: Counts, where: Answers, answered: bool = False
     ) -> None:
-        self._counts = counts
+        self._survey, self._counts, self._about = survey, counts, (where, answered)
         self._reconstruction = survey.mechanism.reconstruction(survey.schema)
         self._filter: Filter | None = None
         if where or answered:
@@ -118,6 +126,25 @@ class Reconstructed:
             self.check(names, INNER_CELLS)
             yield self._estimate(names)
 
+    def slopes(
+        self, codes: NDArray[np.int64], support: Array, min_support: float, target: Target
+    ) -> Array:
+        """By how much the variance of each itemset's support grows with it, up to a threshold.
+
+        It is what it would be with all other answers even, and of a table the largest one.
+        """
+        where = list(self._filter.where) if self._filter else []
+        within = self.reports / self._counts.reports
+        _, kind = np.unique(np.packbits(codes >= 0, axis=1), axis=0, return_inverse=True)
+        order, ends = np.argsort(kind.ravel(), kind="stable"), np.cumsum(np.bincount(kind.ravel()))
+        found = np.zeros(len(codes))
+        for rows in filter(len, np.split(order, ends[:-1])):
+            names = self._names(np.flatnonzero(codes[rows[0]] >= 0).tolist())
+            unit = self._reconstruction.unit_variance([*names, *where], target)
+            both = within * (support[rows] + min_support)
+            found[rows] = (unit.linear.max() + unit.quadratic.max() * both) / self.reports
+        return np.maximum(found, 0.0)
+
     def rule_margins(self, positions: tuple[int, ...], target: Target) -> RuleMargins:
         """What rules among the attributes at some positions are estimated from."""
         if self.at_once:
@@ -138,7 +165,7 @@ class Reconstructed:
                     field="estimate",
                 )
             if method == "likelihood":
-                table = best_guess(self._reconstruction, self._counts).table
+                table = self._best_guess.table
             elif not self._reconstruction.complete(self._counts):
                 raise EstimateError(
                     "estimate: the reports tell of no table of all attributes; expected estimate ="
@@ -150,6 +177,53 @@ class Reconstructed:
                 table = project_to_simplex(moment)
             self._constrained[method] = self._filter.within(table) if self._filter else table
         return self._constrained[method]
+
+    @cached_property
+    def _best_guess(self) -> BestGuess:
+        return best_guess(self._reconstruction, self._counts)
+
+    @cached_property
+    def _held_out(self) -> list[tuple[Counts, Array]]:
+        steps = self._best_guess.steps
+        return list(held_out_guesses(self._reconstruction, self._counts, steps))
+
+    def typical_error(self, attributes: Sequence[str]) -> TypicalError:
+        """How far the best guess is off in tables like that of these attributes."""
+        found, subsets, squares = None, self._like(attributes), []
+        with suppress(EstimateError, NoReports):
+            for part, guess in self._held_out:
+                held = Reconstructed(self._survey, part, *self._about)
+                held._best_guess = replace(self._best_guess, table=guess)
+                squares.append(held._off([self._names(positions) for positions in subsets]))
+            found = typical_error(np.array(squares))
+        error, bound = found or (None, True)
+        return TypicalError(
+            length=len(attributes),
+            error=error,
+            bound=bound,
+            learned=len(attributes) > 1 and self._best_guess.learned,
+        )
+
+    def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
+        """Their positions, and those of others as many, by chance where these are too many."""
+        positions, rng = tuple(sorted(self.schema.positions(attributes))), np.random.default_rng(0)
+        size, every = len(positions), range(len(self.schema.shape))
+        if math.comb(len(every), size) <= TYPICAL_TABLES:
+            others = list(combinations(every, size))
+        else:
+            drawn = (rng.choice(len(every), size, replace=False) for _ in range(TYPICAL_TABLES))
+            others = [tuple(sorted(each.tolist())) for each in drawn]
+        cells = accumulate(math.prod(self.schema.shape[j] for j in each) for each in others)
+        few = [each for each, sum_ in zip(others, cells, strict=True) if sum_ <= _TYPICAL_CELLS]
+        return list(dict.fromkeys([positions, *few]))
+
+    def _off(self, subsets: Sequence[Sequence[str]]) -> float:
+        """Mean square difference of guess and unbiased estimate, less the variance of that."""
+        found = []
+        for names in subsets:
+            table = self.table(names)
+            found.append((self.margin("likelihood", names) - table.support) ** 2 - table.variance())
+        return float(np.concatenate([each.ravel() for each in found]).mean())
 
     def randomized(self, attributes: Sequence[str]) -> Table:
         """The table of the reports themselves; EstimateError if they are no records."""

@@ -57,8 +57,6 @@ class Regression:
         NaN where undefined.
     covariance : ndarray, shape (k, k)
         Of the coefficients, NaN where undefined.
-    spread : float
-        Standard deviation of what the outcome counts as, NaN where undefined.
     undefined : str or None
         Why there are no coefficients.
     least_known : tuple of int
@@ -67,7 +65,6 @@ class Regression:
 
     coefficients: Array
     covariance: Array
-    spread: float
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
 
@@ -126,7 +123,7 @@ def fit_regression(
 
 def _without_numbers(design: Array, reason: str, least_known: tuple[int, ...] = ()) -> Regression:
     nothing = np.full(design.shape[1], np.nan)
-    return Regression(nothing, np.diag(nothing), np.nan, reason, least_known)
+    return Regression(nothing, np.diag(nothing), reason, least_known)
 
 
 def _fitted(
@@ -148,10 +145,7 @@ def _fitted(
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
         raise _NotCarried(_NOT_DETERMINED, vector)
-    answers = support.sum(axis=0) / support.sum()
-    variance = answers @ counts_as**2 - (answers @ counts_as) ** 2
-    spread = float(np.sqrt(variance)) if variance > 0 else np.nan
-    return Regression(coefficients, influence @ whole @ influence.T, spread)
+    return Regression(coefficients, influence @ whole @ influence.T)
 
 
 def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:

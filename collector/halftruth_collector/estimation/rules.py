@@ -25,7 +25,7 @@ from .itemsets import Itemsets
 from .jets import Jet
 from .measures import Cells, check_measures, find_measure
 from .presence import category_code
-from .usability import grade_rules, judge_rules, told_from_zero
+from .reliability import grades, judge, told_from_zero
 
 #: Rules examined before mining asks for fewer.
 MAX_RULES = 250_000
@@ -120,15 +120,8 @@ class RuleSupports:
 
     def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
         """Measures of the tables of presence and absence of X and Y."""
-        cells = _cells(self.support)
         per_rule = np.moveaxis(self.covariance, -1, 0)
-        with np.errstate(invalid="ignore"):
-            # Of the four cells of a rule's table; those with an unknown error come last.
-            variances = np.einsum(
-                "ijrv,rvw,ijrw->ijr", cells.table.gradient, per_rule, cells.table.gradient
-            )
-            error = np.sort(np.sqrt(variances).reshape(4, -1), axis=0)[1:3].mean(axis=0)
-        tables = Tables(cells, per_rule, error, 4, reports)
+        tables = Tables(_cells(self.support), per_rule, reports)
         return tuple(evaluate(find_measure(name), tables, name) for name in names)
 
 
@@ -352,8 +345,8 @@ def arrange(
     supports, told, half_width = supports[listed], told[listed], half_width[listed]
     moments = confidence_moments(*supports.ratio())
     sets = fieller_sets(*supports.ratio(), quantile=quantile)
-    sizes = np.where(codes[listed] >= 0, schema.shape, 1).prod(axis=1)
-    grade = grade_rules(told, sets.half_width, reports / sizes)
+    # The wider of the margins of its two shares.
+    margins = np.maximum(half_width, sets.half_width)
     if criteria.sort == "confidence":
         by = moments.estimate
     elif criteria.sort == "support":
@@ -362,7 +355,7 @@ def arrange(
         by = supports.measures([criteria.sort], reports)[0].value
     # Those without bounds come late, whatever the order; the last key counts most.
     unknown = np.isnan(moments.variance)
-    order = np.lexsort((-supports.support[0], -by, unknown, grade))[: criteria.limit]
+    order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: criteria.limit]
     chosen, sets = supports[order], fieller_sets(*supports[order].ratio(), quantile=quantile)
     return Rules(
         schema,
@@ -373,18 +366,16 @@ def arrange(
         confidence_moments(*chosen.ratio()),
         sets,
         chosen.measures(criteria.measures, reports),
-        list(
-            judge_rules(
-                grade[order],
-                told[order],
-                half_width[order],
-                sets.half_width,
-                reports / sizes[order],
-            )
-        ),
+        _verdicts(margins[order], told[order]),
         level,
         left_out,
     )
+
+
+def _verdicts(margins: Array, told: NDArray[np.bool_]) -> list[tuple[Usability, str]]:
+    uncertain = np.where(told, "", "; the support cannot be told from zero").tolist()
+    judged = judge(margins)
+    return [(word, said + also) for (word, said), also in zip(judged, uncertain, strict=True)]
 
 
 def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:

@@ -9,30 +9,26 @@ of two of these is cᵀ C c′ with the covariance C of the table of both attrib
 c = (1[chosen] − r·1[answered])/x along each: margins of larger tables are the smaller ones, so no
 table of all options is needed. That of the number itself is known by the pairs, too, since
 E K² = Σ r_j + 2 Σ r_jk.
-
-The lift of a pair has its interval on the logarithmic scale. Where both together cannot be told
-from nobody it begins at 0, and where one of the options cannot, it has no upper end.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
 import numpy as np
-from halftruth_shared import Attribute, Schema
+from halftruth_shared import Attribute
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from .answered import answered, answers_of
-from .bounds import Array, normal_quantile
+from .bounds import Array
 from .conditional import ConditionalShares, conditional_shares
 from .delta_method import collapse, known_covariance
 from .estimator import Estimator
-from .itemsets import Criteria, Itemsets, examine_levels, select_itemsets
 from .jets import Jet
-
-#: Standard errors by which what is divided by has to be above 0, whatever the confidence.
-_CLEAR = normal_quantile(0.05)
+from .ratios import Ratios
 
 
 def option_code(attribute: Attribute) -> int | None:
@@ -49,21 +45,10 @@ def option_code(attribute: Attribute) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """How many options people choose: mean, its variance, and the variance of the number."""
+    """How many options people choose: mean, and its variance."""
 
     mean: float
     variance: float
-    spread: float
-
-
-@dataclass(frozen=True, eq=False)
-class RatioToIndependence:
-    """A lift, with the standard error of its logarithm; all NaN where it is undefined."""
-
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
 
 
 class Options:
@@ -107,14 +92,13 @@ class Options:
         """All pairs of options; none where reports tell of one attribute at a time."""
         return list(combinations(self.names, 2)) if self._estimator.longest > 1 else []
 
-    def _chosen_or_not(self, name: str) -> Attribute:
-        chosen = self._attribute(name).categories[self._codes[name]]
-        return Attribute(name, (f"not {chosen}"[:256], chosen), (chosen,))
+    def answer(self, name: str) -> str:
+        """The category that means that an option is chosen."""
+        return self._attribute(name).categories[self._codes[name]]
 
     def _place(self, name: str) -> int:
         """Where among its answers an option is chosen."""
-        attribute = self._attribute(name)
-        return answers_of(attribute).index(attribute.categories[self._codes[name]])
+        return answers_of(self._attribute(name)).index(self.answer(name))
 
     def shares(self, names: Sequence[str], confidence: float) -> ConditionalShares:
         """Shares of those who chose some and not others of these, of those who answered."""
@@ -126,7 +110,7 @@ class Options:
         Without these, errors are unknown, unless there is one option alone.
         """
         gradients: dict[str, Array] = {}
-        mean = variance = squares = 0.0
+        mean = variance = 0.0
         for name in self.names:
             attribute, (support, covariance) = self._attribute(name), self._everybody(name)
             given = ~attribute.missing_mask
@@ -135,10 +119,10 @@ class Options:
             share = float(support @ chosen) / base if base > 0 else np.nan
             gradient = (chosen - share * given) / base
             gradients[name] = gradient
-            mean, squares = mean + share, squares + share
+            mean += share
             variance += float(gradient @ covariance @ gradient)
         if len(self.names) > 1 and self._estimator.longest < 2:
-            return Number(mean, np.nan, np.nan)
+            return Number(mean, np.nan)
         for one, other in self.pairs():
             _, covariance = self._everybody(one, other)
             sizes = (len(gradients[one]), len(gradients[other]))
@@ -147,82 +131,41 @@ class Options:
                 @ covariance
                 @ np.tile(gradients[other], sizes[0])
             )
-            support, _ = self.table(one, other)
-            squares += 2 * float(support[1, 1] / support.sum())
-        return Number(mean, variance, squares - mean**2 + variance)
+        return Number(mean, variance)
 
-    def combinations(self, criteria: Criteria) -> Itemsets:
-        """Sets of options that enough people choose together, of those who answered them all.
+    def combined(self, longest: int, most: int) -> list[tuple[str, ...]]:
+        """At most so many sets of three options or more, no longer than reports tell of.
 
-        They are no longer than reports tell of.
+        Each set is of those who answered all of it, so that a rare subset rules none out. Where
+        there are too many, they are of those options that are chosen most often.
         """
-        longest = min(criteria.max_length or len(self.names), self._estimator.longest)
-        criteria = replace(criteria, max_length=longest)
-        # Itemsets are mined among what is left once answers are only not chosen and chosen.
-        schema = Schema(tuple([self._chosen_or_not(name) for name in self.names]))
-
-        def tables(subsets: Iterable[tuple[int, ...]]) -> Iterator[_Supports]:
-            for positions in subsets:
-                found = self.shares([self.names[j] for j in positions], criteria.confidence)
-                yield _Supports(found.share, found.variance)
-
-        examined = examine_levels(schema, tables, self._estimator.reports, criteria)
-        return select_itemsets(schema, examined, examined.support, criteria)
+        cells = [len(self._attribute(name).categories) for name in self.names]
+        longest = min(longest, self._estimator.longest)
+        while math.prod(sorted(cells)[-longest:]) > COVARIANCE_CELLS:
+            longest -= 1
+        kept = sorted(self.names, key=lambda name: -self.shares([name], 0.95).share[1])
+        while sum(math.comb(len(kept), k) for k in range(3, longest + 1)) > most:
+            kept.pop()
+        ordered = [name for name in self.names if name in kept]
+        return [each for k in range(3, longest + 1) for each in combinations(ordered, k)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Supports:
-    """Shares of those who answered, in the place of a table."""
-
-    support: Array
-    found: Array
-
-    def variance(self, _: Target = "population") -> Array:
-        """Of the target that they were estimated for."""
-        return self.found
-
-
-def lift(support: Array, covariance: Array, confidence: float) -> RatioToIndependence:
+def lift(support: Array, covariance: Array) -> Ratios:
     """Ratio of those who chose both of two options to as many as would by chance.
 
     Parameters
     ----------
     support : ndarray, shape (2, 2)
     covariance : ndarray, shape (4, 4)
-    confidence : float
 
     Examples
     --------
     >>> table = np.array([[0.5, 0.1], [0.1, 0.3]])
     >>> covariance = (np.diag(table.ravel()) - np.outer(table.ravel(), table.ravel())) / 999
-    >>> found = lift(table, covariance, 0.95)
-    >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
-    (1.875, 1.758, 2.0)
+    >>> found = lift(table, covariance)
+    >>> [round(float(number), 3) for number in (found.value, *found.interval(1.96))]
+    [1.875, 1.758, 2.0]
     """
     cells = Jet.variables(support)
-    both, first, second = cells[1, 1], cells.sum(1)[1, 0], cells.sum(0)[0, 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [jet.positive().log() for jet in (both, cells.sum()[0, 0], first, second)]
-        found = logs[0] + logs[1] - logs[2] - logs[3]
-
-        def error(jet: Jet) -> float:
-            gradient = jet.gradient.ravel()
-            return float(np.sqrt(np.maximum(gradient @ covariance @ gradient, 0.0)))
-
-        logarithm, deviation = float(found.value), error(found)
-        if not np.isfinite(logarithm):
-            return RatioToIndependence(*[np.nan] * 4)
-        z = normal_quantile(1 - confidence)
-        told = max(z, _CLEAR)
-        clear = [float(jet.value) > told * error(jet) for jet in (both, first, second)]
-        value, lower, upper = np.exp(
-            [logarithm, logarithm - z * deviation, logarithm + z * deviation]
-        )
-    if np.isnan(deviation):
-        return RatioToIndependence(float(value), np.nan, np.nan, np.nan)
-    return RatioToIndependence(
-        float(value),
-        deviation,
-        float(lower) if clear[0] else 0.0,
-        float(upper) if clear[1] and clear[2] else np.inf,
-    )
+    both, everybody = cells[1, 1], cells.sum()[0, 0]
+    return Ratios.of([both, everybody], [cells.sum(1)[1, 0], cells.sum(0)[0, 1]], covariance)

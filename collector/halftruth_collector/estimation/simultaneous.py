@@ -56,7 +56,11 @@ def one_sided_quantile(doubt: float, candidates: int) -> float:
 
 
 def bonferroni_bounds(
-    codes: NDArray[np.int64], support: Array, standard_error: Array, quantile: float
+    codes: NDArray[np.int64],
+    support: Array,
+    standard_error: Array,
+    quantile: float,
+    slope: Array | float = 0.0,
 ) -> tuple[Array, Array]:
     """Lower bounds that hold all at once, and upper bounds that do, each with the same doubt.
 
@@ -67,6 +71,9 @@ def bonferroni_bounds(
         The standard error is NaN where there are no bounds.
     quantile : float
         As :func:`one_sided_quantile` gives it.
+    slope : ndarray, shape (K,), or float
+        By how much the variance grows with the true support. Where it came out too low by chance,
+        so did its variance; the upper bound is the support that it would be that far below.
 
     Returns
     -------
@@ -76,9 +83,10 @@ def bonferroni_bounds(
     """
     lattice = Lattice(codes)
     known = np.isfinite(standard_error)
-    half_width = quantile * standard_error
+    half_width, skewed = quantile * standard_error, quantile**2 * slope / 2
+    highest = support + skewed + np.hypot(half_width, skewed)
     lower = lattice.down(np.where(known, support - half_width, -np.inf), np.maximum.at)
-    upper = lattice.up(np.where(known, support + half_width, np.inf), np.minimum.at)
+    upper = lattice.up(np.where(known, highest, np.inf), np.minimum.at)
     both = np.isfinite(lower) & np.isfinite(upper)
     return np.where(both, lower, np.nan), np.where(both, upper, np.nan)
 
@@ -90,12 +98,13 @@ def holm_decisions(
     min_support: float,
     doubt: float,
     candidates: int,
+    slope: Array | float = 0.0,
 ) -> tuple[Mask, Mask]:
     """Which itemsets are frequent and which infrequent, by Holm's step-down tests.
 
     Parameters
     ----------
-    codes, support, standard_error
+    codes, support, standard_error, slope
         As for :func:`bonferroni_bounds`.
     min_support : float
     doubt : float
@@ -111,11 +120,15 @@ def holm_decisions(
     lattice = Lattice(codes)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = (support - min_support) / standard_error
+        # With the error that there would be at the threshold.
+        more = slope * np.maximum(min_support - support, 0.0)
+        low = (min_support - support) / np.sqrt(standard_error**2 + more)
     # A support that is known exactly is decided, whatever the doubt.
     exact = np.where(support >= min_support, np.inf, -np.inf)
     score = np.where(standard_error == 0, exact, score)
+    low = np.where(standard_error == 0, -exact, low)
     frequent = lattice.down(_step_down(score, doubt, candidates), np.logical_or.at)
-    infrequent = lattice.up(_step_down(-score, doubt, candidates), np.logical_or.at)
+    infrequent = lattice.up(_step_down(low, doubt, candidates), np.logical_or.at)
     # Reports can only prove both of one itemset where one of the two proofs is wrong.
     contradiction = frequent & infrequent
     return frequent & ~contradiction, infrequent & ~contradiction

@@ -46,6 +46,14 @@ class Table:
         """π̂, estimated share of each cell."""
         return self.estimate.support
 
+    @property
+    def effective_reports(self) -> Array:
+        """About how many reports each support rests on, as the mechanism says; shape of support.
+
+        So many yes/no answers, half of them yes, have a sum as far from normal.
+        """
+        return self.estimate.effective_reports
+
     def variance(self, target: Target = "population") -> Array:
         """Variance of each support (Guo Result 1, diagonal of eq. 5.16).
 
@@ -80,9 +88,9 @@ class Table:
         return np.sqrt(self.variance(target))
 
     def error_parts(self, target: Target = "population") -> tuple[Array, Array]:
-        """What the perturbation adds to each standard error, and what sampling does.
+        """Errors by the perturbation alone and by sampling alone: their squares add up.
 
-        The squares of both add up to the variance.
+        Each is what the standard error would be without the other; squared they are the variance.
 
         Returns
         -------

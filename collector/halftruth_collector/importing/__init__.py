@@ -9,6 +9,9 @@ from .draft import Draft, Imported
 
 __all__ = ["Imported", "import_questionnaire", "read_questionnaire"]
 
+#: Most objects, lists or tags of a file.
+_MOST_PARTS = 250_000
+
 
 def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
     """Turn a questionnaire of SurveyJS (JSON) or LimeSurvey (.lss) into a survey.
@@ -44,6 +47,11 @@ def read_questionnaire(
     HalftruthError
         If that is no such questionnaire, or has no question that can be asked.
     """
+    # Each takes a hundred times the memory that it takes in the file.
+    if sum(map(content.count, (b"{", b"[", b"<"))) > _MOST_PARTS:
+        raise ParameterError(
+            f"{file}: expected a questionnaire of at most {_MOST_PARTS} elements", field="file"
+        )
     # Imported here: a questionnaire is of one of them.
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         from .limesurvey import read_limesurvey as read

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.documents import AttributeDocument
+from halftruth_shared.number import read_number
 from halftruth_shared.rational import format_rational
 from halftruth_shared.texts import is_language
 from markupsafe import Markup
@@ -24,6 +25,12 @@ _LABEL, _HELP = 256, 2_000
 
 #: Numbers are asked in about so many bins, until the author chooses.
 _BINS = 5
+
+#: Beyond all minima and maxima that a survey can have.
+_MOST = 10**15
+
+#: Most questions of a survey.
+MOST_QUESTIONS = 1_024
 
 #: How expressions join, and how Python does.
 _JOINED = {"&&": "and", "||": "or"}
@@ -104,10 +111,13 @@ class Draft:
         self, name: str, minimum: object, maximum: object, whole: bool
     ) -> dict[str, Any] | None:
         """Members of a question of kind number; None where it has no range, which is noted."""
-        try:
-            low, high = Fraction(str(minimum)), Fraction(str(maximum))
-        except (ValueError, ZeroDivisionError):
-            self.refuse(name, "a number needs a minimum and a maximum to be asked in bins")
+        # Of texts with few digits alone: written out, 1e99999999 takes minutes.
+        low, high = read_number(minimum), read_number(maximum)
+        if low is None or high is None or max(abs(low), abs(high)) >= _MOST:
+            self.refuse(
+                name,
+                "a number needs a minimum and a maximum of at most 15 digits to be asked in bins",
+            )
             return None
         self.say(f"question '{name}' is a number: see to the width of its bins")
         step = (high - low) / _BINS if not whole else max(1, math.ceil((high - low + 1) / _BINS))
@@ -140,6 +150,9 @@ class Draft:
         """
         found = self._ask_if(conditions)
         for wanted, members, known in made:
+            if len(self.questions) == MOST_QUESTIONS:
+                self.say(f"what comes after {MOST_QUESTIONS} questions is left out")
+                return
             name = self.name(wanted)
             if found is None:
                 self.say(

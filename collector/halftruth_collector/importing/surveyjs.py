@@ -1,12 +1,14 @@
 """Questionnaires of SurveyJS, which are JSON."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from .draft import (
+    MOST_QUESTIONS,
     Alternatives,
     Draft,
     Equality,
@@ -65,6 +67,9 @@ _MISSING = ("refused", "don't know")
 
 _VALUE = r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.+-]+))"
 _EQUALITY = re.compile(rf"\{{(?P<name>[^{{}}]+)\}}\s*(?P<sign>==?|equal|contains?)\s*{_VALUE}")
+
+#: Most answers of a scale; people choose among ten.
+_MOST_ANSWERS = 1_000
 
 Element = dict[str, Any]
 
@@ -159,8 +164,7 @@ class _Reader:
         if kind == "boolean":
             return [self.boolean(element, called)]
         if kind == "rating":
-            question, values = self.rating(element)
-            return [(called, question, {called: ("", values)})]
+            return self.rating(element, called)
         if kind == "matrix":
             return self.matrix(element, called)
         if kind == "text" and element.get("inputType") in ("number", "range"):
@@ -194,7 +198,7 @@ class _Reader:
         return question, values
 
     def items(
-        self, listed: list[Any], called: str
+        self, listed: Iterable[Any], called: str
     ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
         """Categories, categories by value, and what is shown in their place."""
         values: dict[str, str] = {}
@@ -244,12 +248,16 @@ class _Reader:
             self.draft.say_fixed(called, ["no", "yes"])
         return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
 
-    def rating(self, element: Element) -> tuple[Element, dict[str, str]]:
-        """A scale, and its categories by value."""
+    def rating(self, element: Element, called: str) -> list[Made] | None:
+        """A scale; None where it has too many answers, which is noted."""
         low, step = element.get("rateMin", 1), element.get("rateStep", 1)
         high = element.get("rateMax", low + (element.get("rateCount", 5) - 1) * step)
-        listed = element.get("rateValues") or list(range(low, high + 1, step))
-        categories, values, answers = self.items(listed, str(element.get("name")))
+        listed = element.get("rateValues") or range(low, high + 1, step)
+        # Of a range of billions not even the length can be asked.
+        if any(True for _ in islice(listed, _MOST_ANSWERS, None)):
+            self.draft.refuse(called, f"a scale has at most {_MOST_ANSWERS} answers here")
+            return None
+        categories, values, answers = self.items(listed, called)
         ends = ((0, "minRateDescription"), (-1, "maxRateDescription"))
         for position, member in ends:
             if text := self.text(element.get(member)):
@@ -259,12 +267,16 @@ class _Reader:
                         for language, words in by_language(text).items()
                     }
                 )
-        return {"kind": "scale", "categories": categories, "answers": answers}, values
+        question = {"kind": "scale", "categories": categories, "answers": answers}
+        return [(called, question, {called: ("", values)})]
 
     def matrix(self, element: Element, called: str) -> list[Made] | None:
         """One question for each row."""
         if element.get("cellType") == "checkbox":
             self.draft.refuse(called, "each cell has an answer of its own")
+            return None
+        if len(element.get("rows") or []) > MOST_QUESTIONS:
+            self.draft.refuse(called, f"it has more than {MOST_QUESTIONS} rows")
             return None
         categories, values, answers = self.items(element.get("columns") or [], called)
         rows, _, texts = self.items(element.get("rows") or [], called)

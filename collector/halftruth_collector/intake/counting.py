@@ -1,5 +1,7 @@
 """Counting reports, each exactly once: what one transaction does for several requests."""
 
+import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ from ..errors import (
     DeadlinePassed,
     InvitationRefused,
     QuotaReached,
+    StoreUnavailable,
     SurveyClosed,
     UnknownSurvey,
     slug,
@@ -36,6 +39,9 @@ _MOST_WAITING = 10 * _MOST
 
 #: Seconds for which a request waits for its transaction.
 _PATIENCE = 30
+
+#: Seconds between two writings of what was refused.
+_FLUSH_SECONDS = 60
 
 #: Any number that no other program uses for advisory locks of this database.
 _SHARD_LOCK = 0x68617274
@@ -63,17 +69,6 @@ class Observer(Protocol):
         """A request with reports was refused."""
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A request with reports that was refused before it came to the store."""
-
-    survey_id: str
-    reason: str
-
-
-Item = Batch | Refusal
-
-
 class ReportCounter:
     """Counts reports, with those of other requests in one transaction.
 
@@ -86,7 +81,7 @@ class ReportCounter:
     def __init__(self, database: Database, observer: Observer | None = None) -> None:
         self._database = database
         self._observer = observer
-        self._commits: GroupCommit[Item, Receipt] = GroupCommit(
+        self._commits: GroupCommit[Batch, Receipt] = GroupCommit(
             self._commit,
             most=_MOST,
             most_waiting=_MOST_WAITING,
@@ -94,6 +89,10 @@ class ReportCounter:
             waiting=None if observer is None else observer.waiting,
         )
         self._lock_survey = _survey_row(database.is_sqlite)
+        #: Refused requests by survey and reason that are not written down yet.
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()
+        self._flushed = -math.inf
 
     def count(self, batch: Batch) -> Receipt:
         """Count the reports of a request, all of them or none; return once that is durable.
@@ -106,25 +105,55 @@ class ReportCounter:
         StoreUnavailable
             Whether they were counted is then unknown; sending them again is safe.
         """
-        return self._commits(batch, len(batch.ids))
+        try:
+            return self._commits(batch, len(batch.ids))
+        except StoreUnavailable:
+            raise
+        except HalftruthError as error:
+            self.refuse(batch.survey_id, slug(error))
+            raise
 
     def refuse(self, survey_id: str, reason: str) -> None:
-        """Write down that a request was refused, and why.
+        """Remember that a request was refused, and why; written down once a minute at the most.
 
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
+        So a refusal costs less than a report. What is not written when a process is killed is lost.
         """
-        self._commits(Refusal(survey_id, reason))
+        if self._observer is not None:
+            self._observer.refused(reason)
+        with self._lock:
+            self._refused[survey_id, reason] += 1
+            due = time.monotonic() - self._flushed >= _FLUSH_SECONDS
+        if due:
+            self.flush()
 
-    def _commit(self, items: Sequence[Item]) -> Sequence[Receipt | Exception]:
+    def flush(self) -> None:
+        """Write down the refusals that are remembered; without the database they are kept."""
+        with self._lock:
+            refused, self._refused = self._refused, Counter()
+            self._flushed = time.monotonic()
+        if not refused:
+            return
+        try:
+            self._database.write(lambda connection: self._write_refused(connection, refused))
+        except StoreUnavailable:
+            with self._lock:
+                self._refused.update(refused)
+
+    def _write_refused(self, connection: Connection, refused: Counter[tuple[str, str]]) -> None:
+        for name in sorted({survey for survey, _ in refused}):
+            row = connection.execute(self._lock_survey, {"id": name}).first()
+            if row is not None:
+                outcomes = {reason: n for (survey, reason), n in refused.items() if survey == name}
+                rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
+
+    def _commit(self, items: Sequence[Batch]) -> Sequence[Receipt | Exception]:
         """Commit a group; the outcome of each of its items."""
         started = time.perf_counter()
         outcomes = self._database.write(lambda connection: self._write(connection, items))
         self._tell(items, outcomes, time.perf_counter() - started)
         return outcomes
 
-    def _write(self, connection: Connection, items: Sequence[Item]) -> list[Receipt | Exception]:
+    def _write(self, connection: Connection, items: Sequence[Batch]) -> list[Receipt | Exception]:
         """Everything that the items of a group come to, in one transaction."""
         plans: dict[str, _Plan] = {}
         now = datetime.now(UTC)
@@ -151,7 +180,7 @@ class ReportCounter:
         return outcomes
 
     def _tell(
-        self, items: Sequence[Item], outcomes: Sequence[Receipt | Exception], seconds: float
+        self, items: Sequence[Batch], outcomes: Sequence[Receipt | Exception], seconds: float
     ) -> None:
         if self._observer is None:
             return
@@ -162,11 +191,6 @@ class ReportCounter:
             sum(receipt.accepted for receipt in receipts),
             sum(receipt.duplicates for receipt in receipts),
         )
-        for item, outcome in zip(items, outcomes, strict=True):
-            if isinstance(item, Refusal):
-                self._observer.refused(item.reason)
-            elif isinstance(outcome, HalftruthError):
-                self._observer.refused(slug(outcome))
 
 
 @dataclass
@@ -202,16 +226,15 @@ class _Plan:
     counted: set[bytes] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
 
-    def look(self, connection: Connection, items: Sequence[Item]) -> None:
+    def look(self, connection: Connection, items: Sequence[Batch]) -> None:
         """Look for what a decision about these items depends on."""
-        batches = [item for item in items if isinstance(item, Batch)]
         if self.row.max_reports is not None:
             self._measure_room(connection)
         if self.row.invitations:
-            brought = {hash_ for batch in batches for hash_ in batch.invitations.values()}
+            brought = {hash_ for batch in items for hash_ in batch.invitations.values()}
             self.unspent = rows.unspent(connection, self.row.number, brought)
         # After the invitations: whoever spent one of them has committed its report by now.
-        doubtful = {id_ for batch in batches for id_ in self._doubtful(batch)}
+        doubtful = {id_ for batch in items for id_ in self._doubtful(batch)}
         self.known = rows.find_ids(connection, self.row.number, doubtful)
 
     def _measure_room(self, connection: Connection) -> None:
@@ -262,13 +285,10 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _decide(item: Item, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
+def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
     """The new reports of one item, which are planned to be counted, or why it is refused."""
     if plan is None:
         return UnknownSurvey(f"there is no survey '{item.survey_id}'", field="survey")
-    if isinstance(item, Refusal):
-        plan.outcomes[item.reason] += 1
-        return {}
     new = {
         id_: cell
         for id_, cell in item.cells.items()
@@ -278,7 +298,6 @@ def _decide(item: Item, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         _check_invitations(item, new, plan.unspent) if plan.row.invitations else None
     )
     if error is not None:
-        plan.outcomes[slug(error)] += 1
         return error
     plan.cells.update(new)
     if plan.room is not None:
@@ -290,9 +309,7 @@ def _decide(item: Item, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
     return new
 
 
-def _receipt(item: Item, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
-    if isinstance(item, Refusal):
-        return Receipt(accepted=0, duplicates=0)
+def _receipt(item: Batch, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
     accepted = len(new.keys() & plan.counted)
     plan.outcomes[COUNTED] += accepted
     plan.outcomes[REPEATED] += len(item.ids) - accepted

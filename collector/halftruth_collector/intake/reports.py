@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from halftruth_shared.protocol.reports import Receipt, Report
 
-from ..store.counts import CountStore
+from ..store.counts import CountStore, DailyOutcomes
 from ..store.database import Database
 from ..store.surveys import SurveyStore
 from .checking import Batch, check
@@ -48,10 +48,22 @@ class ReportStore(CountStore):
         return self._counter.count(batch)
 
     def refuse(self, survey_id: str, reason: str) -> None:
-        """Write down that a request with reports was refused, and why.
+        """Remember that a request with reports was refused, and why.
+
+        It is written down within a minute of further requests, or when the store is closed.
+        """
+        self._counter.refuse(survey_id, reason)
+
+    def flush(self) -> None:
+        """Write down the refusals that are remembered."""
+        self._counter.flush()
+
+    def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
+        """What became of the reports of each day, the last one first.
 
         Raises
         ------
         UnknownSurvey, StoreUnavailable
         """
-        self._counter.refuse(survey_id, reason)
+        self.flush()
+        return super().daily_outcomes(survey_id)

@@ -15,7 +15,6 @@ and how far that is from the true one. The releases promise different things:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -43,7 +42,7 @@ from ..estimation import Counts, Estimator
 from ..estimation.constrained import CONSTRAINED_CELLS
 from ..estimation.jets import Jet
 from ..estimation.measures import Cells, find_measure
-from ..executors import HERE
+from ..executors import Map
 from .anatomy import anatomize, anatomy_estimate
 from .distances import distances
 from .generalization import generalize
@@ -258,7 +257,7 @@ def compare(
     people: People,
     query: CompareQuery,
     hierarchies: Sequence[Hierarchy],
-    executor: Executor = HERE,
+    map_pieces: Map = map,
 ) -> CompareResult:
     """Make every release of the same people, and measure what it lost.
 
@@ -269,7 +268,7 @@ def compare(
     query : CompareQuery
     hierarchies : sequence of tuple of Level
         Of each quasi-identifier.
-    executor : Executor
+    map_pieces : callable
         Where the releases are made; the numbers are the same everywhere. It is given the people:
         choose one of this machine.
 
@@ -293,7 +292,7 @@ def compare(
     if any(len(pair) != 2 for pair in axes):
         raise ParameterError("pairs: expected two attributes each", field="pairs")
     diversities = sorted(set(query.diversity))
-    limits = [*executor.map(partial(_limits, people, hierarchies), diversities)]
+    limits = [*map_pieces(partial(_limits, people, hierarchies), diversities)]
     pieces = [
         _Piece(kind, limit, repetition)
         for limit in limits
@@ -305,7 +304,7 @@ def compare(
         for repetition in range(times)
     ]
     pieces += [_Piece("split-questionnaire", None, k) for k in range(query.repetitions)]
-    releases = executor.map(partial(_releases, people, query, axes), pieces)
+    releases = map_pieces(partial(_releases, people, query, axes), pieces)
     return CompareResult(
         query=query,
         people=int(people.counts.sum()),

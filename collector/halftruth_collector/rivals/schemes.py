@@ -1,7 +1,6 @@
 """The schemes that are tried beside each other, and the trial."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
 
@@ -21,7 +20,7 @@ from halftruth_shared.rational import as_float
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array
 from ..estimation.constrained import CONSTRAINED_CELLS
-from ..executors import HERE
+from ..executors import Map
 from .baskets import BasketScheme, BasketSupports
 from .cut_and_paste import CUTOFF, CutAndPaste
 from .experiment import Records, Scheme, Support, errors_of
@@ -42,7 +41,7 @@ def try_schemes(
     others: Mapping[str, Scheme] | None = None,
     surveys_of_alpha: int | None = None,
     steps: int = 4,
-    executor: Executor = HERE,
+    map_pieces: Map = map,
 ) -> RivalsResult:
     """Hold all schemes of one amplification beside each other.
 
@@ -58,7 +57,7 @@ def try_schemes(
     surveys_of_alpha, steps : int, optional
         How many are simulated with RAN-GD for each α, as many as `surveys` by default, and the
         number of steps to the largest α.
-    executor : Executor
+    map_pieces : callable
         Where the schemes are tried, but for the others; the numbers are the same everywhere. It is
         given the records: choose one of this machine.
 
@@ -71,7 +70,7 @@ def try_schemes(
         raise ParameterError("gamma: expected an amplification above 1", field="gamma")
     names = [*_makers(records, gamma)]
     tried = dict(
-        zip(names, executor.map(partial(_tried, records, gamma, surveys), names), strict=True)
+        zip(names, map_pieces(partial(_tried, records, gamma, surveys), names), strict=True)
     )
     found = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
     for name, scheme in (others or {}).items():
@@ -79,7 +78,7 @@ def try_schemes(
     randomized = []
     if not isinstance(tried[_RANDOMIZED], str):
         times = surveys if surveys_of_alpha is None else surveys_of_alpha
-        randomized = randomized_errors(records, gamma, times, steps, executor)
+        randomized = randomized_errors(records, gamma, times, steps, map_pieces)
     return RivalsResult(
         records=records.truth.reports,
         gamma=as_float(gamma),
@@ -192,7 +191,7 @@ def rival(records: Records, scheme: BasketScheme) -> Scheme:
 
 
 def randomized_errors(
-    records: Records, gamma: Fraction, surveys: int, steps: int = 4, executor: Executor = HERE
+    records: Records, gamma: Fraction, surveys: int, steps: int = 4, map_pieces: Map = map
 ) -> list[RandomizedErrors]:
     """RAN-GD for α from 0 to γx, or as far as no probability is negative.
 
@@ -204,7 +203,7 @@ def randomized_errors(
         How many are simulated for each α.
     steps : int
         Number of steps from the smallest to the largest α.
-    executor : Executor
+    map_pieces : callable
         Where they are simulated.
 
     Raises
@@ -216,7 +215,7 @@ def randomized_errors(
     mechanisms = [RandomizedGammaDiagonal(gamma, most * step / steps) for step in range(steps + 1)]
     # Surveys of their own: what differs between two α is then as uncertain as it looks.
     seeds = range(0, surveys * len(mechanisms), surveys)
-    return [*executor.map(partial(_randomized, records, surveys), mechanisms, seeds)]
+    return [*map_pieces(partial(_randomized, records, surveys), mechanisms, seeds)]
 
 
 def _randomized(

@@ -14,18 +14,27 @@ Reason = Literal["operator", "deadline", "quota"]
 COUNTED = "counted"
 
 
-def reason(status: str, closes_at: datetime | None, now: datetime) -> Reason | None:
-    """Why a survey takes no reports, whatever it has; None where it does.
+def reason(
+    status: str,
+    closes_at: datetime | None,
+    now: datetime,
+    quota: int | None = None,
+    have: int = 0,
+) -> Reason | None:
+    """Why a survey takes no reports; None where it does.
 
     Parameters
     ----------
     status : {"open", "closed"}
     closes_at, now : datetime
         With a time zone.
+    quota, have : int, optional
     """
     if status == "closed":
         return "operator"
-    return "deadline" if closes_at is not None and now >= closes_at else None
+    if closes_at is not None and now >= closes_at:
+        return "deadline"
+    return "quota" if quota is not None and have >= quota else None
 
 
 def counted(connection: Connection, number: int) -> int:

@@ -106,7 +106,7 @@ class CountStore:
         survey = stored.survey()
         space = survey.report_space
         values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
-        found = Counts.from_cells(survey, values.astype(np.int64), np.array(counts, dtype=np.int64))
+        found = Counts.from_cells(survey, values, np.array(counts, dtype=np.int64))
         return Snapshot(stored, found, now, days)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:

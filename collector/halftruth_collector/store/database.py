@@ -3,10 +3,11 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from halftruth_shared import ParameterError
+from halftruth_shared.private_files import create_private, tighten
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
@@ -259,7 +260,7 @@ def _engine(url: URL) -> Engine:
         engine = create_engine(
             url, connect_args={"timeout": _LOCK_TIMEOUT}, hide_parameters=True, **_pool(url)
         )
-        _prepare_sqlite(engine, read_only=url.query.get("mode") == "ro")
+        _prepare_sqlite(engine, url)
     else:
         engine = create_engine(
             url,
@@ -294,8 +295,18 @@ def _failures() -> Iterator[None]:
         raise StoreUnavailable(f"the database does not answer ({reason})") from None
 
 
-def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
+def _prepare_sqlite(engine: Engine, url: URL) -> None:
     """Set up every connection for several writers and for commits that survive a power cut."""
+    read_only = url.query.get("mode") == "ro"
+    # Who can read the file, or the log beside it, knows in which order reports arrived.
+    file = None if url.database == ":memory:" or "uri" in url.query else url.database
+
+    @event.listens_for(engine, "do_connect")
+    def before(*_: object) -> None:
+        # Where it cannot be made, connecting says so.
+        with suppress(OSError):
+            if file:
+                create_private(file)
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _: object) -> None:
@@ -304,6 +315,8 @@ def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
         cursor = connection.cursor()
         if not read_only:
             cursor.execute("PRAGMA journal_mode = WAL")
+        if file:
+            tighten(file)
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
         # What is deleted, such as a spent invitation, leaves nothing on its page.

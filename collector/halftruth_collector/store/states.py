@@ -1,6 +1,6 @@
 """How surveys are doing: what operators see of each."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from halftruth_shared.protocol.base import Digest, Message
@@ -8,7 +8,7 @@ from halftruth_shared.protocol.terms import Terms
 from msgspec import Meta
 from sqlalchemy import Connection, func, select
 
-from .closing import COUNTED
+from .closing import COUNTED, Reason, reason
 from .counts import total
 from .database import Database
 from .surveys import StoredSurvey, as_stored, find
@@ -22,6 +22,10 @@ class SurveyState(Message, frozen=True, kw_only=True):
     title: str
     digest: Digest
     status: Literal["open", "closed"]
+    closed_because: Annotated[
+        Reason | None,
+        Meta(description="Its operator closed it, or its deadline passed, or its quota is full."),
+    ]
     listed: Annotated[
         bool, Meta(description="Whether everyone is told of it, or only who knows its address.")
     ]
@@ -105,17 +109,20 @@ def _state(
     reports: dict[int, int],
     unused: dict[int, int],
 ) -> SurveyState:
-    survey, signature = stored.survey(), stored.signature
+    survey, signature, terms = stored.survey(), stored.signature, stored.terms
+    have, now = reports.get(stored.number, 0), datetime.now(UTC)
+    why = reason(stored.status, terms.closes_at, now, terms.max_reports, have)
     return SurveyState(
         id=stored.id,
         title=survey.title_in(),
         digest=stored.digest,
-        status=stored.status,
+        status="open" if why is None else "closed",
+        closed_because=why,
         listed=stored.listed,
         mechanism=survey.mechanism.kind,
-        terms=stored.terms,
+        terms=terms,
         signed_by=None if signature is None else signature.key,
-        reports=reports.get(stored.number, 0),
+        reports=have,
         invited=invited,
         withdrawn=withdrawn,
         unused=unused.get(stored.number, 0),

@@ -170,5 +170,7 @@ class Store:
         self.database.offload(self.database.probe)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Write down what is remembered, and close every connection."""
+        if "reports" in vars(self):
+            self.reports.flush()
         self.database.close()

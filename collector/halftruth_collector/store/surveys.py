@@ -6,18 +6,21 @@ import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Signature, Terms
-from sqlalchemy import Connection, exists, select, update
+from msgspec import UNSET, UnsetType
+from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import SignatureRefused, StoreUnavailable, SurveyClosed, SurveyExists, UnknownSurvey
-from .closing import Reason, counted, limits_said, reason
+from ..errors import StoreUnavailable, SurveyClosed, SurveyExists, UnknownSurvey
+from .closing import Reason, counted, reason
 from .compaction import compact
 from .database import Database
-from .tables import cells, revoked_keys, surveys
+from .tables import cells, surveys
+from .terms import Changes, changed, columns
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.
@@ -60,32 +63,38 @@ class SurveyStore:
     def publish(
         self,
         survey: Survey,
-        terms: Terms | None = None,
-        signature: Signature | None = None,
+        terms: Changes = MappingProxyType({}),
+        signature: Signature | UnsetType | None = UNSET,
         *,
         listed: bool | None = None,
         actor: str | None = None,
-    ) -> None:
+    ) -> list[str]:
         """Publish a survey, or replace one of the same id that has no report yet.
 
-        Terms, and whether it is listed, stay as they are where nothing is said of them; a signature
-        stays as long as survey and terms do.
+        Terms that are not named, and whether it is listed, stay.
 
         Parameters
         ----------
         survey : Survey
-        terms : Terms, optional
+        terms : Terms or mapping, optional
             For a new survey, neither invitations nor sealed reports by default.
-        signature : Signature, optional
-            Of the survey and these terms.
+        signature : Signature or None, optional
+            Of the survey and its terms; by default the one that there is.
         listed : bool, optional
             Whether everyone is told of it; a new survey is listed by default.
         actor : str, optional
+
+        Returns
+        -------
+        list of str
+            The terms of a known survey that changed, with their old and new values.
 
         Raises
         ------
         SurveyExists
             If another survey of that id has reports.
+        ParameterError
+            If terms that are signed would change without a word about the signature.
         SignatureRefused
             If the signature does not hold, or is by a key that was revoked.
         StoreUnavailable
@@ -97,82 +106,77 @@ class SurveyStore:
             "published_at": datetime.now(UTC),
             "closed_at": None,
             "purged_at": None,
-            **_terms_row(terms or Terms(), signature),
         }
         listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
 
-        def publish(connection: Connection) -> None:
-            changes, taken = row | listing, terms or Terms()
-            if signature is not None:
+        def publish(connection: Connection) -> list[str]:
+            if signature:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
-            _check_signature(connection, survey.digest, terms or Terms(), signature)
+            values, said = changed(connection, survey.digest, Terms(), None, terms, signature)
+            first = row | columns(Terms(), None) | values | listing
             added = connection.execute(
                 self._database.insert(surveys)
-                .values(id=survey.id, invited=0, withdrawn=0, **changes)
+                .values(id=survey.id, invited=0, withdrawn=0, **first)
                 .on_conflict_do_nothing(index_elements=[surveys.c.id])
                 .returning(surveys.c.number)
             ).scalar()
             if added is None:
                 statement = select(surveys).where(surveys.c.id == survey.id).with_for_update()
-                known = connection.execute(statement).one()
-                if terms is None and signature is None:
-                    taken = as_stored(known).terms
-                if known.digest != survey.digest:
-                    _check_replaceable(connection, known)
-                    changes |= _terms_row(taken, signature)
-                elif terms is None and signature is None:
-                    if not listing:
-                        return
-                    changes = listing
-                else:
-                    changes = _terms_row(terms or Terms(), signature) | listing
-                connection.execute(
-                    update(surveys).where(surveys.c.number == known.number).values(changes)
+                known = as_stored(connection.execute(statement).one())
+                other = known.digest != survey.digest
+                by = None if other and signature is UNSET else signature
+                values, said = changed(
+                    connection, survey.digest, known.terms, known.signature, terms, by
                 )
-            said = [survey.digest]
-            if changes is not listing:
-                said.append(_said(taken, signature))
-            if listed is not None:
-                said.append("listed" if listed else "unlisted")
-            self._audit.record(
-                connection, "survey publish", survey.id, "; ".join(said), actor=actor
-            )
+                if other:
+                    _check_replaceable(connection, known)
+                    values |= row
+                elif not values and not listing:
+                    return []
+                connection.execute(
+                    update(surveys).where(surveys.c.number == known.number).values(values | listing)
+                )
+            listed_or_not = [] if listed is None else ["listed" if listed else "unlisted"]
+            detail = "; ".join([survey.digest, *said, *listed_or_not])
+            self._audit.record(connection, "survey publish", survey.id, detail, actor=actor)
+            return said if added is None else []
 
-        self._database.write(publish)
+        return self._database.write(publish)
 
     def set_terms(
         self,
         id: str,
-        terms: Terms,
-        signature: Signature | None = None,
+        terms: Changes,
+        signature: Signature | UnsetType | None = UNSET,
         *,
         actor: str | None = None,
-    ) -> None:
+    ) -> list[str]:
         """Change how the reports of a survey are taken from now on, and who signed that.
+
+        See :func:`~.terms.changed`, whose words are the value.
 
         Raises
         ------
-        UnknownSurvey
-        SignatureRefused
-            If the signature does not hold, or is by a key that was revoked.
-        StoreUnavailable
+        UnknownSurvey, ParameterError, SignatureRefused, StoreUnavailable
         """
 
-        def set_terms(connection: Connection) -> None:
-            if signature is not None:
+        def set_terms(connection: Connection) -> list[str]:
+            if signature:
                 # Nobody revokes its key meanwhile.
                 self._database.exclude_others(connection)
             stored = find(connection, id, lock=True)
-            _check_signature(connection, stored.digest, terms, signature)
-            connection.execute(
-                update(surveys)
-                .where(surveys.c.number == stored.number)
-                .values(_terms_row(terms, signature))
+            values, said = changed(
+                connection, stored.digest, stored.terms, stored.signature, terms, signature
             )
-            self._audit.record(connection, "survey terms", id, _said(terms, signature), actor=actor)
+            if values:
+                connection.execute(
+                    update(surveys).where(surveys.c.number == stored.number).values(values)
+                )
+                self._audit.record(connection, "survey terms", id, "; ".join(said), actor=actor)
+            return said
 
-        self._database.write(set_terms)
+        return self._database.write(set_terms)
 
     def close(self, id: str, *, actor: str | None = None) -> None:
         """Take no more reports, and destroy the order in which they arrived.
@@ -277,19 +281,24 @@ class SurveyStore:
 
     def closed_because(self, stored: StoredSurvey) -> Reason | None:
         """Why a survey takes no report now; None where it does."""
+        limits, have = stored.terms, 0
+        if limits.max_reports is not None:
+            have = self._database.read_reports(
+                lambda connection: counted(connection, stored.number)
+            )
         now = datetime.now(UTC)
-        why = reason(stored.status, stored.terms.closes_at, now)
-        most = stored.terms.max_reports
-        if why is not None or most is None:
-            return why
-        have = self._database.read_reports(lambda connection: counted(connection, stored.number))
-        return "quota" if have >= most else None
+        return reason(stored.status, limits.closes_at, now, limits.max_reports, have)
 
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
         statement = select(surveys).order_by(surveys.c.id)
         rows = self._database.read(lambda connection: connection.execute(statement).all())
         return [as_stored(row) for row in rows]
+
+
+#: Built once: that takes as long as running it.
+_FIND = select(surveys).where(surveys.c.id == bindparam("id"))
+_LOCK = _FIND.with_for_update()
 
 
 @lru_cache(maxsize=64)
@@ -313,11 +322,10 @@ def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey
     ------
     UnknownSurvey
     """
-    statement = select(surveys).where(surveys.c.id == id)
     # PostgreSQL refuses to look for a text with this character, which no id has.
     row = None
     if "\0" not in id:
-        row = connection.execute(statement.with_for_update() if lock else statement).first()
+        row = connection.execute(_LOCK if lock else _FIND, {"id": id}).first()
     if row is None:
         raise UnknownSurvey(f"there is no survey '{id}'", field="survey")
     return as_stored(row)
@@ -354,57 +362,10 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
     )
 
 
-def _terms_row(terms: Terms, signature: Signature | None) -> dict[str, object]:
-    return {
-        "invitations": terms.invitations,
-        "sealing_key": terms.sealing_key,
-        "closes_at": terms.closes_at,
-        "max_reports": terms.max_reports,
-        "shared_devices": terms.shared_devices,
-        "signature_key": None if signature is None else signature.key,
-        "signature": None if signature is None else signature.value,
-    }
-
-
-def _said(terms: Terms, signature: Signature | None) -> str:
-    """Terms in words, for the audit log."""
-    return "; ".join(
-        [
-            "with invitations" if terms.invitations else "without invitations",
-            f"sealed to {terms.sealing_key}" if terms.sealing_key else "not sealed",
-            *limits_said(terms),
-            f"signed by {signature.key}" if signature else "not signed",
-        ]
-    )
-
-
-def _check_replaceable(connection: Connection, known: Row[*tuple[Any, ...]]) -> None:
+def _check_replaceable(connection: Connection, known: StoredSurvey) -> None:
     if has_reports(connection, known.number):
         raise SurveyExists(
             f"id: survey '{known.id}' has reports already and cannot be replaced;"
             " publish this one under another id",
             field="id",
         )
-
-
-def _check_signature(
-    connection: Connection, digest: str, terms: Terms, signature: Signature | None
-) -> None:
-    if signature is None:
-        return
-    # Imported here: most collectors have no signed survey.
-    from halftruth_shared import SignatureError
-    from halftruth_shared.protocol.base import check_hexadecimal
-    from halftruth_shared.protocol.signing import verify
-
-    check_hexadecimal("signature.key", signature.key)
-
-    statement = select(revoked_keys.c.key).where(revoked_keys.c.key == signature.key)
-    if connection.execute(statement).first() is not None:
-        raise SignatureRefused(
-            "signature: its key was revoked; expected one by another key", field="signature"
-        )
-    try:
-        verify(signature, digest, terms, {signature.key})
-    except SignatureError as error:
-        raise SignatureRefused(str(error), field="signature") from None

@@ -78,7 +78,7 @@ def create_app(config: Config | None = None, offloading: Offloading = HERE) -> F
     app.offloading = offloading
     app.config["MAX_CONTENT_LENGTH"] = config.max_body
     metrics = Metrics()
-    limit, keys = ReportLimit.of(app, config), _key_file(config)
+    limit, keys = ReportLimit.of(config), _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics.store, offload=offloading.transactions)
     app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)

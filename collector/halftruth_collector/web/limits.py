@@ -1,4 +1,4 @@
-"""How many reports one address may send without invitations, or with such as are made up."""
+"""How many reports one address may send without invitations, and how many that are refused."""
 
 import logging
 import math
@@ -6,11 +6,10 @@ import re
 from ipaddress import ip_address, ip_network
 from typing import cast
 
-from flask import Flask, g, request
-from flask_limiter import Limiter, RateLimitExceeded
+from flask import request
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
-from limits.storage import MemoryStorage, SlidingWindowCounterSupport
+from limits.storage import MemoryStorage, SlidingWindowCounterSupport, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
@@ -23,41 +22,33 @@ _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
 
 class ReportLimit:
-    """A number of reports in a window of time from one address, kept by Flask-Limiter.
+    """A number of reports in a window of time from one address, and as many that are refused.
 
-    Addresses are kept in the storage for two windows at the most, and nowhere else.
+    Addresses are kept in the storage for two windows at the most, and nowhere else. Refused reports
+    are counted by each worker for itself, so that a refusal asks no storage.
 
     Parameters
     ----------
-    app : Flask
     rate : str
         Such as "1000 per hour".
     storage : str
         ``memory://``, or the URI of a Redis.
     """
 
-    def __init__(self, app: Flask, rate: str, storage: str) -> None:
+    def __init__(self, rate: str, storage: str) -> None:
         self._rate: RateLimitItem = parse(rate)
-        self._limiter = Limiter(
-            _address,
-            app=app,
-            storage_uri=storage,
-            storage_options=storage_options(storage),
-            strategy="sliding-window-counter",
-            key_prefix="halftruth",
-            headers_enabled=False,
-        )
-        self._made_up = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._count = self._limiter.limit(rate, cost=lambda: g.reports)(_counted)
+        self._storage = storage_from_string(storage, **storage_options(storage))
+        self._reports = SlidingWindowCounterRateLimiter(self._storage)
+        self._failures = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     @classmethod
-    def of(cls, app: Flask, config: Config) -> "ReportLimit | None":
+    def of(cls, config: Config) -> "ReportLimit | None":
         """The limit of a configuration, if it has one."""
         if config.rate_limit is None:
             return None
-        return cls(app, config.rate_limit, config.rate_limit_storage)
+        return cls(config.rate_limit, config.rate_limit_storage)
 
-    def spend(self, reports: int) -> None:
+    def consume(self, reports: int) -> None:
         """Count the reports of this request against its address.
 
         Raises
@@ -77,61 +68,50 @@ class ReportLimit:
                 f" may send {self._rate}; got {reports}",
                 field="reports",
             )
-        g.reports = reports
+        address = _address()
         try:
-            try:
-                self._count()
-            except RateLimitExceeded:
-                wait = self._pause(reports)
-                raise TooManyReports(
-                    f"reports: expected at most {self._rate} from one address; send them again"
-                    " later",
-                    retry_after=wait,
-                ) from None
+            if self._reports.hit(self._rate, address, cost=reports):
+                return
+            raise TooManyReports(
+                f"reports: expected at most {self._rate} from one address; send them again later",
+                retry_after=self._pause(reports, address),
+            )
         except StorageError as error:
             # Only its type: what it says names the storage, and may quote what it was asked.
             kind = type(error.storage_error).__name__
             _log.warning("the storage of the rate limit does not answer: %s", kind)
             raise StoreUnavailable("the storage of the rate limit does not answer") from None
 
-    def admit(self) -> None:
-        """Let nobody go on whose address had too many reports refused for their invitations.
-
-        Looking for invitations takes time, so nobody may make up any number of them. Each worker
-        counts by itself, so that surveys with invitations need no storage.
+    def check_failures(self) -> None:
+        """Refuse an address of which too many reports were refused, before any work for it.
 
         Raises
         ------
         TooManyReports
         """
-        if not self._made_up.test(self._rate, _address()):
+        if not self._failures.test(self._rate, _address()):
             raise TooManyReports(
-                f"invitation: expected at most {self._rate} from one address that are not known;"
+                f"reports: expected at most {self._rate} from one address that are not counted;"
                 " send yours again later",
                 retry_after=self._rate.get_expiry(),
             )
 
-    def refuse(self, reports: int) -> None:
-        """Count reports of this request that were refused for an invitation."""
-        left = self._made_up.get_window_stats(self._rate, _address()).remaining
-        self._made_up.hit(self._rate, _address(), cost=max(1, min(reports, left)))
+    def record_failures(self, reports: int) -> None:
+        """Count reports of this request that were refused, or a request that has none as one."""
+        address = _address()
+        left = self._failures.get_window_stats(self._rate, address).remaining
+        self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
 
-    def _pause(self, reports: int) -> int:
+    def _pause(self, reports: int, address: str) -> int:
         """Seconds after which so many reports of this address will be taken."""
-        refused = self._limiter.current_limit
-        assert refused is not None  # noqa: S101  Flask-Limiter has just refused by it
-        storage = cast(SlidingWindowCounterSupport, self._limiter.storage)
+        storage = cast(SlidingWindowCounterSupport, self._storage)
         seconds = self._rate.get_expiry()
-        window = storage.get_sliding_window(refused.key, seconds)
+        window = storage.get_sliding_window(self._rate.key_for(address), seconds)
         return pause(self._rate.amount, seconds, reports, window)
 
 
 def _address() -> str:
     return subscriber(request.remote_addr or "")
-
-
-def _counted() -> None:
-    """What the limit is put upon: by now the reports are counted against it."""
 
 
 def subscriber(address: str) -> str:

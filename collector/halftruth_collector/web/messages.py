@@ -16,6 +16,12 @@ from ..store.states import SurveyState
 MOST_INVITATIONS, MOST_ENTRIES = 100_000, 1_000
 
 
+class Health(Message, frozen=True, kw_only=True):
+    """How the collector is."""
+
+    status: str
+
+
 class SurveyStates(Message, frozen=True, kw_only=True):
     """How every survey is doing."""
 

@@ -1,14 +1,20 @@
 """What operators do that takes more than the store, over HTTP as on pages."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from halftruth_shared import ParameterError
-from halftruth_shared.protocol.terms import SignedTerms
+from halftruth_shared.protocol.terms import Signature
+from msgspec import UnsetType
 
 from ..access.sealing_keys import SealingKeyFile
 from .context import collector
 
 
-def set_terms(survey_id: str, new: SignedTerms, actor: str) -> None:
-    """Say how the reports of a survey are taken from now on.
+def set_terms(
+    survey_id: str, changes: Mapping[str, Any], signature: Signature | UnsetType | None, actor: str
+) -> None:
+    """Change some of how the reports of a survey are taken from now on.
 
     Raises
     ------
@@ -16,13 +22,13 @@ def set_terms(survey_id: str, new: SignedTerms, actor: str) -> None:
         If reports would be sealed to a key that this collector does not have.
     UnknownSurvey, SignatureRefused, StoreUnavailable
     """
-    key = new.terms.sealing_key
+    key = changes.get("sealing_key")
     if key is not None and key not in sealing_keys():
         raise ParameterError(
             "sealing_key: expected a public key of this collector's sealing keys, or null",
             field="sealing_key",
         )
-    collector().store.surveys.set_terms(survey_id, new.terms, new.signature, actor=actor)
+    collector().store.surveys.set_terms(survey_id, changes, signature, actor=actor)
 
 
 def sealing_keys() -> tuple[str, ...]:

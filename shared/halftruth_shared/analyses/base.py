@@ -39,6 +39,10 @@ Usability = Literal["usable", "barely usable", "not usable"]
 Interval = tuple[float, float]
 
 
+#: A lower and an upper end; the upper one is null where nothing is too large.
+OpenInterval = tuple[float, float | None]
+
+
 Items = dict[str, str]
 
 #: One of the answers to each of some attributes.
@@ -114,9 +118,24 @@ Estimate = Annotated[
     Method,
     Meta(
         description="What the supports are: the unbiased moment estimate, or one inside [0, 1] that"
-        " agrees with itself. Intervals are always those of the moment estimate."
+        " agrees with itself. Intervals are those of the moment estimate, and"
+        " with likelihood there are none: it has a typical error from held-out reports."
     ),
 ]
+
+
+class TypicalError(Message, frozen=True, kw_only=True):
+    """How far best guesses of tables of so many questions are off, from held-out reports.
+
+    `error` is the root mean square over cells, null where it is unknown, and only an upper bound
+    (95 %) where `bound`. `learned` says whether held-out reports tell the best guess from answers
+    that are independent of each other; of one question there is nothing to be learned.
+    """
+
+    length: int
+    error: float | None
+    bound: bool
+    learned: bool
 
 
 def texts(*names: str) -> Columns:
@@ -325,6 +344,8 @@ class FiellerSet(Message, frozen=True, kw_only=True):
 class MeasureEstimate(Message, frozen=True, kw_only=True):
     """An association measure; where it is undefined, why.
 
+    Intervals of ratios are on the logarithmic scale, on which `standard_error` is that of a ratio.
+    Measures that are never negative and 0 at independence are corrected for bias, and cut at 0.
     `verdict` says in words whether it is precise enough to be used.
     """
 
@@ -333,15 +354,14 @@ class MeasureEstimate(Message, frozen=True, kw_only=True):
     verdict: str
     value: float | None = None
     standard_error: float | None = None
-    interval: Interval | None = None
-    chebyshev_interval: Interval | None = None
+    interval: OpenInterval | None = None
     undefined: str | None = None
 
 
 #: Columns of `measure_row`.
 MEASURE_COLUMNS: Columns = (
     *texts("measure", "usability"),
-    *numbers("value", "standard_error", "lower", "upper", "chebyshev_lower", "chebyshev_upper"),
+    *numbers("value", "standard_error", "lower", "upper"),
     ("undefined", str),
 )
 
@@ -353,7 +373,7 @@ class DayCount(Message, frozen=True, kw_only=True):
     reports: int
 
 
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
+def ends(interval: OpenInterval | None) -> tuple[float | None, float | None]:
     """Both ends, or None twice."""
     return (None, None) if interval is None else interval
 
@@ -366,6 +386,5 @@ def measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
         measure.value,
         measure.standard_error,
         *ends(measure.interval),
-        *ends(measure.chebyshev_interval),
         measure.undefined,
     )

@@ -25,6 +25,7 @@ from .base import (
     FilteredQuery,
     Items,
     Result,
+    TypicalError,
 )
 
 ClassifierKind = Literal["naive-bayes", "decision-tree"]
@@ -120,7 +121,8 @@ class TreeNode(Message, frozen=True, kw_only=True):
 
     `share` is the estimated share of the people at this node, `probabilities` are those of the
     classes among them, and `gain` is how much the split lowers the gini index. `uncertain` says
-    that one of the cells behind these numbers is not known to be above 0.
+    that one of the cells behind these numbers is not known to be above 0, or that the split may be
+    chance: independence of the class is not rejected in this group.
     """
 
     share: float
@@ -134,7 +136,7 @@ class TreeNode(Message, frozen=True, kw_only=True):
 class DecisionTree(_Classifier, frozen=True, kw_only=True, tag="decision-tree"):
     """A tree that asks one attribute after the other, from reconstructed tables.
 
-    `warnings` are the answers that lead to nodes where a class is not known to be above 0.
+    `warnings` are the answers that lead to uncertain nodes.
     """
 
     features: list[AttributeName]
@@ -175,10 +177,14 @@ def _code(index: int, record: Record, name: str, categories: list[str]) -> int:
 
 
 class ClassifierResult(Result, frozen=True, kw_only=True):
-    """A classifier learned from reconstructed tables; its `model` predicts."""
+    """A classifier learned from reconstructed tables; its `model` predicts.
+
+    `typical` is how far best guesses of pairs are off, where it is learned from these.
+    """
 
     query: "ClassifierQuery"
     model: NaiveBayes | DecisionTree
+    typical: TypicalError | None = None
 
     @property
     def columns(self) -> Columns:

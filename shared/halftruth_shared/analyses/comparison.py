@@ -13,6 +13,7 @@ from .base import (
     Columns,
     Interval,
     Items,
+    OpenInterval,
     Result,
     Usability,
     ends,
@@ -25,9 +26,6 @@ Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 
 #: What several intervals and p-values hold for: each by itself, or all of them together.
 Simultaneous = Literal["none", "bonferroni", "holm", "maximum"]
-
-#: A lower and an upper end; the upper one is null where nothing is too large.
-OpenInterval = tuple[float, float | None]
 
 
 class GroupShare(Message, frozen=True, kw_only=True):

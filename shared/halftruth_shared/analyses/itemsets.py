@@ -28,7 +28,8 @@ class Precision(Message, frozen=True, kw_only=True):
     """What the itemsets of one length can be told apart by.
 
     `half_width` is the typical half-width of an interval, which is also the smallest support that
-    can be told from zero; null where undefined. `verdict` says in words what it means.
+    can be told from zero; null where undefined, and of best guesses. `verdict` says in words what
+    it means.
     """
 
     length: int
@@ -46,7 +47,8 @@ class Precision(Message, frozen=True, kw_only=True):
 class ItemsetEstimate(Message, frozen=True, kw_only=True):
     """An itemset with the estimate of its support.
 
-    Standard error and interval are always those of the moment estimate.
+    Standard error, interval and decision are those of the moment estimate. Best guesses have none:
+    null, and undecided.
     """
 
     items: Items

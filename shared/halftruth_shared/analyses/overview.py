@@ -17,6 +17,7 @@ from .base import (
     Estimate,
     Interval,
     Result,
+    TypicalError,
     Usability,
     ends,
     numbers,
@@ -27,9 +28,11 @@ from .base import (
 class AnswerShare(Message, frozen=True, kw_only=True):
     """How many give one answer; standard error and interval are those of the moment estimate.
 
-    `perturbation_error` is the part of the standard error that protecting the answers adds, and
-    `sampling_error` the part that comes of who happened to take part: their squares add up to its
-    square. The latter is 0 where exactly these respondents are meant, and null where the estimate
+    Best guesses have none of their own: with these, they are null.
+
+    `sampling_error` is what the standard error would be without perturbation, and
+    `perturbation_error` what it is for exactly these respondents: the squares of both add up to its
+    square. The former is 0 where exactly these respondents are meant, and null where the estimate
     is outside of 0 to 1.
     """
 
@@ -46,14 +49,16 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     """How the answers to one question are distributed.
 
     `label` is the question as a form asks it, or its name. `verdict` says in words whether the
-    shares are precise enough to be used. What is no answer, as the survey declares it, is in
-    `missing`, with shares of all; `answers` are shares of all, too, or of those who answered.
+    shares are precise enough to be used, and `typical` how far best guesses are off. What is no
+    answer, as the survey declares it, is in `missing`, with shares of all; `answers` are shares of
+    all, too, or of those who answered.
     """
 
     attribute: AttributeName
     label: str
     usability: Usability
     verdict: str
+    typical: TypicalError | None = None
     answers: list[AnswerShare]
     missing: list[AnswerShare]
 

@@ -18,7 +18,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
 
     respondents: Annotated[int, Meta(ge=2, le=10**18, description="How many people answer.")]
     support: Annotated[
-        float, Meta(gt=0, lt=1, examples=[0.05], description="The support asked about.")
+        float,
+        Meta(gt=0, lt=1, examples=[0.05], description="The support that half_width is about."),
     ] = 0.05
     lengths: (
         Annotated[
@@ -51,8 +52,8 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             Meta(
                 ge=1,
                 le=1_000,
-                description="Most sets of attributes of a length that are looked at, each of which"
-                " is listed then. All single attributes are.",
+                description="Most sets of attributes of a length that are listed. All single"
+                " attributes are.",
             ),
         ]
         | None
@@ -84,8 +85,9 @@ class LengthPlan(Message, frozen=True, kw_only=True):
     people. `smallest_support` is the smallest one that half of all surveys can tell from zero,
     null if there is none.
     `respondents_needed` is for the half-width asked about. `examined` of `possible` sets of
-    attributes were looked at. `even` is the root mean square over the cells of all tables of
-    attributes that are not public, when answers are spread evenly; null where there are none.
+    attributes were looked at. `even`, which the words of a plan are about, is the root mean square
+    over the cells of all tables of attributes that are not public, when answers are spread evenly;
+    where no table of the length is without a public attribute, over those of all.
     """
 
     length: int
@@ -97,14 +99,15 @@ class LengthPlan(Message, frozen=True, kw_only=True):
     respondents_needed: int | None
     examined: int
     possible: int
-    even: EvenPlan | None
+    even: EvenPlan
 
 
 class LengthBound(EvenPlan, frozen=True, kw_only=True):
-    """How well the tables of one length could be known at best if answers are spread evenly.
+    """How well unbiased estimates could know tables of one length if answers are spread evenly.
 
     The largest error over all lengths asked about is as small as can be; `by_itself` is how well
-    those of this length could be known if no other one mattered, so that nothing does better.
+    those of this length could be known if no other one mattered, so that no unbiased estimate is
+    more accurate.
     """
 
     length: int
@@ -139,9 +142,10 @@ class PlanResult(Message, frozen=True, kw_only=True):
     `gamma` is null where the survey's own mechanism has none, and then no other is compared with
     it, or where it is beyond floating point. `protection` says in words what the survey promises
     of the whole record and of a single answer. `bound` is the information bound by length: what
-    the best mechanism of this γ could tell at best, were answers spread evenly. At one length
-    something may be more accurate, at the expense of another one, and so may it be where answers
-    are spread unevenly. `sets` are those that were asked about, under the survey's own mechanism.
+    the best mechanism of this γ could tell by an unbiased estimate, were answers spread evenly. At
+    one length something may be more accurate, at the expense of another one, and so may it be where
+    answers are spread unevenly. `sets` are those that were asked about, under the survey's own
+    mechanism.
     """
 
     query: PlanQuery

@@ -46,9 +46,9 @@ class RiskResult(Result, frozen=True, kw_only=True):
 
     `pilot` is the number of people of the table looked at, null where that is an estimate from
     the survey's reports; of so many of its cells it is then `uncertain` whether anybody is there.
-    `column_by_column` is null where attributes are not perturbed one by one. `believed` is what
-    someone would believe at most without any report, and `told` what, on average over their
-    reports, of somebody whose report is known.
+    `column_by_column` is null where attributes are not perturbed one by one. Of the answer of
+    which a report tells most beyond the table, `believed` is how likely it is without any report,
+    and `told` how likely, on average over their reports, of somebody whose report is known.
     """
 
     query: "RiskQuery"
@@ -109,4 +109,4 @@ class RiskQuery(Query[RiskResult], frozen=True, kw_only=True):
             description="Whose risks: those of the best guess from all questions together, or of"
             " the table without negative shares that is nearest to the unbiased estimate."
         ),
-    ] = "likelihood"
+    ] = "projected"

@@ -97,7 +97,8 @@ class SeveralResult(Result, frozen=True, kw_only=True):
 
     `usability` and `verdict` are of the shares of single options. `mean` is how many of the options
     a person who answered chose on average. Combinations are those whose estimated share reaches
-    `min_support`, by size and most frequent first.
+    `min_support`, by size and most frequent first. They are of at most `longest` of the options in
+    `combined`, which are all, or of very many those that are chosen most often.
     """
 
     query: "SeveralQuery"
@@ -108,6 +109,8 @@ class SeveralResult(Result, frozen=True, kw_only=True):
     mean: MomentEstimate
     pairs: list[PairEstimate]
     combinations: list[Combination]
+    combined: list[AttributeName]
+    longest: int
 
     @property
     def columns(self) -> Columns:

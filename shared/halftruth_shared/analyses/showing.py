@@ -2,7 +2,7 @@
 
 Columns `lower` and `upper` are the interval of the first number of a row, `X_lower` and `X_upper`
 that of the column `X`; a column `set` or `X_set` before them says what kind of set they are.
-A column `sampling_error` is the part of `standard_error` that sampling alone adds.
+A column `sampling_error` is what the standard error would be without perturbation.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from functools import cached_property
 from itertools import groupby
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -40,6 +41,8 @@ _MOST_BESIDE = 4
 
 #: First columns that name what is measured, each with an axis of its own.
 _QUANTITIES = ("estimate", "measure")
+
+_THICK = "Thick: without perturbation the interval would be this long."
 
 #: What stands before the second text of a label, where that is no comma.
 _BEFORE = {"against": " against ", "consequent": " → "}
@@ -135,7 +138,7 @@ class Layout:
     bounds : list of Bounds
         The numbers that have intervals; the first is what a picture shows.
     in_two_tones : bool
-        Whether the first interval has a part that sampling alone adds.
+        Whether it is known how long the first interval would be without perturbation.
     others : list of int
         The other columns, without standard errors.
     """
@@ -147,7 +150,9 @@ class Layout:
         # An attribute among the keys may be called like another column.
         self._after = {name: i for i, name in enumerate(self.names) if i >= self.keys}
         found = {name: self._bounds(name) for name in self._after if name.endswith("lower")}
-        self.in_two_tones = {"standard_error", "sampling_error"} <= self._after.keys()
+        self.in_two_tones = "sampling_error" in self._after
+        query: Any = getattr(result, "query", None)
+        self._quantile = NormalDist().inv_cdf((1 + getattr(query, "confidence", 0.95)) / 2)
         self.bounds = [bounds for bounds in found.values() if bounds is not None]
         told = {i for b in self.bounds for i in (b.value, b.lower, b.lower + 1, b.kind)}
         self.others = [
@@ -162,15 +167,15 @@ class Layout:
         return self._after.get("usability")
 
     def sampling(self, row: Sequence[Any]) -> tuple[float, float] | None:
-        """The part of the first interval of a row that sampling alone adds, where it has one."""
+        """As long as a row's first interval would be without perturbation, where that is known."""
         interval = self.bounds[0].of(row) if self.in_two_tones else None
         if interval is None:
             return None
-        error, part = row[self._after["standard_error"]], row[self._after["sampling_error"]]
-        if not error or not part:
+        error = row[self._after["sampling_error"]]
+        if not error:
             return None
-        middle, half_width = sum(interval) / 2, (interval[1] - interval[0]) / 2
-        return middle - half_width * part / error, middle + half_width * part / error
+        middle, half_width = sum(interval) / 2, self._quantile * error
+        return middle - half_width, middle + half_width
 
     def _leading_texts(self) -> int:
         for i, (name, kind) in enumerate(zip(self.names, self.types, strict=True)):
@@ -339,7 +344,7 @@ def _verdicts(result: Any) -> Iterator[str]:
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A number of a picture with its interval, and the part of that which is sampling alone."""
+    """A number of a picture with its interval, and how long that would be without perturbation."""
 
     label: str
     value: float | None
@@ -388,7 +393,7 @@ def picture(result: "Result") -> Picture | None:
         *of_group(result),
         *(["Pale: not usable."] if not all(mark.usable for mark in marks) else []),
         *(["Hollow: no interval."] if not all(mark.interval for mark in marks) else []),
-        *(["Thick: what sampling alone adds."] if any(mark.sampling for mark in marks) else []),
+        *([_THICK] if any(mark.sampling for mark in marks) else []),
     ]
     if len(found) > MOST_DRAWN:
         notes.append(f"Not drawn: {number(len(found) - MOST_DRAWN, 0)} more rows.")

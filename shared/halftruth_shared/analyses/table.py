@@ -14,6 +14,7 @@ from .base import (
     Interval,
     Items,
     Result,
+    TypicalError,
     Usability,
     ends,
     numbers,
@@ -24,8 +25,8 @@ from .base import (
 class TableCell(Message, frozen=True, kw_only=True):
     """One cell of a reconstructed table.
 
-    Standard error and interval are always those of the moment estimate; of both parts of the error
-    see the overview.
+    Standard error and interval are those of the moment estimate, null with a best guess, which has
+    none; of both parts of the error see the overview.
     """
 
     values: Items
@@ -40,13 +41,15 @@ class TableCell(Message, frozen=True, kw_only=True):
 class TableResult(Result, frozen=True, kw_only=True):
     """A reconstructed table, cells in row-major order.
 
-    `verdict` says in words whether its shares are precise enough to be used. `condition_number` is
-    null where it is not the inverse of one matrix.
+    `verdict` says in words whether its shares are precise enough to be used, and `typical` how far
+    best guesses are off, null without one. `condition_number` is null where it is not the inverse
+    of one matrix.
     """
 
     query: "TableQuery"
     usability: Usability
     verdict: str
+    typical: TypicalError | None = None
     condition_number: float | None = None
     cells: list[TableCell]
     covariance: list[list[float]] | None = None

@@ -51,21 +51,6 @@ class WeightedAnswer(Message, frozen=True, kw_only=True):
     design_effect: float | None
 
 
-class WeightedQuestion(Message, frozen=True, kw_only=True):
-    """How the answers to one question are distributed, given the margins.
-
-    `label` is the question as a form asks it, or its name. `undefined` says why there is no share,
-    where there is none.
-    """
-
-    attribute: AttributeName
-    label: str
-    usability: Usability
-    verdict: str
-    undefined: str | None
-    answers: list[WeightedAnswer]
-
-
 class Weights(Message, frozen=True, kw_only=True):
     """Weights that give the respondents the margins, relative to their mean.
 
@@ -78,19 +63,32 @@ class Weights(Message, frozen=True, kw_only=True):
     design_effect: float
 
 
-class WeightedResult(Result, frozen=True, kw_only=True):
-    """Distributions of some questions, given the margins of others.
+class WeightedQuestion(Message, frozen=True, kw_only=True):
+    """How the answers to one question are distributed, given the margins.
 
-    `sum_of_weights` is the number of people that the margins count, or where they are shares the
-    number of reports, of a group about so many. `weights` is null for calibration, which weights
-    nobody, and `p_value` for raking: it is that of the test whether the respondents can be people
-    with these margins.
+    `label` is the question as a form asks it, or its name. `undefined` says why there is no share,
+    where there is none. What follows is of those whose answers count for this question, which
+    differ between questions where missing answers are excluded: `sum_of_weights` is the number of
+    people that the margins count, or where they are shares the number of these reports. `weights`
+    is null for calibration, which weights nobody, and `p_value` for raking: it is that of the test
+    whether these respondents can be people with these margins.
     """
 
-    query: "WeightedQuery"
+    attribute: AttributeName
+    label: str
+    usability: Usability
+    verdict: str
+    undefined: str | None
+    answers: list[WeightedAnswer]
     sum_of_weights: float
     weights: Weights | None
     p_value: float | None
+
+
+class WeightedResult(Result, frozen=True, kw_only=True):
+    """Distributions of some questions, given the margins of others."""
+
+    query: "WeightedQuery"
     questions: list[WeightedQuestion]
 
     @property

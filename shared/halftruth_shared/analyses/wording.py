@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .base import FiellerSet, Interval, Usability
+    from .base import FiellerSet, Interval, OpenInterval, Usability
 
 #: A narrow space that does not end a line, between digits and before a percent sign.
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -106,12 +106,12 @@ def ratio(estimate: float, ratios: "FiellerSet | None") -> str:
 
 
 def half_width(width: float) -> str:
-    r"""How far an estimated share is known, with two digits.
+    """Margin of error of an estimated share in percentage points, with two digits.
 
     >>> half_width(0.0123), half_width(0.00004)
-    ('±1.2\u202f%', '±0.0040\u202f%')
+    ('±1.2 points', '±0.0040 points')
     """
-    return f"±{percent(width, places([200 * width], 2))}"
+    return f"±{number(100 * width, places([200 * width], 2))} points"
 
 
 def ratio_set(ratios: "FiellerSet | None") -> str:
@@ -131,27 +131,35 @@ def ratio_set(ratios: "FiellerSet | None") -> str:
     return share_interval((ratios.lower, ratios.upper))
 
 
-def value(estimate: float | None, interval: "Interval | None") -> str:
+def value(estimate: float | None, interval: "OpenInterval | None") -> str:
     """An estimate that is no share, with the places that its interval deserves.
 
-    >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None)
-    ('0.51', '0.5123', 'undefined')
+    Where nothing is negative and one end is more than three times the other, as of most ratios,
+    it has three digits, and so has each end.
+
+    >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None), value(5.456, (1, 28))
+    ('0.51', '0.5123', 'undefined', '5.46')
     """
     if estimate is None:
         return UNDEFINED
-    if interval is None or not interval[1] > interval[0]:
+    if interval is None or interval[1] == interval[0]:
         return number(float(f"{estimate:.4g}"))
-    return number(estimate, places([interval[1] - interval[0]], 2))
+    lower, upper = interval[0], math.inf if interval[1] is None else interval[1]
+    if 0 <= 3 * lower < upper:
+        return number(float(f"{estimate:.3g}"))
+    return number(estimate, places([upper - lower], 2))
 
 
-def value_interval(interval: "Interval | None") -> str:
+def value_interval(interval: "OpenInterval | None") -> str:
     """An interval of numbers that are no shares.
 
-    >>> value_interval((0.4123, 0.6123))
-    '0.41 to 0.61'
+    >>> [value_interval(ends) for ends in ((0.4123, 0.6123), (0.5191, 110.2), (1.2, None))]
+    ['0.41 to 0.61', '0.519 to 110', 'from 1.2 on']
     """
     if interval is None:
         return UNDEFINED
+    if interval[1] is None or interval[1] == math.inf:
+        return f"from {value(interval[0], interval)} on"
     return f"{value(interval[0], interval)} to {value(interval[1], interval)}"
 
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, SchemaError
 from ..rational import Rational
 from ..sampling import (
     MAX_VECTOR_OUTCOMES,
@@ -52,11 +52,11 @@ class AnswerAmplification:
     Attributes
     ----------
     known : Fraction, or ``math.inf``
-        For someone who knows all other answers.
+        For someone who knows all other answers, but for those asked after this one: whether they
+        were asked changes with it. Feasible records that differ in these alone are compared.
     unknown : Fraction, or ``math.inf``
-        For someone to whom all combinations of the other answers are equally likely. Whatever else
-        someone believes of these, independently of the answer, the amplification is at most that
-        of `known`.
+        For someone to whom all feasible combinations of the other answers are equally likely. It is
+        an upper bound where questions have conditions.
     """
 
     known: Fraction | float
@@ -72,13 +72,13 @@ class Provable:
     answer : str
     other : str
         The only other answer to the question, which no report proves.
-    amplification : Fraction
+    amplification : Fraction, or ``math.inf``
         By so much a report is at most likelier under the other answer than under this one.
     """
 
     answer: str
     other: str
-    amplification: Fraction
+    amplification: Fraction | float
 
 
 class Mechanism(ABC):
@@ -153,16 +153,47 @@ class Mechanism(ABC):
             Attributes taken as known, as for :meth:`amplification`.
         """
 
+    def reveals(self, schema: Schema, name: str) -> bool:
+        """Whether a report can rule out an answer to one attribute, if all others are known."""
+        return self.amplification(schema, public=set(schema.names) - {name}) == math.inf
+
     def as_they_are(self, schema: Schema) -> frozenset[str]:
         """The attributes that are not sensitive and that a report can prove any answer of."""
-        names, one_sided = set(schema.names), self.provable(schema)
+        one_sided = self.provable(schema)
         return frozenset(
             attribute.name
             for attribute in schema.attributes
             if not attribute.sensitive
             and attribute.name not in one_sided
-            and self.amplification(schema, public=names - {attribute.name}) == math.inf
+            and self.reveals(schema, attribute.name)
         )
+
+    def check_conditions(self, schema: Schema) -> None:
+        """Make sure that no answer that a report can reveal depends on a protected one.
+
+        Who is asked a question gave the answers in its condition. Of a question without protection
+        a report tells whether it was asked, and so of every question that it is asked after; those
+        have to be without protection, too, and by themselves those that they are asked after.
+
+        Raises
+        ------
+        SchemaError
+            Naming both attributes.
+        """
+        unprotected: frozenset[str] | None = None
+        for attribute in schema.attributes:
+            if not attribute.ask_if or not self.reveals(schema, attribute.name):
+                continue
+            unprotected = self.as_they_are(schema) if unprotected is None else unprotected
+            for name in attribute.ask_if:
+                if name not in unprotected:
+                    raise SchemaError(
+                        f"attribute '{attribute.name}': ask_if: a report can show whether it was"
+                        f" asked, and so reveal the protected answer to '{name}'; expected"
+                        f" '{attribute.name}' to be perturbed or asked of everybody, or '{name}' to"
+                        " be sent unperturbed (sensitive = false)",
+                        field="ask_if",
+                    )
 
     def provable(self, schema: Schema) -> dict[str, Provable]:
         """By attribute, answers that a report can prove where it never proves the other."""

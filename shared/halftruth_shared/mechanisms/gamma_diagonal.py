@@ -109,11 +109,13 @@ class GammaDiagonal(RecordMechanism):
         """For one who knows the others γ, else 1 + (γ−1)·d_j/n for the largest d_j.
 
         With the others equally likely, a report shows of an answer what the channel of that
-        attribute alone does (FRAPP eq. 40); n counts no cells of what is public.
+        attribute alone does (FRAPP eq. 40); n counts no cells of what is public. Of conditional
+        attributes an answer may leave a single combination, so all of them together count as one
+        cell.
         """
         known = self.amplification(schema, public)
         sizes = [
-            size
+            1 if name in schema.conditional else size
             for name, size in zip(schema.names, schema.shape, strict=True)
             if name not in public
         ]

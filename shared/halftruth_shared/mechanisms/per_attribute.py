@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from ..attribute import Attribute
@@ -29,32 +29,45 @@ class PerAttributeMechanism(RecordMechanism):
         """Channel of one attribute."""
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        """Product of the amplifications of the attributes that are not public."""
+        """Product of the amplifications of the attributes that are not public.
+
+        Attained by records that differ in all of these; where conditions leave no such two, it is
+        an upper bound.
+        """
         check_public(public)
         factors = [
             self.attribute_amplification(attribute)
             for attribute in schema.attributes
             if attribute.name not in public
         ]
-        if math.inf in factors:
-            return math.inf
-        return math.prod(factors, start=Fraction(1))
+        return _product(factors)
 
     def answer_amplification(
         self, schema: Schema, public: Collection[str] = ()
     ) -> AnswerAmplification:
-        """That of the attribute's own channel, whatever is known of the others."""
+        """That of the attribute's channel, times those of all that change with the answer.
+
+        For who knows the others these are the attributes asked after it; for who knows none, all
+        that conditions connect with it: each answer is averaged over independent groups.
+        """
         check_public(public)
-        left_out = self.as_they_are(schema).union(public)
-        largest = max(
-            (
-                self.attribute_amplification(attribute)
-                for attribute in schema.attributes
-                if attribute.name not in left_out
-            ),
-            default=Fraction(1),
+        public = self.as_they_are(schema).union(public)
+        factors = {
+            attribute.name: self.attribute_amplification(attribute)
+            for attribute in schema.attributes
+            if attribute.name not in public
+        }
+
+        def largest(groups: Iterable[Collection[str]]) -> Fraction | float:
+            return max(
+                (_product([factors[name] for name in group]) for group in groups),
+                default=Fraction(1),
+            )
+
+        return AnswerAmplification(
+            largest(schema.dependents(name, public) for name in factors),
+            largest(schema.components(public)),
         )
-        return AnswerAmplification(largest, largest)
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> Kronecker:
         factors = []
@@ -64,6 +77,10 @@ class PerAttributeMechanism(RecordMechanism):
                 self._channels[attribute] = self.attribute_channel(attribute)
             factors.append(self._channels[attribute])
         return Kronecker(factors)
+
+
+def _product(factors: Sequence[Fraction | float]) -> Fraction | float:
+    return math.inf if math.inf in factors else math.prod(factors, start=Fraction(1))
 
 
 def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None:

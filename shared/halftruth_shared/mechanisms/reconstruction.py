@@ -49,6 +49,25 @@ class ReportCounts(Protocol):
         """Counts of the values of some columns, one axis for each in the order given."""
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Reports that all come of one distribution, and what they add to an estimated table.
+
+    Attributes
+    ----------
+    reports : int
+        How many there are.
+    chances : ndarray, shape (K,)
+        Probability of each of K different ones.
+    weights : ndarray, shape (K, cells)
+        What one report adds to each estimated share, cells in row-major order.
+    """
+
+    reports: int
+    chances: Array
+    weights: Array
+
+
 class TableEstimate(ABC):
     """Unbiased estimate of a table of some attributes, one axis for each.
 
@@ -73,6 +92,27 @@ class TableEstimate(ABC):
     @abstractmethod
     def support(self) -> Array:
         """Estimated share of each cell; they add up to 1."""
+
+    @property
+    @abstractmethod
+    def effective_reports(self) -> Array:
+        """About how many reports each support rests on, shape as `support`.
+
+        With φ what a report adds to the estimate, apart from its mean, N·(E φ²)²/E φ⁴: so many
+        yes/no answers, half of them yes, have a sum as far from normal as theirs. Where each
+        report counts for one of many cells it is the number that counts for this one.
+        """
+
+    @abstractmethod
+    def samples(self, shares: Array) -> Iterable[Sample]:
+        """The reports behind this estimate, as they come where the true table is another one.
+
+        What a report adds that is the same for all of them may be left out.
+
+        Parameters
+        ----------
+        shares : ndarray, shape as `support`
+        """
 
     @abstractmethod
     def variance(self, target: Target = "population") -> Array:

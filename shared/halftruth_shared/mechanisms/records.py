@@ -13,9 +13,16 @@ from ..channels.axes import Array, Places, together
 from ..errors import DomainTooLarge
 from ..schema import Schema
 from .base import Mechanism
-from .reconstruction import COVARIANCE_CELLS, Margins, Reconstruction, ReportCounts, TableEstimate
+from .reconstruction import (
+    COVARIANCE_CELLS,
+    Margins,
+    Reconstruction,
+    ReportCounts,
+    Sample,
+    TableEstimate,
+)
 from .report_space import ReportSpace
-from .variances import Target, UnitVariance, covariance, variance
+from .variances import Target, UnitVariance, covariance, effective_reports, variance
 
 
 class RecordMechanism(Mechanism):
@@ -62,6 +69,17 @@ class ChannelTable(TableEstimate):
     @cached_property
     def support(self) -> Array:
         return self.channel.solve(self.observed)
+
+    @property
+    def effective_reports(self) -> Array:
+        """By the reports of each cell, as if no others told of it."""
+        return effective_reports(self.reports, self.observed)
+
+    def samples(self, shares: Array) -> list[Sample]:
+        chances = self.channel.forward(shares)
+        each = np.eye(chances.size).reshape(-1, *chances.shape)
+        weights = self.channel.solve(each).reshape(chances.size, -1) / self.reports
+        return [Sample(self.reports, chances.ravel(), weights)]
 
     @cached_property
     def _second_moment(self) -> Array:

@@ -89,6 +89,26 @@ class UnitVariance:
         )
 
 
+def effective_reports(reports: int, share: Array, among: int = 1) -> Array:
+    """N·(E φ²)²/E φ⁴, where φ counts how many of `among` independent marks a report has.
+
+    Parameters
+    ----------
+    reports : int
+        N.
+    share : ndarray
+        Probability of each mark.
+    among : int
+
+    Examples
+    --------
+    >>> effective_reports(1000, np.array([0.5, 0.01])).round(1).tolist()
+    [1000.0, 10.2]
+    """
+    one = share * (1 - share)
+    return np.asarray(reports * among * one / (1 + 3 * (among - 2) * one))
+
+
 def covariance(
     product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
 ) -> Array:

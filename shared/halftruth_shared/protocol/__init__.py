@@ -4,7 +4,7 @@ from .base import Message, Request, prepare
 from .problems import Problem
 from .reports import Receipt, Report, ReportBatch, SealedBatch, SealedReport
 from .surveys import PublishedSurvey, SurveyList, SurveySummary
-from .terms import Signature, SignedTerms, Terms
+from .terms import Signature, SignedTerms, Terms, TermsChange, TermsPatch
 
 __all__ = [
     "Message",
@@ -21,6 +21,8 @@ __all__ = [
     "SurveyList",
     "SurveySummary",
     "Terms",
+    "TermsChange",
+    "TermsPatch",
 ]
 
 prepare(Message)

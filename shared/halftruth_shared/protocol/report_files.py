@@ -151,7 +151,7 @@ def _unfinished(folder: Path) -> Iterator[dict[Path, Path]]:
     waiting: dict[Path, Path] = {}
     try:
         with _writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield waiting
         with _writing(folder):
             for unfinished, whole in waiting.items():

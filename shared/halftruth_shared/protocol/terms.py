@@ -1,12 +1,29 @@
 """How a collector takes reports, and who signed that."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from .base import PublicKey, Request, SignatureValue
+
+Invitations = Annotated[
+    bool, Meta(description="Whether each report needs a single-use invitation.")
+]
+SealingKey = Annotated[
+    PublicKey, Meta(description="X25519 public key that every report is encrypted to.")
+]
+ClosesAt = Annotated[
+    datetime, Meta(tz=True, description="No report is counted from this moment on.")
+]
+MaxReports = Annotated[
+    int, Meta(ge=1, le=2**53 - 1, description="No report is counted once so many are.")
+]
+SharedDevices = Annotated[
+    bool,
+    Meta(description="Whether several people may answer on one device, one after the other."),
+]
 
 
 class Terms(Request, frozen=True, kw_only=True):
@@ -18,37 +35,11 @@ class Terms(Request, frozen=True, kw_only=True):
     several people may answer on one device, one after the other.
     """
 
-    invitations: Annotated[
-        bool, Meta(description="Whether each report needs a single-use invitation.")
-    ] = False
-    sealing_key: (
-        Annotated[
-            PublicKey, Meta(description="X25519 public key that every report is encrypted to.")
-        ]
-        | None
-    ) = None
-    closes_at: (
-        Annotated[
-            datetime,
-            Meta(tz=True, description="No report is counted from this moment on."),
-        ]
-        | None
-    ) = None
-    max_reports: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=2**53 - 1,
-                description="No report is counted once so many are.",
-            ),
-        ]
-        | None
-    ) = None
-    shared_devices: Annotated[
-        bool,
-        Meta(description="Whether several people may answer on one device, one after the other."),
-    ] = False
+    invitations: Invitations = False
+    sealing_key: SealingKey | None = None
+    closes_at: ClosesAt | None = None
+    max_reports: MaxReports | None = None
+    shared_devices: SharedDevices = False
 
     def __post_init__(self) -> None:
         if self.closes_at is not None:
@@ -69,3 +60,28 @@ class SignedTerms(Request, frozen=True, kw_only=True):
 
     terms: Terms
     signature: Signature | None = None
+
+
+class TermsPatch(Request, frozen=True, kw_only=True):
+    """Terms that change: one that is absent stays, null takes one away."""
+
+    invitations: Invitations | UnsetType = UNSET
+    sealing_key: SealingKey | UnsetType | None = UNSET
+    closes_at: ClosesAt | UnsetType | None = UNSET
+    max_reports: MaxReports | UnsetType | None = UNSET
+    shared_devices: SharedDevices | UnsetType = UNSET
+
+
+class TermsChange(Request, frozen=True, kw_only=True):
+    """Changes of how reports are taken, and the signature of what they come to.
+
+    A signature is of all terms: where there is one, a change needs another one, or null.
+    """
+
+    terms: TermsPatch
+    signature: Signature | UnsetType | None = UNSET
+
+    def changes(self) -> dict[str, Any]:
+        """The terms that change, by name."""
+        changed = msgspec.structs.asdict(self.terms)
+        return {name: value for name, value in changed.items() if value is not UNSET}

@@ -133,16 +133,18 @@ def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, survey, publ
 def test_everything_an_operator_does_is_written_down(store, survey, done, tmp_path):
     key = OperatorKey.create()
     store.surveys.publish(survey, actor="token 1234")
-    plain = "without invitations; not sealed; not signed"
-    assert done() == [("token 1234", "survey publish", "health", f"{survey.digest}; {plain}")]
+    assert done() == [("token 1234", "survey publish", "health", survey.digest)]
     store.surveys.set_terms(
         "health", INVITED, sign(key, survey.digest, INVITED), actor="token 1234"
     )
-    signed = f"with invitations; not sealed; signed by {key.public}"
+    signed = f"invitations: no → yes; signature: none → {key.public}"
     assert done() == [("token 1234", "survey terms", "health", signed)]
     sealed = Terms(sealing_key="ab" * 32)
-    store.surveys.publish(survey, sealed)
-    said = f"{survey.digest}; without invitations; sealed to {'ab' * 32}; not signed"
+    store.surveys.publish(survey, sealed, None)
+    said = (
+        f"{survey.digest}; invitations: yes → no; sealing_key: none → {'ab' * 32};"
+        f" signature: {key.public} → none"
+    )
     assert done() == [("command line", "survey publish", "health", said)]
     store.invitations.create("health", 3)
     store.invitations.revoke("health")
@@ -161,7 +163,7 @@ def test_everything_an_operator_does_is_written_down(store, survey, done, tmp_pa
     assert [entry[3] for entry in done()] == ["monitor"]
     store.tokens.revoke(id)
     assert done() == [("command line", "token revoke", id, "")]
-    store.surveys.set_terms("health", Terms())
+    store.surveys.set_terms("health", Terms(), None)
     store.reports.add("health", survey.digest, [report(1, 0, 0)])
     done()
     store.export_reports("health", tmp_path / "export.db")

@@ -94,7 +94,6 @@ def measure(name, value, error):
         value=value,
         standard_error=error,
         interval=(value - 2 * error, value + 2 * error),
-        chebyshev_interval=(value - 4 * error, value + 4 * error),
     )
 
 

@@ -94,6 +94,10 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
         assert cell.standard_error == pytest.approx(np.sqrt(total))
     bars = [bar for group in CROSSTAB.chart(found).groups for bar in group.bars]
     assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
+    # The thick part is as long as the normal interval of shares that are told openly.
+    for cell, bar in zip(found.cells, bars if percentages != "column" else (), strict=False):
+        length = 2 * 1.959964 * cell.sampling_error
+        assert bar.inner[1] - bar.inner[0] == pytest.approx(length)
     of_these = CROSSTAB.compute(source, CrosstabQuery(**asked, target="respondents"))
     for cell, before in zip(of_these.cells, found.cells, strict=True):
         assert cell.sampling_error == 0

@@ -178,7 +178,7 @@ def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
     lines = repr(found).splitlines()
     assert lines[1] == "attributes: smoker,vote; confidence: 0.9"
     assert lines[3].startswith("Only those with age=old: ")
-    assert lines[4].startswith("Usable: ")
+    assert lines[4].startswith("Barely usable: shares are known to ±")
     assert f"90{GAP}% interval" in lines[5]
     # What the row above says is not repeated, in text and in a notebook.
     rows = Cells(found._repr_html_()).rows
@@ -305,7 +305,7 @@ def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
     assert [high - low for low, high in ends[1::2]] == pytest.approx(widths)
     assert [tuple(end) for end in ends[::2]] == [answer.interval for answer in answers]
     assert len({tuple(lines.get_color()[0]) for lines in axes.collections}) == 2
-    assert "Thick: what sampling alone adds." in picture.get_supxlabel()
+    assert "Thick: without perturbation the interval would be this long." in picture.get_supxlabel()
 
 
 def test_of_exactly_these_respondents_nothing_is_sampling(study):

@@ -152,6 +152,40 @@ def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind
         assert 0.93 <= mean <= 0.97, (what, mean)
 
 
+def test_a_combination_is_given_by_its_share_of_those_who_answered_it_however_rare_its_pairs():
+    """Options of which each pair is answered by other people, most of whom choose one alone."""
+    schema = Schema(
+        [Attribute(name, ("no", "yes", "refused"), missing=("refused",)) for name in "abc"]
+    )
+    rows = np.array([(1, 0, 2)] * 4_000 + [(2, 1, 0)] * 4_000 + [(0, 2, 1)] * 4_000
+                    + [(1, 1, 1)] * 1_000 + [(0, 0, 0)] * 200)  # fmt: skip
+    survey = Survey("o", "O", schema, RandomizedResponse(dict.fromkeys("abc", "19/20")))
+    reports = survey.mechanism.perturb_many(schema, rows, np.random.default_rng(1))
+    found = asked_of(
+        survey, Counts.from_reports(survey, reports), attributes=[*"abc"], min_support=0.25
+    )
+    # Of those who answered two of them a fifth chose both, of those who answered all three most.
+    assert all(pair.share < 0.22 for pair in found.pairs)
+    [triple] = found.combinations
+    assert triple.interval[0] < 1_000 / 1_200 < triple.interval[1]
+    assert triple.share > 0.7
+
+
+def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(monkeypatch):
+    monkeypatch.setattr("halftruth_collector.analyses.several.MAX_SETS", 4)
+    rows = np.random.default_rng(2).random((2_000, 6)) < [0.5, 0.1, 0.6, 0.7, 0.2, 0.4]
+    schema = Schema([Attribute(name, ("no", "yes"), sensitive=False) for name in "abcdef"])
+    survey = Survey("o", "O", schema, RandomizedResponse(dict.fromkeys("abcdef", "1")))
+    counts = Counts.from_reports(survey, rows.astype(int))
+    found = asked_of(survey, counts, attributes=[*"abcdef"], min_support=1e-9)
+    assert found.combined == ["a", "c", "d", "f"]
+    expected = {names: rows[:, ["abcdef".index(n) for n in names]].all(axis=1).mean()
+                for names in combinations("acdf", 3)}  # fmt: skip
+    given = {tuple(each.items): each.share for each in found.combinations}
+    assert given == pytest.approx(expected)
+    assert any("of the 4 options that are chosen most often" in s for s in SEVERAL.reading(found))
+
+
 def test_a_group_is_asked_about_its_own_options():
     codes = people()
     found = unperturbed(codes, where={"town": "small"})

@@ -19,9 +19,10 @@ from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.cli import main
 from halftruth_collector.disclosure.linking import linking_risk_of
+from halftruth_collector.estimation.constrained import project_to_simplex
 from halftruth_collector.estimation.equation import equation as equation_of
 from halftruth_collector.estimation.regression import fit_regression
-from halftruth_collector.estimation.usability import judge_table
+from halftruth_collector.estimation.reliability import judge_guess, judge_table, margin
 from halftruth_collector.estimation.weighting import calibrate, known_margins, rake
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -110,9 +111,12 @@ def weighted(estimator, margins, attributes, method="raking", target="population
 
 
 def risks(estimator, quasi, sensitive, limit):
-    guess = estimator.support([*quasi, sensitive], "likelihood")
-    found = linking_risk_of(estimator.survey, quasi, sensitive, guess).of_whole_reports
-    return {"pilot": None, "told": np.nanmax(found.sensitive).item()}
+    people = project_to_simplex(estimator.table([*quasi, sensitive]).support)
+    people[people * 3000 < 0.5] = 0.0
+    found = linking_risk_of(estimator.survey, quasi, sensitive, people).of_whole_reports
+    # Of the cell whose answer a report makes likelier by most.
+    cell = np.nanargmax(found.sensitive - people / people.sum(axis=-1, keepdims=True))
+    return {"pilot": None, "told": found.sensitive.flat[cell].item()}
 
 
 def crosstab(estimator, attributes, percentages, confidence=0.95):
@@ -150,7 +154,16 @@ def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, ta
     lower, upper = table.interval(confidence, target)
     support, error = estimator.support(attributes, estimate), np.sqrt(table.variance(target))
     perturbation, sampling = table.error_parts(target)
-    verdicts = iter(judge_table((upper - lower) / 2, table.reports)[0])
+    verdicts = iter(judge_table(margin(lower, upper))[0])
+    if estimate == "likelihood":
+        # No errors of another estimate, and one verdict for all cells, by the typical error.
+        none = dict.fromkeys(
+            ("standard_error", "perturbation_error", "sampling_error", "interval"), None
+        )
+        typical = estimator.typical_error(attributes)
+        independent = np.outer(support.sum(axis=1), support.sum(axis=0))
+        apart = np.sqrt(((support - independent) ** 2).mean())
+        usability, _ = judge_guess(msgspec.structs.replace(typical, learned=apart > typical.error))
     chosen = [SCHEMA.attributes[SCHEMA.position(name)] for name in attributes]
     return [
         {
@@ -161,6 +174,7 @@ def cells_of_table(estimator, attributes, estimate="moment", confidence=0.95, ta
             "sampling_error": sampling[cell].item(),
             "interval": [lower[cell].item(), upper[cell].item()],
             "usability": next(verdicts),
+            **({**none, "usability": usability} if estimate == "likelihood" else {}),
         }
         for cell in np.ndindex(support.shape)
     ]
@@ -173,8 +187,6 @@ MEASURE_COLUMNS = [
     "standard_error",
     "lower",
     "upper",
-    "chebyshev_lower",
-    "chebyshev_upper",
     "undefined",
 ]
 RULE_COLUMNS = [
@@ -245,9 +257,9 @@ ANALYSES = {
             "is at most 0.1, among 63 that",
         ],
     ),
-    "itemsets-holm-likelihood": (
+    "itemsets-holm-projected": (
         "itemsets",
-        {"min_support": 0.15, "max_length": 2, "select": "holm", "estimate": "likelihood"},
+        {"min_support": 0.15, "max_length": 2, "select": "holm", "estimate": "projected"},
         ITEMSET_COLUMNS,
         lambda answer: len(answer["itemsets"]),
         ["vote=none, a=b", "frequent", "is at most 0.05, among 30 that"],
@@ -292,7 +304,7 @@ ANALYSES = {
         {"attributes": ["vote", "smoker"], "estimate": "likelihood", "target": "respondents"},
         ["vote", "smoker", *CELL_COLUMNS, *ERROR_COLUMNS],
         lambda answer: 6,
-        ["none, a=b", "95\u202f% interval"],
+        ["none, a=b", "typically off by"],
     ),
     "table-projected": (
         "table",
@@ -339,7 +351,7 @@ ANALYSES = {
         },
         MEASURE_COLUMNS,
         lambda answer: 2,
-        ["κ", "χ²", "Chebyshev interval"],
+        ["κ", "χ²"],
     ),
     "independence": (
         "independence",
@@ -501,14 +513,14 @@ ANALYSES = {
         {"predict": "coughs", "features": ["smoker", "vote"], "estimate": "moment"},
         ["where", "share", "class", "probability"],
         lambda answer: 2 * (1 + 2 + 3),
-        ["everybody", "smoker=yes", "vote=none, a=b", "probability"],
+        ["everybody", "smoker=yes", "vote=none, a=b", "probability of this answer in the class"],
     ),
     "decision-tree": (
         "classifier",
         {"predict": "vote", "kind": "decision-tree", "max_depth": 2, "min_support": 0.01},
         ["where", "share", "class", "probability"],
         lambda answer: 3 * leaves(answer["model"]["root"]),
-        ["age=old", "none, a=b", "not known to be above 0"],
+        ["age=old", "none, a=b", "not known to be above 0", "probability of the class"],
     ),
 }
 
@@ -536,8 +548,9 @@ def test_http_answers_what_the_estimator_computes(
     assert status == 200
     assert (answer["survey"], answer["digest"]) == (survey.id, survey.digest)
     assert answer["reports"] == 3000
+    of_first = answer["questions"][0] if path == "weighted" else answer
     for field, value in computed(path, asked, study.estimators[survey.id]).items():
-        assert answer[field] == plain(value), field
+        assert of_first[field] == plain(value), field
     for name, value in asked.items():
         assert answer["query"][name] == value
 
@@ -590,16 +603,12 @@ def items(found):
 
 
 def of_measure(measure):
-    ends = [
-        *(measure["interval"] or (None, None)),
-        *(measure["chebyshev_interval"] or (None, None)),
-    ]
     return [
         measure["name"],
         measure["usability"],
         measure["value"],
         measure["standard_error"],
-        *ends,
+        *(measure["interval"] or (None, None)),
     ]
 
 
@@ -639,6 +648,10 @@ def of_effect(effect):
     return [*numbers, effect["p_value"], None, *said_of(effect)]
 
 
+def both_ends(interval):
+    return interval or [None, None]
+
+
 def said_of(estimate):
     return [estimate["usability"], estimate["undefined"]]
 
@@ -667,7 +680,7 @@ def rows_of(path, answer):
     """The rows of a table of an answer, from its JSON."""
     if path == "itemsets":
         for found in answer["itemsets"]:
-            numbers = [found["support"], found["standard_error"], *found["interval"]]
+            numbers = [found["support"], found["standard_error"], *both_ends(found["interval"])]
             yield [
                 items(found["items"]),
                 len(found["items"]),
@@ -679,7 +692,7 @@ def rows_of(path, answer):
         yield from map(of_rule, answer["rules"] if path == "rules" else [answer["rule"]])
     elif path == "table":
         for cell in answer["cells"]:
-            numbers = [cell["support"], cell["standard_error"], *cell["interval"]]
+            numbers = [cell["support"], cell["standard_error"], *both_ends(cell["interval"])]
             parts = [cell["perturbation_error"], cell["sampling_error"]]
             yield [*cell["values"].values(), *numbers, cell["usability"], *parts]
     elif path == "measures":

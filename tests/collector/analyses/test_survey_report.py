@@ -56,7 +56,7 @@ def test_the_one_association_that_there_is_is_the_one_that_is_told():
 def test_independent_answers_are_not_called_associated():
     report = survey_report(counted(20_000, associated=False))
     assert report.associations.rows == []
-    assert report.found.startswith("0 of 3 pairs")
+    assert report.found.startswith("No association was found.")
 
 
 def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():

@@ -1,17 +1,25 @@
 """Where too little is known, every view says so before any number."""
 
+import math
 import re
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
+from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.analyses.several import SeveralQuery
 from halftruth_shared.analyses.table import TableQuery
+from halftruth_shared.analyses.weighted import WeightedQuery
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
 PAIR = ["smoker", "coughs"]
@@ -77,7 +85,9 @@ def test_measures_of_two_reports_are_not_usable_in_any_view(name, seed):
     assert rows
     for row in rows:
         # Undefined, for a reason, or too uncertain.
-        assert re.search(r"not usable \(|no positive|negative estimate|estimate is 0", row)
+        assert re.search(
+            r"not usable \(|no positive|negative estimate|is 0|not clearly above 0", row
+        )
     values = any("not usable (" in row for row in rows)
     assert any(sentence.startswith("Not usable") for sentence in notices) == values
     assert set(notices) <= set(analysis.chart(result).notes)
@@ -113,3 +123,102 @@ def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
     assert presence == "Presence means smoker=no, coughs=yes."
     assert "no tests" in tests
     assert presence in analysis.chart(result).notes
+
+
+#: Measures on no scale of 1, and those whose sign, or side of 1, is a direction.
+RATIOS = {
+    "odds_ratio", "interest", "lift", "conviction", "standardized_residual", "collective_strength",
+    "chi_squared", "g_squared",
+}  # fmt: skip
+SIGNED = {
+    "phi", "odds_ratio", "interest", "lift", "piatetsky_shapiro", "leverage", "conviction",
+    "certainty", "added_value", "risk_difference", "column_risk_difference", "kappa",
+    "collective_strength", "goodman_kruskal_gamma", "tau_b", "somers_d", "partial_correlation",
+}  # fmt: skip
+
+
+def ends_of(row):
+    """The interval that a row shows, as far as it has ends; (−∞, ∞) for a set without."""
+    if getattr(row, "confidence_set", None) is not None:
+        found = row.confidence_set
+        return (found.lower, found.upper) if found.kind == "interval" else (-math.inf, math.inf)
+    interval = getattr(row, "odds_ratio_interval", None) or getattr(row, "interval", None)
+    if interval is None:
+        return None
+    return interval[0], math.inf if interval[1] is None else interval[1]
+
+
+def expected_verdict(row, result):
+    """By the row's own interval and the documented thresholds, and nothing else."""
+    ends, kind = ends_of(row), type(row).__name__
+    if ends is None or not ends[1] >= ends[0]:
+        return "not usable"
+    lower, upper = ends
+    name, query = getattr(row, "name", ""), result.query
+    ratio = name in RATIOS or kind == "Lift" or getattr(row, "odds_ratio", None) is not None
+    ratio |= kind == "EffectEstimate" and row is not result.trend and query.effect != "difference"
+    signed = name in SIGNED or kind in ("Lift", "EffectEstimate", "Coefficient")
+    span = 1.0
+    if kind in ("MomentEstimate", "QuantileEstimate"):
+        span = len(result.options) if hasattr(result, "options") else np.ptp(result.values)
+    if kind == "Coefficient" and not ratio:
+        span = np.ptp(result.scores[query.outcome])
+    if ratio:
+        low, high = sorted((abs(lower), abs(upper)))
+        margin, limits = math.sqrt(high / low) if lower * upper > 0 else math.inf, (1.5, 2)
+    else:
+        margin, limits = (upper - lower) / 2 / span, (0.05, 0.1)
+    if kind == "RuleEstimate":
+        margin = max(margin, (row.support_interval[1] - row.support_interval[0]) / 2)
+    verdict = ("usable", "barely usable", "not usable")[sum(margin > limit for limit in limits)]
+    directed = signed and (lower > ratio or upper < ratio)
+    return "barely usable" if verdict == "not usable" and directed else verdict
+
+
+def judged_rows(found):
+    """Every row that has a verdict of its own, anywhere in a result."""
+    if isinstance(found, list | tuple):
+        for one in found:
+            yield from judged_rows(one)
+    elif isinstance(found, msgspec.Struct):
+        own = hasattr(found, "interval") or hasattr(found, "confidence_set")
+        if own and hasattr(found, "usability"):
+            yield found
+        for name in found.__struct_fields__:
+            yield from judged_rows(getattr(found, name))
+
+
+FURTHER = {
+    "comparison": [
+        ComparisonQuery(answer={"smoker": "yes"}, groups="age", effect=effect, trend=True)
+        for effect in ("difference", "risk_ratio", "odds_ratio")
+    ],
+    "regression": [
+        RegressionQuery(outcome="smoker", predictors=["age"]),
+        RegressionQuery(
+            outcome="age", predictors=["smoker"], model="linear", scores={"age": "20,45,70"}
+        ),
+    ],
+    "crosstab": [CrosstabQuery(attributes=["smoker", "age"], percentages="row")],
+    "several": [SeveralQuery(attributes=["smoker", "coughs", "tired"], min_support=0.01)],
+    "distribution": [DistributionQuery(attribute="age", groups="smoker")],
+    "weighted": [WeightedQuery(margins={"smoker": {"no": 0.5, "yes": 0.5}})],
+}
+
+
+@pytest.mark.parametrize("keep", ["0.6", "0.9"])
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
+    schema = Schema([*SCHEMA.attributes, Attribute("age", ["20", "45", "70"], ordered=True)])
+    mechanism = RandomizedResponse(dict.fromkeys(schema.names, keep))
+    survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(3)
+    ill, age = rng.random(1_500) < 0.4, rng.integers(0, 3, 1_500)
+    often = rng.random((3, 1_500)) < 0.2 + 0.5 * ill
+    records = np.stack([*often, np.where(ill, np.maximum(age, 1), age)], axis=1).astype(int)
+    reports = mechanism.perturb_many(schema, records, rng)
+    there = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
+    analysis = ANALYSES[name]
+    for query in FURTHER.get(name, [analysis.start(survey)]):
+        result = analysis.compute(there, query)
+        for row in judged_rows(result):
+            assert row.usability == expected_verdict(row, result), row

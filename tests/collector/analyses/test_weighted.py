@@ -5,6 +5,7 @@ import io
 import json
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts
@@ -49,10 +50,10 @@ def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     assert left.sampling_error**2 == pytest.approx(openly, rel=2e-3)
     assert left.perturbation_error**2 == pytest.approx(variance - openly, rel=2e-3)
     assert left.design_effect == pytest.approx(variance / (0.58 * 0.42 / 1000 / 0.25), rel=2e-3)
-    assert result.sum_of_weights == 1000
-    assert result.weights.smallest == pytest.approx(0.6 / 0.8)
-    assert result.weights.largest == pytest.approx(0.4 / 0.2)
-    assert result.weights.design_effect == pytest.approx(0.6**2 / 0.8 + 0.4**2 / 0.2)
+    assert question.sum_of_weights == 1000
+    assert question.weights.smallest == pytest.approx(0.6 / 0.8)
+    assert question.weights.largest == pytest.approx(0.4 / 0.2)
+    assert question.weights.design_effect == pytest.approx(0.6**2 / 0.8 + 0.4**2 / 0.2)
 
 
 def test_margins_are_of_the_group_that_is_asked_about():
@@ -85,7 +86,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
         assert (question.usability, question.answers[0].share) == ("not usable", None)
         assert question.undefined.startswith(reason)
         assert question.verdict == f"not usable: {question.undefined}"
-    assert result.weights is None
+        assert question.weights is None
     _, said = WEIGHTED.notices(result)
     assert said.startswith(f"Undefined: {reason}")
     assert [row[2:4] for row in WEIGHTED.grid(result).rows] == [["undefined", "undefined"]] * 4
@@ -93,11 +94,63 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
 
 def test_calibration_to_margins_of_other_people_is_warned_of():
     far = weighted(CELLS, margins=MARGINS, method="calibration")
-    assert far.p_value < 1e-4
+    assert [question.p_value < 1e-4 for question in far.questions] == [True, True]
+    assert far.questions[0].p_value == pytest.approx(far.questions[1].p_value)
     assert "hardly people with these margins" in WEIGHTED.notices(far)[-1]
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
-    assert near.p_value > 0.3
+    assert near.questions[0].p_value > 0.3
     assert not any("hardly" in said for said in WEIGHTED.notices(near))
+
+
+MISSING = Schema(
+    (
+        Attribute("sex", ("female", "male"), sensitive=False),
+        Attribute("vote", ("left", "right", "refused"), missing=("refused",)),
+        Attribute("smoker", ("no", "yes", "refused"), missing=("refused",)),
+    )
+)
+#: Half of the men do not tell their vote; everybody tells whether they smoke.
+WITHHELD = {(0, 0, 0): 900, (0, 1, 1): 600, (1, 0, 0): 350, (1, 1, 1): 400, (1, 2, 0): 750}
+
+
+@pytest.mark.parametrize("method", ["raking", "calibration"])
+def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(method):
+    keep = RandomizedResponse({"sex": "9/10", "vote": "9/10", "smoker": "9/10"})
+    survey = Survey("s", "S", MISSING, keep)
+    # Reports are what is expected of these people.
+    table = survey.mechanism.reconstruction(MISSING).expected(
+        np.array(
+            [[[WITHHELD.get((i, j, k), 0) for k in range(3)] for j in range(3)] for i in (0, 1)]
+        )
+    )
+    counts = Counts.from_cells(
+        survey, list(np.ndindex(2, 3, 3)), np.round(table).astype(int).ravel()
+    )
+    counted = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    results = [
+        WEIGHTED.compute(
+            counted,
+            WeightedQuery(
+                margins=MARGINS, attributes=list(names), method=method, missing="exclude"
+            ),
+        )
+        for names in (("vote", "smoker"), ("smoker", "vote"), ("vote",), ("smoker",))
+    ]
+    both, turned, *alone = results
+    assert both.questions == turned.questions[::-1] == [one.questions[0] for one in alone]
+    vote, smoker = both.questions
+    if method == "raking":
+        # Of those who tell their vote a third are men; of all, half.
+        assert vote.weights.design_effect == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
+        assert smoker.weights.design_effect == pytest.approx(1, abs=0.01)
+        assert [q.sum_of_weights for q in both.questions] == pytest.approx([2250, 3000], rel=0.01)
+        said = WEIGHTED.reading(both)
+        assert [sentence.split(":")[0] for sentence in said[1:3]] == ["“vote”", "“smoker”"]
+        assert "design effect of 1.12" in said[1]
+    else:
+        assert vote.p_value < 1e-9 < 0.5 < smoker.p_value
+        [said] = [said for said in WEIGHTED.notices(both) if "hardly" in said]
+        assert said.startswith("“vote”: The respondents are hardly")
 
 
 def test_margins_that_may_be_made_up_are_said_to_be():

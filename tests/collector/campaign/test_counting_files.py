@@ -20,7 +20,7 @@ from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, SealedBatch, SealedReport
 from halftruth_shared.protocol.sealing import seal
-from pieces import Ending
+from pieces import ending
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_clusters_count_the_same_also_when_workers_end(run, write, tmp_path, sur
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
     (tmp_path / "ended").mkdir()
-    with opened(scheduler=cluster.scheduler) as executor:
-        ending = Ending(executor, tmp_path / "ended")
-        count(survey, [*map(str, files)], tmp_path / "there", ending)
+    with opened(scheduler=cluster.scheduler) as map_pieces:
+        map_and_end = ending(map_pieces, tmp_path / "ended")
+        count(survey, [*map(str, files)], tmp_path / "there", map_and_end)
     assert sorted(each.name for each in (tmp_path / "ended").iterdir()) == [
         "check_file",
         "count_part",
@@ -97,11 +97,11 @@ def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey)
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
     there = tmp_path / "there"
-    with opened(processes=2) as executor:
-        count(survey, [*map(str, files)], there, executor)
+    with opened(processes=2) as map_pieces:
+        count(survey, [*map(str, files)], there, map_pieces)
         assert provenance(there).ids == provenance(here).ids
         with pytest.raises(BrokenProcessPool):
-            count(survey, [*map(str, files)], tmp_path / "none", Ending(executor, None))
+            count(survey, [*map(str, files)], tmp_path / "none", ending(map_pieces, None))
     assert counted(there) == counted(here)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["counts", "reports", "there"]
 
@@ -268,3 +268,36 @@ def test_a_file_that_is_there_twice_counts_once(run, write, tmp_path):
     folder, _ = run(file, file, copy, f"file://{file}")
     assert counted(folder) == by_hand([file])
     assert provenance(folder).repeated == 2 * 30
+
+
+@pytest.mark.parametrize("column", ["values", "sealed", "invitation"])
+def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(
+    run, tmp_path, survey, column
+):
+    """What repeats takes no place in Parquet, be it 20 million numbers or 300 MB of bytes."""
+    rows, many = (1, 20_000_000) if column == "values" else (30_000, 10_000)
+    made = {
+        "values": lambda: pa.ListArray.from_arrays(
+            pa.array([0, many], pa.int32()), pa.repeat(pa.scalar(0, pa.uint8()), many)
+        ),
+        "sealed": lambda: pa.repeat(pa.scalar(bytes(many), pa.binary()), rows),
+        "invitation": lambda: pa.repeat(pa.scalar("0" * many, pa.string()), rows),
+    }
+    ids = pa.repeat(pa.scalar(bytes(16), pa.binary(16)), rows)
+    table = pa.table({"id": ids, "digest": [survey.digest] * rows, column: made[column]()})
+    file = tmp_path / "small.parquet"
+    pq.write_table(table, file, compression="zstd")
+    assert file.stat().st_size < 2_000
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(ParameterError) as wrong:
+            run(file)
+    finally:
+        pa.set_memory_pool(usual)
+    assert str(wrong.value) == (
+        f"files: {file}: column '{column}': has far more than reports of this survey have;"
+        " expected a file of these"
+    )
+    assert pool.max_memory() < 10e6

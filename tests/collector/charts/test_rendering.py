@@ -260,7 +260,7 @@ def test_every_number_is_in_the_text_alternative(name):
         )
         assert "A line at 5 000: 5 000 respondents. A line at 2 %: wanted ±2 %" in description
     if name == "overview":
-        assert "no 104 % (94 to 114), sampling alone 100 % to 110 %" in description
+        assert "no 104 % (94 to 114), sampling alone: 100 % to 110 %" in description
     if name == "measures":
         assert "odds ratio 8 (−4 to 20)" in description
         assert "interest 1.50 (1.20 to 1e+12)" in description

@@ -82,7 +82,7 @@ def test_options_say_how_reports_are_taken(done, stored, options, terms):
     said = done("survey", "publish", "health.toml", *options)
     assert f"published health, digest {DIGEST}" in said
     assert stored() == (terms, None)
-    done("survey", "terms", "health")
+    done("survey", "terms", "health", "--no-invitations", "--no-sealed-to")
     assert stored() == (Terms(), None)
     done("survey", "terms", "health", *options)
     assert stored() == (terms, None)
@@ -115,17 +115,22 @@ def test_sign_needs_no_database(halftruth, operator_key, monkeypatch):
     assert status == 0
 
 
-def test_terms_are_changed_to_what_was_signed(done, stored, signed, published):
+def test_terms_are_changed_to_what_was_signed(done, stored, signed, published, operator_key):
     made = signed("--invitations")
-    assert (
-        done("survey", "terms", "health", "terms.json")
-        == "health: with invitations, not sealed, signed\n"
-    )
+    assert done("survey", "terms", "health", "terms.json").splitlines() == [
+        "health: invitations: no → yes",
+        f"health: signature: none → {operator_key}",
+        "health: with invitations, not sealed, signed",
+    ]
     assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
     # Publishing again without a word of terms changes nothing of them.
     done("survey", "publish", "health.toml")
     assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
-    assert done("survey", "terms", "health") == "health: from anyone, not sealed, not signed\n"
+    assert done("survey", "terms", "health", "--no-invitations", "--no-signature").splitlines() == [
+        "health: invitations: yes → no",
+        f"health: signature: {operator_key} → none",
+        "health: from anyone, not sealed, not signed",
+    ]
     assert stored() == (Terms(), None)
 
 
@@ -206,7 +211,7 @@ def test_what_operators_did_is_written_down(done, signed, operator_key):
     signed()
     done("survey", "publish", "health.toml", "--terms", "terms.json")
     token = done("token", "create", "--role", "analyst", "--survey", "health").strip()
-    done("survey", "terms", "health", "--invitations")
+    done("survey", "terms", "health", "--invitations", "--no-signature")
     made = done("invite", "create", "health", "2").split()
     done("key", "revoke", operator_key)
     done("survey", "close", "health")

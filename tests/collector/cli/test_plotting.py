@@ -28,7 +28,7 @@ def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planne
                 continue
             logs = np.log([curve.x, curve.y])
             at_planned = np.interp(math.log(5000), *logs)
-            assert math.exp(at_planned) == pytest.approx(length.half_width, rel=1e-9)
+            assert math.exp(at_planned) == pytest.approx(length.even.half_width, rel=1e-9)
 
 
 def test_a_curve_falls_with_the_root_of_the_respondents():
@@ -46,5 +46,5 @@ def test_a_mechanism_that_gives_the_same_is_named_in_a_note():
 
 def test_the_wanted_half_width_is_a_line_only_if_it_was_asked_for():
     asked = plan_chart(plan(PLANNED, PlanQuery(respondents=400, half_width=0.02)))
-    assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "wanted ±2\u202f%")
+    assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "wanted ±2.0 points")
     assert plan_chart(plan(PLANNED, PlanQuery(respondents=400))).y_marker is None

@@ -68,6 +68,43 @@ def test_an_audit_tells_what_the_other_commands_tell():
         found.respondents = 1
 
 
+def test_people_above_the_limit_are_those_of_whom_either_risk_is(monkeypatch):
+    monkeypatch.setattr("halftruth_collector.disclosure.audit.LIMIT", 0.1)
+    # Of some of these people only the one risk is above the limit, of others only the other.
+    pilot = np.array(
+        [[[22, 0, 3], [12, 18, 14]], [[16, 0, 24], [2, 0, 10]], [[0, 7, 3], [2, 0, 40]]]
+    )
+    order = ["town", "sex", "illness"]
+
+    def counted(names):
+        return np.einsum(pilot, [0, 1, 2], [order.index(name) for name in names])
+
+    survey = survey_of(RandomizedResponse({"sex": "77/100", "town": "67/100", "illness": "92/100"}))
+    found = audit(survey, 3_000, people=counted, quasi=["town", "sex"], sensitive="illness")
+    linked = linking_risk_of(survey, ["town", "sex"], "illness", pilot)
+    each = [linked.risk, linked.of_whole_reports.risk]
+    at_risk = [
+        sum(
+            count
+            for cell, count in np.ndenumerate(pilot)
+            if count and any(r[cell] > 0.1 for r in risks)
+        )
+        for risks in (each[:1], each[1:], each)
+    ]
+    assert at_risk[2] > max(at_risk[:2])
+    assert found.linking.above == pytest.approx(at_risk[2] / pilot.sum())
+    assert "of the people a risk is above" in said(found)["Someone who knows quasi-identifiers"]
+
+
+def test_the_odds_that_the_statement_names_are_those_of_the_tail():
+    found = audit(survey_of(GammaDiagonal("19")), 5_000)
+    text = said(found)["Someone who sees only the counts"]
+    odds = math.exp(found.counts.tail) / 19
+    assert f"at most {math.ceil(odds / (1 + odds) * 1000) / 10}" in text.replace("\u202f", " ")
+    assert found.counts.tail > found.counts.epsilon
+    assert "plus δ" in text
+
+
 def test_every_sentence_of_the_promise_is_in_the_statement():
     survey = survey_of(RESPONSE)
     texts = said(audit(survey, 3_000))
@@ -82,7 +119,7 @@ def test_false_reports_are_those_that_move_a_share_by_its_margin():
     [length], [false] = found.precision, found.false_reports
     assert false.weight == pytest.approx(1.5)
     [row] = statement(found).sections[-2].table.rows
-    assert row[-1] == str(math.ceil(length.half_width * 10_000 / 1.5))
+    assert row[-1] == str(math.ceil(length.even.half_width * 10_000 / 1.5))
 
 
 def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():

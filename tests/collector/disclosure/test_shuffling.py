@@ -8,6 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import scipy
 from halftruth_collector.disclosure.shuffling import divergence, shuffled
 from halftruth_shared import ParameterError
 
@@ -74,6 +75,28 @@ def test_epsilon_is_the_least_for_which_the_clones_leave_delta(gamma, delta):
         assert mean(Fraction(math.exp(found - 1e-4))) > delta
 
 
+def tail_of_clones(gamma, respondents, epsilon):
+    """Probability of a loss above ε of one person among clones, added up over all counts."""
+    others, found = scipy.stats.binom(respondents - 1, 1 / gamma), 0.0
+    for c in range(int(others.ppf(1e-12)), int(others.isf(1e-12)) + 1):
+        a = np.arange(c + 2)
+        own, other = scipy.stats.binom.pmf(a - 1, c, 0.5), scipy.stats.binom.pmf(a, c, 0.5)
+        first, second = gamma * own + other, own + gamma * other
+        above = first > math.exp(epsilon) * second
+        found += others.pmf(c) * first[above].sum() / (gamma + 1)
+    return found
+
+
+@pytest.mark.parametrize(("gamma", "respondents"), [(3, 200), (19, 5_000)])
+def test_losses_above_the_tail_are_rarer_than_delta_and_those_above_epsilon_are_not(
+    gamma, respondents
+):
+    found = shuffled(Fraction(gamma), respondents, 1e-6)
+    assert 1e-7 < tail_of_clones(gamma, respondents, found.tail) <= 1e-6
+    assert tail_of_clones(gamma, respondents, found.epsilon) > 1e-5
+    assert found.epsilon < found.tail < 1.4 * found.epsilon
+
+
 # Columns are answers. The first two are the same for all pairs of answers; the third can send one
 # report with one probability for two answers, and is not symmetric; the fourth is Warner's twice.
 MECHANISMS = {
@@ -95,8 +118,8 @@ def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers
     gamma = max(max(row) / min(row) for row in matrix)
     columns = list(zip(*matrix, strict=True))
     respondents = 4 if len(columns) == 4 else 6
-    found = {delta: shuffled(gamma, respondents, delta).epsilon for delta in (0.2, 0.1, 0.05)}
-    assert min(found.values()) < shuffled(gamma, respondents, 0.1).local_epsilon
+    found = {delta: shuffled(gamma, respondents, delta) for delta in (0.2, 0.1, 0.05)}
+    assert min(each.epsilon for each in found.values()) < found[0.1].local_epsilon
     for others in combinations_with_replacement(columns, respondents - 1):
         shared = counts_of(others)
         of_answer = []
@@ -107,14 +130,18 @@ def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers
                     whole[*counts[:y], counts[y] + 1, *counts[y + 1 :]] += share * chance
             of_answer.append(whole)
         for first, second in permutations(of_answer, 2):
-            for delta, epsilon in found.items():
-                assert hockey_stick(first, second, Fraction(math.exp(epsilon))) <= delta
+            for delta, each in found.items():
+                assert hockey_stick(first, second, Fraction(math.exp(each.epsilon))) <= delta
+                losses = (p for y, p in first.items() if p > second[y] * math.exp(each.tail))
+                assert sum(losses) <= delta
 
 
 def test_many_yes_or_no_answers_tell_no_more_than_the_bound():
     respondents, delta, keep = 400, 1e-3, 0.75
-    epsilon = shuffled(Fraction(3), respondents, delta).epsilon
+    found = shuffled(Fraction(3), respondents, delta)
+    epsilon = found.epsilon
     assert epsilon < 0.5
+    assert found.tail < 0.6
     for yes in (0, 100, 399):
         tails = []
         for answer in (0, 1):
@@ -125,6 +152,7 @@ def test_many_yes_or_no_answers_tell_no_more_than_the_bound():
             tails.append(distribution)
         for first, second in permutations(tails):
             assert np.maximum(first - math.exp(epsilon) * second, 0).sum() <= delta
+            assert first[first > math.exp(found.tail) * second].sum() <= delta
 
 
 def test_it_is_what_the_authors_print_for_a_hundred_thousand_people():

@@ -10,6 +10,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.learning import decision_tree, naive_bayes
 from halftruth_shared import (
     DomainTooLarge,
+    EstimateError,
     GammaDiagonal,
     ParameterError,
     RandomizedResponse,
@@ -238,6 +239,7 @@ def test_trees_are_those_of_a_grower_written_out_again(seed, max_depth, min_supp
         [schema.names[feature] for feature in features],
         max_depth,
         min_support,
+        lambda *_: True,
     )
     cells = {record: whole[record] for record in product(*map(range, shape))}
     expected = grow(cells, target, features, shape, max_depth, min_support)
@@ -250,6 +252,18 @@ def test_trees_are_those_of_a_grower_written_out_again(seed, max_depth, min_supp
             node = node["children"][codes[node["attribute"]]]
         [row] = model.predict_proba([record])
         assert row.tolist() == pytest.approx(node["probabilities"])
+
+
+def test_a_split_that_may_be_chance_is_uncertain(public_survey):
+    rng = np.random.default_rng(11)
+    certain = 0
+    for _ in range(200):
+        # The class depends on neither question; the larger gain of both is chance.
+        records = rng.integers(0, 2, (80, 3))
+        root = estimator_of(public_survey((2, 2, 2)), records).classifier("c", "decision-tree").root
+        certain += root.attribute is not None and not root.uncertain
+    # At 5 %, more than 20 of 200 would come about once in 1 000 times.
+    assert certain <= 20
 
 
 def test_a_tree_asks_what_separates_the_classes_and_nothing_else(public_survey):
@@ -336,17 +350,28 @@ def test_naive_bayes_warns_of_the_cells_it_needs_whose_interval_reaches_0(
 
 
 @pytest.mark.parametrize("count", [200, 3_000, 100_000])
-def test_a_tree_warns_of_the_nodes_where_the_interval_of_a_class_reaches_0(
+def test_a_tree_warns_where_the_interval_of_a_class_reaches_0_or_a_split_may_be_chance(
     make_survey, make_reports, oracle, kind, count
 ):
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, count, seed=5)
-    model = estimator_of(survey, reports).classifier("b", "decision-tree", min_support=0.01)
+    estimator = estimator_of(survey, reports)
+    model = estimator.classifier("b", "decision-tree", min_support=0.01)
     expected = []
+
+    def may_be_chance(node, path):
+        group = {name: f"c{code}" for name, code in path.items()}
+        try:
+            p_value = estimator.where(group).independence([node.attribute, "b"]).p_value
+        except EstimateError:
+            return True
+        return p_value is None or p_value >= 0.05 / (2 - len(path))
 
     def walk(node, path):
         known = known_above_0(oracle, survey, reports, [*path, "b"], Z)
         uncertain = not known[tuple(path.values())].all()
+        if node.attribute is not None:
+            uncertain |= may_be_chance(node, path)
         assert node.uncertain == uncertain
         if uncertain:
             expected.append({name: f"c{code}" for name, code in path.items()})

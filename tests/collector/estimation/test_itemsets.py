@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.reconstructed import Reconstructed
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.analyses.wording import half_width, percent
@@ -293,28 +294,56 @@ def test_as_many_attribute_subsets_as_the_limit_are_examined(estimator, monkeypa
     assert estimator.itemsets(1e-6).lengths.max() == 4
 
 
+@pytest.mark.parametrize("ask", ["itemsets", "rules"])
+def test_sets_without_end_are_refused_before_a_long_level(monkeypatch, ask):
+    """Sixty questions have 34 220 triples, whose tables say nothing but that there are too many."""
+    names = [f"q{j}" for j in range(60)]
+    schema = Schema([Attribute(name, ("no", "yes")) for name in names])
+    survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.8")))
+    cells = np.random.default_rng(7).integers(0, 2, (500, 60))
+    estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(500, dtype=np.int64)))
+    asked, tables = [], Reconstructed.tables
+
+    def count(self, level):
+        asked.extend(level)
+        return tables(self, level)
+
+    monkeypatch.setattr(Reconstructed, "tables", count)
+    with pytest.raises(DomainTooLarge) as caught:
+        getattr(estimator, ask)(0.01, *[0.1] * (ask == "rules"))
+    assert str(caught.value) == (
+        "max_length: there may be more than 100000 combinations of attributes to examine at length"
+        " 4; expected max_length = 3 at most, or a higher min_support"
+    )
+    assert len(asked) == 60 + 1_770
+
+
 #: Shape, reports, threshold, range of the half-widths, and how the verdict begins.
 VERDICTS = {
-    "usable": ((2, 3, 2), 50_000, 0.05, (0, 0.05), "usable"),
-    "barely": ((2, 3, 2), 7_000, 0.03, (0.015, 0.03), "barely usable"),
-    "not": ((2, 3, 2), 300, 0.02, (0.02, 0.5), "not usable: only supports above "),
+    "usable": ((2, 3, 2), 50_000, 0.05, (0, 0.05), "usable: "),
+    "usable below the threshold": ((2, 3, 2), 7_000, 0.01, (0.015, 0.05), "usable: "),
+    "barely": ((2, 3, 2), 300, 0.02, (0.05, 0.1), "barely usable: "),
+    "not": ((2, 3, 2), 100, 0.02, (0.1, 0.5), "not usable: "),
     # 20 reports, five cells.
     "hardly known": ((5, 5, 5), 20, 0.02, (0.5, 99), "not usable: supports are known only to "),
 }
 
 
 @pytest.mark.parametrize("case", VERDICTS)
-def test_precision_is_held_against_the_threshold(make_survey, make_reports, case):
+def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentence(
+    make_survey, make_reports, case
+):
     shape, count, threshold, (least, most), words = VERDICTS[case]
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
     mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(threshold)
     first = mined.precision[0]
     assert least < first.half_width <= most
-    assert first.usable == (case == "usable")
     assert first.verdict.startswith(words)
-    said = percent(first.half_width, 1) if case == "not" else half_width(first.half_width)
-    assert said in first.verdict
+    assert first.usability == words.partition(":")[0]
+    assert half_width(first.half_width) in first.verdict
+    above = f"those up to {percent(first.half_width, 1)} cannot be told from zero"
+    assert (above in first.verdict) == (threshold <= first.half_width < 0.5)
     if case == "hardly known":
         assert "with about 4.0 reports for each cell" in first.verdict
 

@@ -9,7 +9,17 @@ from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from scipy.stats import chi2_contingency
 
 from . import definitions
-from .definitions import CHEBYSHEV, PAIR, Z, category_measures, pair_measures, slopes
+from .definitions import (
+    FROM_ZERO,
+    PAIR,
+    Z,
+    category_measures,
+    first_order_error,
+    from_zero,
+    pair_factors,
+    pair_measures,
+    ratio_of,
+)
 
 N = 5_000
 
@@ -28,18 +38,31 @@ def estimator_of(survey, shares):
     return Estimator(survey, Counts.from_cells(survey, cells, counts.ravel()))
 
 
-def assert_formulas(measures, formulas, table, target="population"):
-    """Every measure is its formula of the table, its error that of the delta method."""
-    expected, gradients = formulas(table.support), slopes(formulas, table.support)
+def ends_of(interval):
+    """Both ends, the upper one infinite where it is open."""
+    return [interval[0], math.inf if interval[1] is None else interval[1]]
+
+
+def assert_formulas(measures, formulas, table, target="population", factors=None):
+    """Every measure is its formula of the table, its error that of first or second order."""
+    expected, covariance = formulas(table.support), table.covariance(target)
+    ratios = set() if factors is None else set(factors(table.support))
     assert set(measures) == set(expected)
     for name, measure in measures.items():
-        assert measure.value == pytest.approx(expected[name], rel=1e-9), name
-        gradient = gradients[name].ravel()
-        error = math.sqrt(gradient @ table.covariance(target) @ gradient)
-        assert measure.standard_error == pytest.approx(error, rel=1e-7), name
-        for factor, ends in ((Z, measure.interval), (CHEBYSHEV, measure.chebyshev_interval)):
-            around = measure.value - factor * error, measure.value + factor * error
-            assert ends == pytest.approx(around), name
+        if name in FROM_ZERO:
+            found = from_zero(lambda t, name=name: formulas(t)[name], table.support, covariance)
+        elif name in ratios:
+            found = ratio_of(lambda t, name=name: factors(t)[name], table.support, covariance)
+        else:
+            error = first_order_error(
+                lambda t, name=name: formulas(t)[name], table.support, covariance
+            )
+            value = expected[name]
+            found = value, error, (value - Z * error, value + Z * error)
+        value, error, interval = found
+        assert measure.value == pytest.approx(value, rel=1e-6, abs=1e-9), name
+        assert measure.standard_error == pytest.approx(error, rel=1e-6), name
+        assert ends_of(measure.interval) == pytest.approx(interval, rel=1e-6, abs=1e-8), name
 
 
 def of_pair(t):
@@ -66,37 +89,49 @@ def of_three(t):
     }
 
 
+def factors_of_three(t):
+    margins = [t.sum(axes)[..., 1] for axes in ((-1, -2), (-1, -3), (-2, -3))]
+    return {"interest": ([t[..., 1, 1, 1]], margins)}
+
+
 def by_name(measures):
     return {measure.name: measure for measure in measures}
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize(
-    ("shape", "formulas"),
-    [((2, 2), of_pair), ((3, 4), of_categories), ((2, 2, 2), of_three)],
+    ("shape", "formulas", "factors"),
+    [
+        ((2, 2), of_pair, pair_factors),
+        ((3, 4), of_categories, None),
+        ((2, 2, 2), of_three, factors_of_three),
+    ],
 )
-def test_every_measure_is_its_formula(shape, formulas, target):
+def test_every_measure_is_its_formula(shape, formulas, factors, target):
     for seed in range(5):
         shares = np.random.default_rng(seed).dirichlet(np.full(math.prod(shape), 9.0))
         estimator = estimator_of(survey_of(*shape), shares.reshape(shape))
         names = "abc"[: len(shape)]
         measures = by_name(estimator.measures(list(names), target=target))
-        assert_formulas(measures, formulas, estimator.table(list(names)), target)
+        assert_formulas(measures, formulas, estimator.table(list(names)), target, factors)
 
 
 def test_one_category_stands_against_the_rest():
     shares = np.random.default_rng(2).dirichlet(np.full(12, 9.0)).reshape(3, 4)
     estimator = estimator_of(survey_of(3, 4), shares)
 
-    def collapsed(t):
+    def pair(t):
         cell, row, column = t[..., 2, 1], t[..., 2, :].sum(-1), t[..., 1].sum(-1)
         cells = [t.sum((-1, -2)) - row - column + cell, column - cell, row - cell, cell]
-        pair = pair_measures(np.stack(cells, -1).reshape(*t.shape[:-2], 2, 2), N)
+        return np.stack(cells, -1).reshape(*t.shape[:-2], 2, 2)
+
+    def collapsed(t):
         # The categories as they are, not collapsed.
-        return pair | of_categories(t)
+        return pair_measures(pair(t), N) | of_categories(t)
 
     measures = by_name(estimator.measures(["a", "b"], {"a": "c2", "b": "c1"}))
-    assert_formulas(measures, collapsed, estimator.table(["a", "b"]))
+    table = estimator.table(["a", "b"])
+    assert_formulas(measures, collapsed, table, factors=lambda t: pair_factors(pair(t)))
 
 
 def test_the_only_item_is_presence(make_survey):
@@ -109,11 +144,23 @@ def test_the_only_item_is_presence(make_survey):
 def test_statistics_of_a_nearly_unperturbed_survey_are_those_of_the_plain_table():
     survey = survey_of(2, 3, keep="0.999999999999")
     shares = np.array([[0.2, 0.1, 0.15], [0.1, 0.25, 0.2]])
-    measures = by_name(estimator_of(survey, shares).measures(["a", "b"]))
+    # Of exactly these respondents, so that nothing is left to chance.
+    estimator = estimator_of(survey, shares)
+    measures = by_name(estimator.measures(["a", "b"], target="respondents"))
     plain = chi2_contingency(shares * N, correction=False)
     g = chi2_contingency(shares * N, correction=False, lambda_="log-likelihood")
     assert measures["chi_squared"].value == pytest.approx(plain.statistic, rel=1e-6)
     assert measures["g_squared"].value == pytest.approx(g.statistic, rel=1e-6)
+
+
+def test_chance_adds_the_degrees_of_freedom_to_chi_squared_of_independent_answers():
+    shares = np.outer([0.3, 0.7], [0.2, 0.3, 0.5])
+    counts = np.rint(shares * N).astype(int) + np.array([[30, 0, -30], [-30, 0, 30]])
+    survey = survey_of(2, 3, keep="0.999999999999")
+    measures = by_name(estimator_of(survey, counts / N).measures(["a", "b"]))
+    plain = chi2_contingency(counts, correction=False)
+    assert plain.dof == 2
+    assert measures["chi_squared"].value == pytest.approx(plain.statistic - 2, rel=0.02)
 
 
 def test_the_risk_difference_of_a_nearly_unperturbed_survey_is_that_of_the_plain_table():
@@ -177,8 +224,13 @@ def test_associations_are_the_concentration_of_every_ordered_pair():
     found = {(a.row, a.column): a.estimate for a in estimator.associations()}
     assert len(found) == 6
     for pair, estimate in found.items():
-        expected = of_categories(estimator.table(list(pair)).support)["concentration"]
-        assert estimate.value == pytest.approx(expected)
+        table = estimator.table(list(pair))
+        value, *_ = from_zero(
+            lambda t: of_categories(t)["concentration"],
+            table.support,
+            table.covariance("population"),
+        )
+        assert estimate.value == pytest.approx(value)
 
 
 def test_associations_of_too_many_attributes_are_refused(make_survey):

@@ -7,7 +7,7 @@ import math
 import re
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from statistics import NormalDist
 
 import msgspec
@@ -19,6 +19,7 @@ from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation import planner
 from halftruth_collector.estimation.planner import of_itemsets, plan, unit_variances
 from halftruth_collector.estimation.recommendation import foretold
+from halftruth_collector.estimation.reliability import judge_table
 from halftruth_shared import (
     DistortionMatrices,
     DomainTooLarge,
@@ -31,6 +32,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.wording import half_width
+from halftruth_shared.mechanisms import kinds
 
 from .definitions import Oracle, Z, mechanism_of, schema_of, survey_of
 
@@ -486,7 +488,7 @@ def test_on_census_a_split_questionnaire_is_best_at_every_length(lengths):
     result = plan(survey, PlanQuery(respondents=48_842, lengths=lengths))
     widest = {}
     for found in result.mechanisms:
-        widest[found.kind] = max(length.half_width for length in found.lengths)
+        widest[found.kind] = max(length.even.half_width for length in found.lengths)
         for length in found.lengths:
             if length.length <= 3 and found.kind in ("gamma-diagonal", "randomized-response"):
                 exact = census_widths(length.length)[found.kind]
@@ -496,11 +498,13 @@ def test_on_census_a_split_questionnaire_is_best_at_every_length(lengths):
     assert result.reason.startswith(SPLIT)
     where = re.search(r"lengths? ([\d, and]+)", result.reason)[1]
     assert sorted(map(int, re.findall(r"\d+", where))) == sorted(lengths or [1, 2, 3])
-    said = set(re.findall(r"±[\d.]+\u202f%", result.reason))
+    said = set(re.findall(r"±[\d.]+ points", result.reason))
     assert half_width(widest[SPLIT]) in said
     assert said == set(map(half_width, widest.values()))
     assert all(kind in result.reason for kind in widest)
-    assert f"{result.mechanisms[-1].times_bound:.3g} times the least possible" in result.reason
+    assert (
+        f"{result.mechanisms[-1].times_bound:.3g} times the least of an unbiased" in result.reason
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
@@ -521,7 +525,7 @@ def test_for_one_attribute_all_mechanisms_are_called_the_same_but_geometries(siz
         RandomizedResponse.for_amplification(schema_of((size,)), gamma),
     ):
         result = plan(survey_of(own, (size,)), PlanQuery(respondents=100))
-        *widths, split = [found.lengths[0].half_width for found in result.mechanisms]
+        *widths, split = [found.lengths[0].even.half_width for found in result.mechanisms]
         assert widths == pytest.approx([widths[0]] * len(widths))
         if split < widths[0] / 1.01:
             assert size > 6
@@ -535,8 +539,8 @@ def test_for_one_attribute_all_mechanisms_are_called_the_same_but_geometries(siz
 def test_one_that_is_hardly_narrower_does_not_displace_the_surveys_own():
     matrix = [["0.75", "0.252"], ["0.25", "0.748"]]
     survey = survey_of(DistortionMatrices({"a": matrix}), (2,))
-    result = plan(survey, PlanQuery(respondents=1000, support=0.5))
-    own, *others = [found.lengths[0].half_width for found in result.mechanisms]
+    result = plan(survey, PlanQuery(respondents=1000))
+    own, *others = [found.lengths[0].even.half_width for found in result.mechanisms]
     assert min(others) < own < 1.01 * min(others)
     assert result.recommended == "distortion-matrices"
 
@@ -570,7 +574,7 @@ def test_more_sets_than_are_looked_at_are_sampled_the_same_way_every_time():
     result = plan(many, query)
     [length] = result.mechanisms[0].lengths
     assert length.possible == math.comb(60, 3)
-    assert 900 <= length.examined <= planner.MAX_SETS
+    assert 270 <= length.examined <= planner.SAMPLED
     assert plan(many, query) == result
     # All attributes are alike, so three of them say the same.
     [expected] = plan(three, query).mechanisms[0].lengths
@@ -614,7 +618,7 @@ def test_each_question_and_some_sets_are_told_of_by_dense_algebra():
     query = PlanQuery(respondents=500, lengths=[1, 2], alone=True, sets=2)
     result = plan(survey, query)
     assert [found.kind for found in result.mechanisms] == ["randomized-response"]
-    assert [length.examined for length in result.mechanisms[0].lengths] == [3, 2]
+    assert [length.examined for length in result.mechanisms[0].lengths] == [3, 3]
     listed = [tuple(map(survey.schema.names.index, found.attributes)) for found in result.sets]
     assert [len(positions) for positions in listed] == [1, 1, 1, 2, 2]
     for positions, found in zip(listed, result.sets, strict=True):
@@ -640,14 +644,77 @@ def test_words_say_what_is_enough_and_what_is_not():
     survey = make_survey("gamma-diagonal", (2, 2, 2))
     few = PlanQuery(respondents=40, lengths=[1], half_width=0.1)
     [said] = foretold(plan(survey, few))
-    assert "too little will be known to tell an answer that 5\u202f% give" in said
+    assert said.startswith("One question: not usable, margin ±")
+    assert "; at this protection, no unbiased estimate does better than ±" in said
     [needed] = [
         length.even.respondents_needed for length in plan(survey, few).mechanisms[0].lengths
     ]
-    assert f"±10\u202f% takes {needed} respondents, never fewer than" in said
+    assert f"±10 points takes {needed} respondents, never fewer than" in said
     many = PlanQuery(respondents=10**6, lengths=[2])
     [said] = foretold(plan(survey, many))
-    assert "Of two questions together, enough" in said
+    assert said.startswith("Two questions together: usable, margin ±")
+
+
+#: Surveys of which verdicts are asked for: more triples than are looked at, and few.
+MANY = (2, 3, 4) * 5
+
+
+def verdicts(survey, **asked):
+    """Grade of each length in the words of a plan, 0 for usable."""
+    words = foretold(plan(survey, PlanQuery(**{"respondents": 2_000, "alone": True, **asked})))
+    order = ("usable", "barely usable", "not usable")
+    return [order.index(re.search(": (.*?), margin", said)[1]) for said in words]
+
+
+@pytest.mark.parametrize("kind", ["randomized-response", "split-questionnaire"])
+def test_verdicts_do_not_depend_on_how_many_sets_are_listed(kind):
+    schema = schema_of(MANY)
+    survey = Survey("x", "X", schema, mechanism_of_gamma(kind, schema, 19))
+    found = {tuple(verdicts(survey, sets=sets)) for sets in (None, 5, 10, 20, 60, 165)}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response", "split-questionnaire"])
+def test_verdicts_get_better_with_respondents_and_with_less_protection(kind):
+    schema, seen = schema_of((2, 3, 2, 2)), set()
+    by_gamma = []
+    for gamma in (3, 9, 19, 99):
+        survey = Survey("x", "X", schema, mechanism_of_gamma(kind, schema, gamma))
+        by_respondents = [verdicts(survey, respondents=10**k) for k in (1, 2, 3, 4, 5, 6)]
+        for fewer, more in pairwise(by_respondents):
+            assert all(a >= b for a, b in zip(fewer, more, strict=True))
+        by_gamma.append(by_respondents[3])
+        seen.update(*by_respondents)
+    for less, more in pairwise(by_gamma):
+        assert all(a >= b for a, b in zip(less, more, strict=True))
+    assert seen == {0, 1, 2}
+
+
+def test_respondents_needed_grow_as_the_margin_wanted_shrinks_and_reach_it():
+    survey = make_survey("randomized-response", (2, 3, 2))
+    found = [
+        [length.even.respondents_needed for length in plan(survey, query).mechanisms[0].lengths]
+        for query in (PlanQuery(respondents=100, half_width=w) for w in (0.2, 0.1, 0.05, 0.01))
+    ]
+    for wide, narrow in pairwise(found):
+        assert all(a <= b for a, b in zip(wide, narrow, strict=True))
+    for place, needed in enumerate(found[2]):
+        enough = plan(survey, PlanQuery(respondents=needed)).mechanisms[0].lengths[place]
+        assert enough.even.half_width <= 0.05 * (1 + 1e-12)
+
+
+def test_the_plan_calls_usable_what_results_call_usable():
+    survey = make_survey("randomized-response", (2, 2))
+    said = foretold(plan(survey, PlanQuery(respondents=600)))
+    lengths = plan(survey, PlanQuery(respondents=600)).mechanisms[0].lengths
+    for words, length in zip(said, lengths, strict=True):
+        word = judge_table(np.full(4, length.even.half_width))[1]
+        assert f": {word}, margin {half_width(length.even.half_width)}" in words
+
+
+def mechanism_of_gamma(kind, schema, gamma):
+    [offered] = [each for each in kinds() if each.kind == kind]
+    return offered.for_amplification(schema, Fraction(gamma), frozenset(), 3)
 
 
 def test_a_table_too_large_to_look_at_is_one_line_that_names_the_lengths():
@@ -867,29 +934,22 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     result = plan(survey, PlanQuery(**asked))
     assert said.splitlines()[0].startswith("700 respondents")
     words, header = said.splitlines()[1:3], said.splitlines()[3]
-    assert [line.split(",")[0] for line in words] == [
-        "Of one question",
-        "Of two questions together",
-    ]
-    assert "half-width at 0.04\u202f%" in header
+    assert [line.split(":")[0] for line in words] == ["One question", "Two questions together"]
+    assert "respondents for ±2.0 points" in header
     assert said.rstrip().endswith("\n".join([result.reason, *result.protection]))
-    first, second = (
-        [line for line in part.splitlines() if "±" in line and "  " in line][1:]
-        for part in said.split("\n\n")
-    )
+    rows = [line for line in said.splitlines()[5:] if "±" in line and "  " in line]
     expected = [(found, length) for found in result.mechanisms for length in found.lengths]
-    for row, (found, length) in zip(first, expected, strict=True):
+    for row, (found, length) in zip(rows, expected, strict=False):
         assert row.startswith(found.kind)
-        assert half_width(length.half_width) in row
+        assert half_width(length.even.half_width) in row
         assert half_width(length.worst_half_width) in row
-        assert row.endswith(str(length.respondents_needed))
-    even = [(found.kind, found.times_bound, length.even) for found, length in expected]
-    even += [("information bound", 1, bound) for bound in result.bound]
-    for row, (kind, times, figures) in zip(second, even, strict=True):
-        assert row.startswith(kind)
-        assert f" {times:.4g} " in row
-        assert half_width(figures.half_width) in row
-        assert row.endswith(str(figures.respondents_needed))
+        assert f" {found.times_bound:.4g} " in row
+        assert row.endswith(str(length.even.respondents_needed))
+    for row, bound in zip(rows[len(expected) :], result.bound, strict=True):
+        assert row.startswith("information bound")
+        assert half_width(bound.half_width) in row
+        assert row.endswith(str(bound.respondents_needed))
+    assert "no unbiased estimate at this amplification is more accurate" in said
     assert "answers spread unevenly may be known better" in said
 
 

@@ -1,11 +1,34 @@
 """Questionnaires of SurveyJS and LimeSurvey become surveys, and what cannot is said in words."""
 
 import json
+import signal
+import tracemalloc
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
-from halftruth_collector.importing import import_questionnaire
-from halftruth_shared import HalftruthError
+from halftruth_collector.importing import import_questionnaire, read_questionnaire
+from halftruth_shared import HalftruthError, ParameterError
+
+
+@contextmanager
+def short_of_memory_and_time():
+    """No more than 40 MB in this block, and 5 seconds of processor; it takes a hundredth of it."""
+
+    def too_long(*_):
+        raise AssertionError("the processor was busy for 5 seconds")
+
+    before = signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5)
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+    finally:
+        tracemalloc.stop()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
 
 SURVEYJS = {
     "title": {"default": "Health at work", "de": "Gesundheit im Beruf"},
@@ -236,8 +259,8 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
             "question 'symptoms': option 'sore throat' is named 'sore-throat'",
             "question 'symptoms': 'maxSelectedChoices' is left out",
             "question 'nights' is a number: see to the width of its bins",
-            "question 'weight' is left out: a number needs a minimum and a maximum to be asked in"
-            " bins",
+            "question 'weight' is left out: a number needs a minimum and a maximum of at most 15"
+            " digits to be asked in bins",
             "question 'mood' is one question for each row",
             *(
                 f"question 'mood-{row}' is asked of everybody: its condition cannot be written as"
@@ -285,8 +308,8 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
             "question 'Q6' is left out: it asks for free text, which cannot be perturbed",
             "question 'Q7' is left out: a survey has no questions with a ranking",
             "'Q9' (a text) is left out: nothing is answered there",
-            "question 'Q10' is left out: a number needs a minimum and a maximum to be asked in"
-            " bins",
+            "question 'Q10' is left out: a number needs a minimum and a maximum of at most 15"
+            " digits to be asked in bins",
         ]
     )
 
@@ -403,3 +426,43 @@ def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(comman
     status, _, complaint = command("survey", "import", tmp_path / "no.json")
     assert status != 0
     assert "no.json: cannot be read: No such file or directory" in complaint
+
+
+def question(**members):
+    smoker = {"type": "radiogroup", "name": "smoker", "choices": ["no", "yes"]}
+    return json.dumps({"elements": [smoker, {"name": "q", **members}]}).encode()
+
+
+@pytest.mark.parametrize("end", ["1e99999999", "1e9999999", "9" * 5_000, 1e300, "1e-99999999"])
+@pytest.mark.parametrize("member", ["min", "max"])
+def test_a_number_without_end_is_left_out_before_it_is_written_out(member, end):
+    with short_of_memory_and_time():
+        members = {"min": "-5", "max": "5", member: end}
+        made = read_questionnaire(question(type="text", inputType="number", **members), "q.json")
+    assert [attribute.name for attribute in made.survey.schema.attributes] == ["smoker"]
+    [said] = made.left_out
+    assert said.startswith("question 'q' is left out: a number needs a minimum and a maximum of")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"rateMax": 2_000_000_000}, {"rateCount": 10**18}, {"rateMin": -(10**9), "rateMax": 5}],
+)
+def test_a_scale_without_end_is_left_out_before_its_answers_are_made(members):
+    with short_of_memory_and_time():
+        made = read_questionnaire(question(type="rating", **members), "q.json")
+    assert made.left_out == ("question 'q' is left out: a scale has at most 1000 answers here",)
+
+
+@pytest.mark.parametrize("content", [b'{"elements": [%s]}', b"<document>%s</document>"])
+def test_a_questionnaire_of_nothings_is_refused_before_it_is_read(content):
+    inside = b"<a/>" * 1_950_000 if content.startswith(b"<") else b",".join([b"{}"] * 2_600_000)
+    with short_of_memory_and_time(), pytest.raises(ParameterError) as wrong:
+        read_questionnaire(content % inside, "q.json")
+    assert str(wrong.value) == "q.json: expected a questionnaire of at most 250000 elements"
+
+
+def test_a_matrix_of_more_rows_than_a_survey_has_questions_is_left_out():
+    rows = [f"r{n}" for n in range(1_025)]
+    made = read_questionnaire(question(type="matrix", rows=rows, columns=["a", "b"]), "q.json")
+    assert made.left_out == ("question 'q' is left out: it has more than 1024 rows",)

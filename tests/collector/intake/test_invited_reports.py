@@ -182,6 +182,7 @@ def test_refusals_are_written_down_without_the_invitation(
     invited.post(URL, json=invite(given))
     invited.post(URL, json=invite(given))
     invited.post(URL, json=invite("g" * 32))
+    invited.application.extensions["halftruth"].store.reports.flush()
     [day] = store.reports.daily_outcomes("health")
     assert day.counted == 1
     assert day.refused == {"invitation-refused": 1, "report-error": 1}

@@ -335,7 +335,7 @@ def test_terms_name_only_keys_that_the_collector_holds(
     asked += [(applications(None), public, 422), (applications(key_file), second, 200)]
     for client, key, status in asked:
         body = {"terms": {"sealing_key": key}}
-        response = client.put("/v1/surveys/health/terms", json=body, headers=operator)
+        response = client.patch("/v1/surveys/health/terms", json=body, headers=operator)
         assert response.status_code == status, response.text
         if status == 422:
             assert response.get_json()["field"] == "sealing_key"
@@ -350,8 +350,8 @@ def test_terms_that_changed_elsewhere_hold_for_the_next_request(
     changing, other = http, applications(key_file)
 
     def terms(**members):
-        body = {"terms": members}
-        answer = changing.put("/v1/surveys/health/terms", json=body, headers=operator)
+        body = {"terms": {"sealing_key": None, "invitations": False, **members}}
+        answer = changing.patch("/v1/surveys/health/terms", json=body, headers=operator)
         assert answer.status_code == 200, answer.text
 
     def plain(**members):

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from halftruth_collector.intake.checking import Batch
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Survey
@@ -121,22 +122,25 @@ def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Futur
 
         store.reports._counter._write = note
         # An empty request leads, and the others wait for it.
-        first = threads.submit(store.reports.refuse, _any_survey(store), "held")
+        first = threads.submit(store.reports.count, _nothing(store))
         assert held.wait(PATIENCE)
         made = []
         for position, request in enumerate(requests, start=1):
             made.append(threads.submit(request))
             wait_until(lambda position=position: len(waiting) == position)
         free.set()
-        first.result(PATIENCE)
+        # Refused where that survey is closed.
+        first.exception(PATIENCE)
         for future in made:
             future.exception(PATIENCE)
     assert groups == [1, len(requests)]
     return made
 
 
-def _any_survey(store: Store) -> str:
-    return store.surveys.all()[0].id
+def _nothing(store: Store) -> Batch:
+    """No report at all, of any survey."""
+    survey = store.surveys.all()[0]
+    return Batch(survey.id, survey.digest, [], {}, {})
 
 
 @contextmanager

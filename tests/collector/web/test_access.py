@@ -64,7 +64,6 @@ GET  /                                              200 200 200 200  200 200 200
 GET  /s/<survey_id>                                 200 200 200 200  200 200 200 200 200
 GET  /js/<path:name>                                200 200 200 200  200 200 200 200 200
 GET  /assets/<path:name>                            200 200 200 200  200 200 200 200 200
-GET  /docs                                          200 200 200 200  200 200 200 200 200
 GET  /openapi.json                                  200 200 200 200  200 200 200 200 200
 GET  /healthz                                       200 200 200 200  200 200 200 200 200
 GET  /readyz                                        200 200 200 200  200 200 200 200 200
@@ -75,7 +74,7 @@ POST /v1/surveys/<survey_id>/reports                202 202 202 202  202 202 202
 GET  /v1/surveys/<survey_id>/<analysis>             401 401 401 401  403 200 200 403 200
 POST /v1/plan                                       401 401 401 401  200 200 200 403 200
 POST /v1/surveys                                    401 401 401 401  403 403 403 403 201
-PUT  /v1/surveys/<survey_id>/terms                  401 401 401 401  403 403 403 403 200
+PATCH /v1/surveys/<survey_id>/terms                 401 401 401 401  403 403 403 403 200
 POST /v1/surveys/<survey_id>/close                  401 401 401 401  403 403 403 403 200
 POST /v1/surveys/<survey_id>/reopen                 401 401 401 401  403 403 403 403 200
 PUT  /v1/surveys/<survey_id>/listing                401 401 401 401  403 403 403 403 200
@@ -106,8 +105,6 @@ GET  /operate/sign-in                               200 200 200 200  200 200 200
 POST /operate/sign-in                               401 401 401 401  403 403 403 403 303
 POST /operate/sign-out                              401 401 401 401  403 403 403 403 303
 GET  /operate/                                      401 401 401 401  403 403 403 403 200
-GET  /operate/publish                               401 401 401 401  403 403 403 403 200
-POST /operate/publish                               401 401 401 401  403 403 403 403 303
 GET  /operate/surveys/<survey_id>                   401 401 401 401  403 403 403 403 200
 POST /operate/surveys/<survey_id>/<action>          401 401 401 401  403 403 403 403 303
 POST /operate/surveys/<survey_id>/invitations       401 401 401 401  403 403 403 403 200
@@ -217,7 +214,7 @@ def ask(filled, bearers, batch, survey, sealing_key, key_file):
         given = {}
         if path.startswith("/operate") and method == "POST":
             given["data"] = FORM | {"confirm": "health", "survey": ""}
-            if path in ("/operate/publish", "/operate/design"):
+            if path == "/operate/design":
                 given["data"]["survey"] = NEW_FILE
         if path.endswith("/sign-in") and method == "POST":
             given["data"] = {"token": token or ""}

@@ -34,7 +34,7 @@ MAX_BODY = 50_000
 
 #: Pages and results with a question that they answer, beside every analysis; {} is a survey.
 READ = (
-    *("/", "/s/{}", "/docs", "/v1/surveys", "/v1/surveys/{}", "/results/{}", "/openapi.json"),
+    *("/", "/s/{}", "/v1/surveys", "/v1/surveys/{}", "/results/{}", "/openapi.json"),
     "/v1/surveys/{}/itemsets?min_support=0.05&select=lower&estimate=projected",
     "/v1/surveys/{}/table?attributes=smoker,drinks&covariance=true",
     *("/results/sign-in?next=/results/{}", "/results/{}/table?attributes=smoker"),
@@ -217,7 +217,7 @@ class Fuzzer:
         signature = {"key": made.key, "value": made.value} if rng.random() < 0.5 else None
         members = {"invitations": terms.invitations, "sealing_key": terms.sealing_key}
         body = {"terms": members, "signature": signature}
-        return self._json("PUT", "/v1/surveys/other/terms", body)
+        return self._json("PATCH", "/v1/surveys/other/terms", body)
 
     def _plan(self) -> Asked:
         body = {"survey": self._document(), "respondents": 500, "lengths": [1]}
@@ -467,7 +467,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
         ("POST", "/v1/surveys", b"", b""),
         ("POST", "/v1/surveys", b'{"id": ', b"}"),
         ("POST", "/v1/plan", b'{"respondents": 5, "survey": ', b"}"),
-        ("PUT", "/v1/surveys/other/terms", b'{"terms": {"x": ', b"}}"),
+        ("PATCH", "/v1/surveys/other/terms", b'{"terms": {"x": ', b"}}"),
         ("POST", "/v1/surveys/health/reports", b'{"digest": "x", "reports": ', b"}"),
     ],
 )

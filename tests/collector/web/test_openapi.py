@@ -2,8 +2,6 @@
 
 import json
 import re
-from copy import deepcopy
-from html.parser import HTMLParser
 from urllib.parse import quote
 from uuid import UUID
 
@@ -11,10 +9,10 @@ import jsonschema
 import msgspec
 import numpy as np
 import pytest
+from calls import SURVEY, calls, counts, document_with_examples
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.openapi import document
-from halftruth_collector.web.openapi.examples import SURVEY, counts, examples
 from halftruth_collector.web.openapi.operation import CALLERS
 from halftruth_collector.web.openapi.operations import OPERATIONS
 from halftruth_shared.protocol.reports import Report
@@ -25,17 +23,12 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 #: Calls of the operator's tools, which are described though they are not under /v1.
 OPERATIONAL = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 
-#: Calls whose answers hold ids, secrets and keys of their own each time.
-MADE_ANEW = {
-    *("createInvitations", "listTokens", "createToken", "revokeToken", "listKeys", "revokeKey"),
-    *("listSealingKeys", "createSealingKey", "retireSealingKey", "getAuditLog"),
-}
 DESCRIBED = {operation.id: operation for operation in OPERATIONS}
 
 
 @pytest.fixture
 def survey():
-    """The survey of the examples."""
+    """The survey that the calls are about."""
     return SURVEY
 
 
@@ -55,7 +48,7 @@ def places(store, survey, sealing_key):
 
 @pytest.fixture
 def filled(http, store, places):
-    """A collector with the reports of the examples."""
+    """A collector with reports."""
     found = counts()
     values = np.repeat(found.cells, found.counts, axis=0).tolist()
     reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
@@ -74,7 +67,7 @@ def headers(store):
 
 
 def described(operation):
-    return document()["paths"][operation.path][operation.method.lower()]
+    return document_with_examples()["paths"][operation.path][operation.method.lower()]
 
 
 def valid(schema):
@@ -114,11 +107,6 @@ def send(client, operation, headers, body=None, places=None):
     )
 
 
-def with_moment(answer, name):
-    """The objects of an answer that say when something was."""
-    return [found for found in [answer, *answer.get("surveys", [])] if name in found]
-
-
 def bodies(operation):
     """The examples of a call's body; one that is None where it has none."""
     content = described(operation).get("requestBody", {}).get("content", {})
@@ -151,9 +139,8 @@ def test_every_call_is_described_and_every_description_is_a_call(app):
     assert served == {(operation.method, operation.path) for operation in OPERATIONS}
 
 
-def test_operation_ids_are_unique_and_each_has_an_example():
+def test_operation_ids_are_unique():
     assert len(DESCRIBED) == len(OPERATIONS)
-    assert set(examples()) == set(DESCRIBED)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
@@ -180,7 +167,7 @@ def test_the_document_says_who_may_call():
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
-def test_examples_are_what_the_schemas_say(operation):
+def test_valid_requests_fit_the_schemas(operation):
     found = described(operation)
     for parameter in found.get("parameters", []):
         if "example" in parameter:
@@ -189,13 +176,10 @@ def test_examples_are_what_the_schemas_say(operation):
         schema = found["requestBody"]["content"]["application/json"]["schema"]
         for body in bodies(operation).values():
             valid(schema).validate(body)
-    for content in found["responses"][str(operation.status)]["content"].values():
-        for example in content.get("examples", {}).values():
-            valid(content["schema"]).validate(example["value"])
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=DESCRIBED)
-def test_the_examples_work_and_are_answered_as_described(filled, headers, places, operation):
+def test_valid_requests_are_answered_as_described(filled, headers, places, operation):
     name, body = next(iter(bodies(operation).items()))
     response = send(filled, operation, headers(operation.role), body, places)
     assert response.status_code == operation.status, (name, response.text)
@@ -204,25 +188,8 @@ def test_the_examples_work_and_are_answered_as_described(filled, headers, places
         iter(described(operation)["responses"][str(operation.status)]["content"].items())
     )
     assert response.mimetype == media_type
-    if media_type != "application/json":
-        return
-    answer = response.get_json()
-    valid(content["schema"]).validate(answer)
-    if operation.id in MADE_ANEW:
-        return
-    for example in content.get("examples", {}).values():
-        # The description is one for all tests.
-        expected = deepcopy(example["value"])
-        for moment in ("as_of", "published_at"):
-            pairs = zip(with_moment(answer, moment), with_moment(expected, moment), strict=True)
-            for found, said in pairs:
-                assert found.pop(moment) > said.pop(moment)
-        if operation.id == "getOverview":
-            # The reports of this collector came today.
-            days = answer.pop("days")
-            assert sum(day["reports"] for day in days) == answer["reports"]
-            assert expected.pop("days") != days
-        assert answer == expected
+    if media_type == "application/json":
+        valid(content["schema"]).validate(response.get_json())
 
 
 @pytest.mark.parametrize(
@@ -236,7 +203,7 @@ def test_parameters_are_those_that_are_read(filled, headers, operation):
     assert {found["name"] for found in parameters if found["required"]} == {
         name for name, field in fields.items() if field.required
     }
-    asked = msgspec.to_builtins(examples()[operation.id].query)
+    asked = msgspec.to_builtins(calls()[operation.id].query)
     echo = send(filled, operation, headers(operation.role)).get_json()["query"]
     assert echo == asked
     for found in parameters:
@@ -391,39 +358,3 @@ def test_sealed_and_plain_batches_are_told_apart():
     assert valid(schema).is_valid(sealed)
     assert valid(schema).is_valid({**plain, "reports": []})
     assert not valid(schema).is_valid(mixed)
-
-
-class Anchors(HTMLParser):
-    """Where a page's own links lead, and what can be led to."""
-
-    def __init__(self):
-        super().__init__()
-        self.ids, self.links = [], set()
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        if "id" in found:
-            self.ids.append(found["id"])
-        if tag == "a" and (found.get("href") or "").startswith("#"):
-            self.links.add(found["href"][1:])
-
-
-def test_the_page_shows_every_call_and_every_message(http):
-    response = http.get("/docs")
-    page = response.text
-    anchors = Anchors()
-    anchors.feed(page)
-    assert len(anchors.ids) == len(set(anchors.ids))
-    assert anchors.links <= set(anchors.ids)
-    assert set(DESCRIBED) | set(document()["components"]["schemas"]) <= set(anchors.ids)
-    for operation in OPERATIONS:
-        assert f"<strong>{operation.method}</strong> {operation.path}</code>" in page
-        for parameter in described(operation).get("parameters", []):
-            assert f"<code>{parameter['name']}</code>" in page
-    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
-    assert "<script" not in page
-    assert " style=" not in page
-
-
-def test_the_page_takes_no_parameters(http):
-    assert http.get("/docs?a=b").status_code == 422

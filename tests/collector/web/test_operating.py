@@ -1,11 +1,15 @@
 """Operators' pages and calls: forms of other sites, unlisted surveys, keys, links and logs."""
 
 import csv
+import json
 import logging
 import re
+from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
+from click.testing import CliRunner
+from halftruth_collector.cli import main
 from halftruth_collector.designing.text import of_survey
 from halftruth_collector.web.invitations import as_document, cards, links
 from halftruth_shared.protocol.sealing import create_sealing_key
@@ -52,7 +56,7 @@ def signed_in(http, store):
 )
 def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers):
     before = [store.states(), store.tokens.all(), store.audit.all()]
-    assert len(posted) == 11
+    assert len(posted) == 10
     for path in posted:
         response = signed_in.post(path, data=FORM, headers=headers)
         assert response.status_code == 403, path
@@ -72,7 +76,7 @@ def test_another_file_of_a_survey_keeps_how_its_reports_are_taken(signed_in, sto
     before = store.surveys.get("health")
     written = of_survey(before.survey()).replace("Health at work", "Health")
     data = {"survey": written, "do": "publish"}
-    assert signed_in.post("/operate/publish", data=data).status_code == 303
+    assert signed_in.post("/operate/design", data=data).status_code == 303
     after = store.surveys.get("health")
     assert after.digest != before.digest
     assert after.terms == terms
@@ -138,7 +142,7 @@ def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(
     found = http.get("/v1/sealing-keys", headers=operator).get_json()["keys"]
     assert found == [new, sealing_key]
     terms = {"terms": {"sealing_key": new}}
-    assert http.put("/v1/surveys/health/terms", json=terms, headers=operator).status_code == 200
+    assert http.patch("/v1/surveys/health/terms", json=terms, headers=operator).status_code == 200
     retired = http.post(f"/v1/sealing-keys/{new}/retire", headers=operator)
     assert retired.status_code == 422
     assert "are sealed to it" in retired.get_json()["detail"]
@@ -209,3 +213,56 @@ def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, wo
     assert said in complaint
     assert complaint.count("\n") == 1
     assert store.invitations.count("health").issued == 0
+
+
+@pytest.mark.parametrize("place", ["results", "operate"])
+def test_who_signs_out_anywhere_is_signed_out_everywhere(http, store, place):
+    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+    assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [200, 200]
+    assert http.post(f"/{place}/sign-out").status_code == 303
+    assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [401, 401]
+
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("terms", "close", "why"),
+    [
+        (Terms(), False, None),
+        (Terms(closes_at=PAST), False, "deadline"),
+        (Terms(max_reports=1), False, "quota"),
+        (Terms(closes_at=PAST), True, "operator"),
+    ],
+)
+def test_every_view_says_alike_whether_a_survey_takes_reports(
+    signed_in, operator, store, batch, database, terms, close, why
+):
+    signed_in.post("/v1/surveys/health/reports", json=batch([0, 0]))
+    store.surveys.set_terms("health", terms)
+    if close:
+        store.surveys.close("health")
+    word = "open" if why is None else "closed"
+    for path in ("/v1/surveys", "/v1/states"):
+        [found] = signed_in.get(path, headers=operator).get_json()["surveys"]
+        assert (path, found["status"]) == (path, word)
+    for path in ("/v1/surveys/health", "/v1/surveys/health/state"):
+        found = signed_in.get(path, headers=operator).get_json()
+        assert (path, found["status"], found["closed_because"]) == (path, word, why)
+    operating = signed_in.get("/operate/").text
+    assert f"<td>{word}</td>" in operating
+    this = signed_in.get("/operate/surveys/health").text
+    assert f"<dt>Status</dt><dd>{word}" in this
+    assert ("by its deadline." in this, "by its quota." in this) == (
+        why == "deadline",
+        why == "quota",
+    )
+    # What is over but not closed can still be closed.
+    assert ("Close the survey" in this) == (not close)
+    assert word in signed_in.get("/").text.lower()
+    assert f"{word.capitalize()} ·" in signed_in.get("/results/").text
+    assert f"<dt>Status</dt><dd>{word}</dd>" in signed_in.get("/results/health").text
+    listed = CliRunner().invoke(main, ["survey", "list", "--json", "--database", database]).output
+    assert json.loads(listed)["status"] == word
+    answer = signed_in.post("/v1/surveys/health/reports", json=batch([1, 1]))
+    assert answer.status_code == (202 if why is None else 409)

@@ -271,7 +271,7 @@ def test_there_is_no_report_without_a_token_or_without_reports(http, signed_in, 
 
 
 def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
-    page = Page(signed_in.get("/results/health/itemsets").get_data(as_text=True))
+    page = Page(signed_in.get("/results/health/comparison").get_data(as_text=True))
     assert "not usable" in page.text
 
 
@@ -426,6 +426,7 @@ def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, surve
         (batch([0, 0], digest="0" * 64), 409),
     ):
         assert signed_in.post("/v1/surveys/health/reports", json=body).status_code == status
+    signed_in.application.extensions["halftruth"].store.reports.flush()
     [found] = store.reports.daily_outcomes("health")
     assert (found.counted, found.repeated) == (2, 2)
     assert found.refused == {"report-error": 1, "stale-digest": 2}

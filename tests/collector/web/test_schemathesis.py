@@ -17,12 +17,11 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from calls import SURVEY, counts, document_with_examples
 from flask import request
 from halftruth_collector.errors import Forbidden
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_collector.web.openapi import document
-from halftruth_collector.web.openapi.examples import SURVEY, counts
 from halftruth_collector.web.openapi.operations import OPERATIONS
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
@@ -135,7 +134,7 @@ def answers(app):
 
 @pytest.fixture
 def collector(live):
-    """A collector with the reports of the examples, and another survey."""
+    """A collector with reports, and another survey."""
     for survey in (OTHER, SPARE):
         live.store.surveys.publish(survey)
     found = counts()
@@ -148,7 +147,7 @@ def collector(live):
 def narrowed():
     """The description of what these surveys take: their ids, attributes and categories."""
     # Parsed again, so that no part of it is shared with another or with the original.
-    found = json.loads(json.dumps(document()))
+    found = json.loads(json.dumps(document_with_examples()))
     for path, item in found["paths"].items():
         for parameter in item.get("parameters", []):
             if parameter["name"] != "survey_id":

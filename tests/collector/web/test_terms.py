@@ -63,7 +63,7 @@ def restart(database, app, key_file):
 def put(http, operator):
     def send(terms, signature=None, to="health"):
         body = {"terms": terms, "signature": signature}
-        return http.put(f"/v1/surveys/{to}/terms", json=body, headers=operator)
+        return http.patch(f"/v1/surveys/{to}/terms", json=body, headers=operator)
 
     return send
 
@@ -160,7 +160,7 @@ def test_what_is_not_hexadecimal_is_refused(put, shown, alice, survey, sealing_k
     ],
 )
 def test_a_body_of_another_shape_is_refused(http, operator, shown, body):
-    refused(http.put(URL, data=body, headers=operator), 422, "body")
+    refused(http.patch(URL, data=body, headers=operator), 422, "body")
     assert shown() == (PLAIN, None)
 
 

@@ -3,7 +3,11 @@
 import { Client } from "../client.js";
 import { ParameterError, SurveyRefused } from "../errors.js";
 import { checkInvitation } from "../terms.js";
+import { element } from "./dom.js";
+import { because, hasReport } from "./failures.js";
+import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { Questionnaire } from "./questionnaire.js";
+import { Wording } from "./wording.js";
 
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
@@ -13,12 +17,17 @@ import { Questionnaire } from "./questionnaire.js";
  * with the options as values. It must have `method="dialog"` and no `action`, so that a browser
  * without this script sends nothing.
  *
+ * From the call on, whatever goes wrong, the browser sends nothing that is entered into the form, or
+ * into any form of the page if this is none, and people read there what is wrong. Once a report is
+ * drawn the answers are taken out of the form.
+ *
  * @param {HTMLFormElement} form
  * @param {object} options
  * @param {string} options.survey Its id.
  * @param {string} options.collector Address of the collector.
  * @param {string | number} options.maxGamma Largest amplification to accept.
  * @param {readonly string[]} [options.unprotected] Attributes that may be sent as they are.
+ * @param {readonly string[]} [options.digests] Of the surveys that may be answered.
  * @param {readonly string[]} [options.operatorKeys]
  *   Public keys of operators: a survey that none of them signed is refused.
  * @param {string} [options.invitation] What lets the report in where the survey asks for one.
@@ -26,32 +35,170 @@ import { Questionnaire } from "./questionnaire.js";
  *   `refused` as `<halftruth-form>` does.
  */
 export async function attach(form, options) {
-  const { survey: id, collector, maxGamma, unprotected, operatorKeys, invitation } = options;
-  if (canSend(form)) {
-    throw new ParameterError(
-      'form: expected method="dialog" and no action, so that nothing is sent as it is',
-      "form",
-    );
+  const isForm = Object.prototype.toString.call(form) === "[object HTMLFormElement]";
+  const free = (isForm ? [form] : [...document.forms]).map(hold).filter((one) => !one.isAttached);
+  try {
+    if (!isForm) throw new ParameterError("form: expected an element <form>", "form");
+    if (free.length === 0) throw new ParameterError("form: expected one to attach once", "form");
+    return await free[0].open(options);
+  } catch (error) {
+    await Promise.all(free.map((one) => one.show(error)));
+    throw error;
   }
-  form.setAttribute("autocomplete", "off");
-  /** @type {Promise<import("../survey.js").Survey> | undefined} */
-  let fetched;
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+}
+
+/** @type {WeakMap<HTMLFormElement, Held>} */
+const held = new WeakMap();
+
+/** @param {HTMLFormElement} form */
+function hold(form) {
+  const one = held.get(form) ?? new Held(form);
+  held.set(form, one);
+  return one;
+}
+
+/** A form that no browser sends. What its controls are called hides methods of the same name. */
+class Held {
+  /** @param {HTMLFormElement} form */
+  constructor(form) {
+    this.form = form;
+    this.isAttached = false;
+    this.isReading = false;
+    this.couldSend = false;
+    this.hasReport = () => false;
+    /** @type {(() => Promise<void>) | null} */
+    this.send = null;
+    this.notice = element("div", { role: "alert" });
+    const listen = EventTarget.prototype.addEventListener.bind(form);
+    // Whatever is sent of a form, by whatever button or script, is read out by this event before.
+    listen("formdata", (event) => {
+      const { formData } = /** @type {FormDataEvent} */ (event);
+      if (!this.isReading) for (const name of [...formData.keys()]) formData.delete(name);
+    });
+    listen("submit", (event) => {
+      event.preventDefault();
+      void this.send?.();
+    }, true);
+    Element.prototype.append.call(form, this.notice);
+  }
+
+  /** @param {Parameters<typeof attach>[1]} options */
+  async open({ survey: id, collector, maxGamma, unprotected, digests, operatorKeys, invitation }) {
+    this.disarm();
+    this.isAttached = true;
     try {
-      const survey = await fetched;
-      if (survey === undefined) return;
-      const submission = await client.submit(survey, entries(form, survey.schema), {
-        invitation,
-      });
-      tell(form, "submitted", submission);
+      const client = new Client(collector, { maxGamma, unprotected, digests, operatorKeys });
+      const fetch = () => client.flush().then(() => openSurvey(client, id, invitation));
+      let fetched = fetch();
+      this.hasReport = () => hasReport(client, id);
+      this.send = async () => {
+        try {
+          // What could not be fetched before is fetched now.
+          fetched = fetched.catch(fetch);
+          const survey = await fetched;
+          const submission = await client.submit(survey, this.read(survey.schema), { invitation });
+          this.clear();
+          this.notice.replaceChildren();
+          tell(this.form, "submitted", submission);
+        } catch (error) {
+          if (this.hasReport()) this.clear();
+          await this.show(error);
+          const message = error instanceof Error ? error.message : String(error);
+          tell(this.form, "refused", { message });
+        }
+      };
+      return await fetched;
     } catch (error) {
-      tell(form, "refused", { message: error instanceof Error ? error.message : String(error) });
+      this.isAttached = false;
+      throw error;
     }
-  });
-  const client = new Client(collector, { maxGamma, unprotected, operatorKeys });
-  fetched = client.flush().then(() => openSurvey(client, id, invitation));
-  return fetched;
+  }
+
+  /** Take away what a browser would send the form by, and refuse a form that had any of it. */
+  disarm() {
+    const { form } = this;
+    const { getAttribute, setAttribute, removeAttribute, hasAttribute } = Element.prototype;
+    this.couldSend ||= getAttribute.call(form, "method")?.toLowerCase() !== "dialog";
+    this.couldSend ||= hasAttribute.call(form, "action");
+    setAttribute.call(form, "autocomplete", "off");
+    setAttribute.call(form, "method", "dialog");
+    removeAttribute.call(form, "action");
+    // A button of pictures is none of the form's elements, and others may stand elsewhere in the page.
+    const around = /** @type {ParentNode} */ (Node.prototype.getRootNode.call(form));
+    for (const button of around.querySelectorAll("[formaction], [formmethod]")) {
+      if (/** @type {HTMLButtonElement} */ (button).form !== form) continue;
+      this.couldSend = true;
+      button.removeAttribute("formaction");
+      button.removeAttribute("formmethod");
+    }
+    if (this.couldSend) {
+      throw new ParameterError(
+        'form: expected method="dialog" and no action, so that nothing is sent as it is',
+        "form",
+      );
+    }
+  }
+
+  /**
+   * The record that the form holds: what is empty is left out, and so is what is not asked of such a
+   * person, whatever still stands in its controls.
+   *
+   * @param {import("../schema.js").Schema} schema
+   */
+  read(schema) {
+    const data = this.entered();
+    const controls = this.controls();
+    const questionnaire = new Questionnaire(schema);
+    for (const { name, attributes, optional } of schema.questions) {
+      const chosen = data.getAll(name);
+      for (const attribute of attributes) {
+        const value = data.get(attribute.name);
+        if (typeof value === "string" && value !== "") questionnaire.set([[attribute.name, value]]);
+        else if (attribute.question && controls.namedItem(name) !== null) {
+          const none = attribute.missing.find((category) => chosen.includes(category));
+          const answer = chosen.includes(attribute.option) ? "yes" : "no";
+          const left = optional && chosen.length === 0;
+          questionnaire.set([[attribute.name, left ? null : (none ?? answer)]]);
+        }
+      }
+    }
+    return questionnaire.record();
+  }
+
+  entered() {
+    this.isReading = true;
+    try {
+      return new FormData(this.form);
+    } finally {
+      this.isReading = false;
+    }
+  }
+
+  /** @returns {HTMLFormControlsCollection} */
+  controls() {
+    return Reflect.get(HTMLFormElement.prototype, "elements", this.form);
+  }
+
+  /** Take the answers out of the form. */
+  clear() {
+    HTMLFormElement.prototype.reset.call(this.form);
+    // What a script entered there stays when a form is reset.
+    for (const control of this.controls()) {
+      if (control.matches("[type=hidden i]")) control.removeAttribute("value");
+    }
+  }
+
+  /**
+   * Say in the form, in the language of the page, what went wrong.
+   *
+   * @param {unknown} error
+   */
+  async show(error) {
+    const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
+    const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
+    const text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
+    this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
+  }
 }
 
 /**
@@ -73,55 +220,10 @@ async function openSurvey(client, id, invitation) {
 }
 
 /**
- * Whether a browser could send what is entered as it is.
- *
- * @param {HTMLFormElement} form
- */
-function canSend(form) {
-  if (form.getAttribute("method")?.toLowerCase() !== "dialog" || form.hasAttribute("action")) {
-    return true;
-  }
-  // A button of pictures is none of the form's elements, and may stand elsewhere in the page.
-  const around = /** @type {Document | ShadowRoot} */ (form.getRootNode());
-  const pictures = [...around.querySelectorAll("input[type=image i]")].filter(
-    (input) => input instanceof HTMLInputElement && input.form === form,
-  );
-  return [...form.elements, ...pictures].some(
-    (control) => control.hasAttribute("formaction") || control.hasAttribute("formmethod"),
-  );
-}
-
-/**
- * The record that a form holds: what is empty is left out, and so is what is not asked of such a
- * person, whatever still stands in its controls.
- *
- * @param {HTMLFormElement} form
- * @param {import("../schema.js").Schema} schema
- */
-function entries(form, schema) {
-  const data = new FormData(form);
-  const questionnaire = new Questionnaire(schema);
-  for (const { name, attributes, optional } of schema.questions) {
-    const chosen = data.getAll(name);
-    for (const attribute of attributes) {
-      const value = data.get(attribute.name);
-      if (typeof value === "string" && value !== "") questionnaire.set([[attribute.name, value]]);
-      else if (attribute.question && form.elements.namedItem(name) !== null) {
-        const none = attribute.missing.find((category) => chosen.includes(category));
-        const answer = chosen.includes(attribute.option) ? "yes" : "no";
-        const left = optional && chosen.length === 0;
-        questionnaire.set([[attribute.name, left ? null : (none ?? answer)]]);
-      }
-    }
-  }
-  return questionnaire.record();
-}
-
-/**
  * @param {HTMLFormElement} form
  * @param {string} name
  * @param {unknown} detail
  */
 function tell(form, name, detail) {
-  form.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+  EventTarget.prototype.dispatchEvent.call(form, new CustomEvent(name, { detail, bubbles: true }));
 }

@@ -35,6 +35,7 @@ const OUTCOMES = {
  *
  * @param {object} step
  * @param {Outcome} step.outcome
+ * @param {number} step.moment Before which the report is not sent, if it waits for that; or 0.
  * @param {string} step.thanks The asker's own words, if there are any.
  * @param {readonly Line[]} step.answers Those that stayed, as far as they are this person's.
  * @param {readonly Line[] | null} step.report In words, once it is there.
@@ -46,16 +47,17 @@ const OUTCOMES = {
  * @param {Wording} words
  */
 export function outcome(step, words) {
-  const { outcome, thanks, answers, report, ofAll, proves, onward, again, another } = step;
+  const { outcome, moment, thanks, answers, report, ofAll, proves, onward, again, another } = step;
   const [heading, text] = OUTCOMES[outcome];
   // Of somebody else nothing is promised here.
   const isOwn = outcome !== "before" && outcome !== "shared";
   const holds = proves ? "nothingElse" : ofAll ? "neverLeft" : "othersNeverLeft";
   const promise = isOwn ? ` ${words.say(holds)}` : "";
+  const held = moment ? `${words.say("held", { moment: words.moment(moment) })} ` : "";
   return view(
     words.say(heading),
     thanks ? element("p", {}, ofSurvey(thanks, words)) : null,
-    element("p", {}, `${words.say(text)}${promise}`),
+    element("p", {}, `${held}${words.say(text)}${promise}`),
     report &&
       element(
         "div",

@@ -1,17 +1,17 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
-import { CollectorUnavailable } from "../errors.js";
+import { CollectorUnavailable, RequestRefused } from "../errors.js";
 import { practiceOf } from "../practice.js";
 import { asTheyAre, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
-import { failure, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
+import { failure, hasReport, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
-import { asksAll, clientOf, invitationOf } from "./settings.js";
+import { asksAll, clientOf, intervalOf, invitationOf } from "./settings.js";
 import { Spoken } from "./spoken.js";
 import { styleSheet } from "./style.js";
 import { review } from "./views.js";
@@ -32,12 +32,14 @@ const sheet = styleSheet();
  *
  * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
- * are, and `operator-keys`, public keys of which one must have signed the survey, both with blanks
- * between them; `invitation`, what lets the report in where the survey asks for one; `ask`, whether
- * only what is `drawn` for this browser is asked, by default, or `all`; `lang`, the language, which
- * changes when a person chooses another one. Events: `submitted` with `{id, status}`, `refused` with
- * `{message}` and, after another language was chosen, `language` with what a page around the form may
- * show in it, as detail; none ever holds an answer.
+ * are, which needs one of the next two; `digests`, of the surveys that may be answered, and
+ * `operator-keys`, public keys of which one must have signed the survey, all with blanks between
+ * them; `invitation`, what lets the report in where the survey asks for one; `send-every`, minutes
+ * after a whole multiple of which it is sent; `ask`, whether only what is `drawn` for this browser is
+ * asked, by default, or `all`; `lang`, the language, which changes when a person chooses another one.
+ * Events: `submitted` with `{id, status}`, `refused` with `{message}` and, after another language was
+ * chosen, `language` with what a page around the form may show in it, as detail; none ever holds an
+ * answer.
  */
 export class HalftruthForm extends Spoken {
   constructor() {
@@ -50,6 +52,8 @@ export class HalftruthForm extends Spoken {
     /** Whether this person agreed to what the asker wants agreed to. */
     this.agreed = false;
     this.timer = 0;
+    this.interval = 0;
+    this.fetched = 0;
     this.leave = () => this.forgetPerson();
     this.comeBack = (/** @type {PageTransitionEvent} */ event) => {
       if (event.persisted) void this.start();
@@ -90,14 +94,16 @@ export class HalftruthForm extends Spoken {
     this.show(loading);
     const id = this.getAttribute("survey") ?? "";
     try {
-      if (!this.survey) await this.greet();
+      if (!this.current) await this.greet();
       this.client = this.makeClient();
       await this.client.flush();
-      this.survey = await this.client.survey(id);
-      this.words = await wordingIn(chosen(this.survey.languages, wantedBy(this)));
-      const before = this.client.before(id, await this.survey.digest());
-      if (before === null) await this.begin(this.client, this.survey);
-      else if (before.refused !== undefined) this.refused(this.invitedAgain(this.survey));
+      this.interval = intervalOf(this);
+      this.current = await this.client.survey(id);
+      this.fetched = Date.now();
+      this.words = await wordingIn(chosen(this.current.languages, wantedBy(this)));
+      const before = this.client.before(id, await this.current.digest());
+      if (before === null) await this.begin(this.client, this.current);
+      else if (before.refused !== undefined) this.refused(this.invitedAgain(this.current));
       else this.done(before.sent ? "duplicate" : "waiting");
     } catch (error) {
       this.fail(error, () => void this.start());
@@ -129,7 +135,7 @@ export class HalftruthForm extends Spoken {
    * @param {boolean} [missing] Whether consent was passed over.
    */
   open(missing = false) {
-    const { survey, client, questionnaire } = this;
+    const { current: survey, client, questionnaire } = this;
     if (!survey || !client || !questionnaire) return;
     const { schema, framing, terms } = survey;
     const practice = practiceOf(survey);
@@ -150,7 +156,7 @@ export class HalftruthForm extends Spoken {
         this.agreed = agreed;
       },
       practise,
-      begin: () => (framing.consent && !this.agreed ? this.open(true) : this.ask(questionnaire)),
+      begin: () => (framing.consent && !this.agreed ? this.open(true) : this.askGroup(questionnaire)),
     };
     this.show((words) => {
       const drawn = some < all ? words.say("drawn", { some, all }) : null;
@@ -177,16 +183,16 @@ export class HalftruthForm extends Spoken {
    * @param {Questionnaire} questionnaire
    * @param {number} [group] By default the first one that is asked.
    */
-  ask(questionnaire, group = questionnaire.pages()[0]) {
+  askGroup(questionnaire, group = questionnaire.pages()[0]) {
     const back = () => {
       const before = questionnaire.pages().filter((page) => page < group);
-      if (before.length > 0) this.ask(questionnaire, before[before.length - 1]);
+      if (before.length > 0) this.askGroup(questionnaire, before[before.length - 1]);
       else this.open();
     };
     const next = () => {
       const after = questionnaire.pages().find((page) => page > group);
       if (after === undefined) this.review(questionnaire);
-      else this.ask(questionnaire, after);
+      else this.askGroup(questionnaire, after);
     };
     this.show((words) => questions({ questionnaire, group, back, next }, words));
   }
@@ -203,7 +209,7 @@ export class HalftruthForm extends Spoken {
       ofAll: this.protectsAll(),
       proves: this.proves(),
       lasts: client.memory.lasts,
-      back: () => this.ask(questionnaire, questionnaire.pages().pop()),
+      back: () => this.askGroup(questionnaire, questionnaire.pages().pop()),
       send: () => void this.submit(questionnaire),
     };
     this.show((words) => review({ ...step, answers: questionnaire.lines(words) }, words));
@@ -217,7 +223,10 @@ export class HalftruthForm extends Spoken {
   async submit(questionnaire) {
     const invitation = invitationOf(this);
     const record = questionnaire.record();
-    await this.sent((client, survey) => client.submit(survey, record, { invitation }));
+    const { fetched, interval } = this;
+    const multiple = Math.ceil((Date.now() + 1 - fetched) / interval);
+    const after = interval ? fetched + multiple * interval : undefined;
+    await this.sent((client, survey) => client.submit(survey, record, { invitation, after }));
   }
 
   /** Send the report that was drawn before. */
@@ -231,13 +240,17 @@ export class HalftruthForm extends Spoken {
    *   Promise<import("../client.js").Submission>} send
    */
   async sent(send) {
-    const { survey, client } = this;
+    const { current: survey, client } = this;
     if (!survey || !client) return;
     for (const control of this.root.querySelectorAll("button, select")) {
       /** @type {HTMLButtonElement} */ (control).disabled = true;
     }
     try {
-      const submission = await send(client, survey);
+      const submission = await send(client, survey).catch((error) => {
+        // An answer that is none of a collector: the report may have arrived, and is sent again.
+        if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
+        return { id: client.memory.get(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
+      });
       // The report is drawn and remembered for good; nobody can change what it was made of.
       this.stayed ??= this.questionnaire;
       this.questionnaire = null;
@@ -256,10 +269,11 @@ export class HalftruthForm extends Spoken {
 
   /** @param {import("../client.js").Submission["status"]} status */
   done(status) {
-    const { survey, client, stayed } = this;
+    const { current: survey, client, stayed } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const isCounted = status !== "waiting";
+    const moment = isCounted ? 0 : client.heldUntil(survey.id);
     // Whoever opens the page later, or answers in a second tab, may be somebody else.
     const isOwn = client.drew(survey.id);
     const { sharedDevices } = survey.terms;
@@ -271,7 +285,8 @@ export class HalftruthForm extends Spoken {
       ofAll: this.protectsAll(),
       proves: this.proves(),
       onward: isCounted && isOwn ? this.onward() : null,
-      again: isCounted ? null : () => void this.resend(),
+      moment,
+      again: isCounted || moment ? null : () => void this.resend(),
       another: isCounted && sharedDevices ? () => this.askAnother(status) : null,
     };
     this.show((words) => {
@@ -280,12 +295,14 @@ export class HalftruthForm extends Spoken {
       const said = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
       return outcome({ ...step, thanks: said, answers, report }, words);
     });
-    if (!isCounted) this.timer = setInterval(() => void this.retry(), RETRY);
+    // At the very moment: ticks from now on would show how long answering took. A clock may be set back.
+    if (moment) this.timer = setTimeout(() => void this.resend(), Math.min(moment - Date.now(), 2 ** 31 - 1));
+    else if (!isCounted) this.timer = setInterval(() => void this.retry(), RETRY);
   }
 
   /** Send what waits, and tell what became of it. */
   async retry() {
-    const { survey, client, timer } = this;
+    const { current: survey, client, timer } = this;
     if (!survey || !client) return;
     await client.flush();
     // Meanwhile this page may have been left, or a person may have pressed something.
@@ -300,7 +317,7 @@ export class HalftruthForm extends Spoken {
 
   /** Where to go on to, once the report was counted, and by itself after a moment. */
   onward() {
-    const { redirect, redirectAfter } = this.survey?.framing ?? {};
+    const { redirect, redirectAfter } = this.current?.framing ?? {};
     if (!redirect) return null;
     const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
     if (redirectAfter) this.timer = setTimeout(go, 1_000 * redirectAfter);
@@ -322,7 +339,7 @@ export class HalftruthForm extends Spoken {
    * @param {import("../client.js").Submission["status"]} status Of the report before.
    */
   askAnother(status) {
-    const { survey, client } = this;
+    const { current: survey, client } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const go = async () => {
@@ -344,7 +361,7 @@ export class HalftruthForm extends Spoken {
    * @param {(() => void) | null} [retry]
    */
   refused(retry = null) {
-    const { survey, client } = this;
+    const { current: survey, client } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
     const message = client.refusal(survey.id) ?? "";
@@ -355,12 +372,12 @@ export class HalftruthForm extends Spoken {
 
   /** Whether a report can prove an answer. */
   proves() {
-    return (this.survey?.mechanism.provable?.().size ?? 0) > 0;
+    return (this.current?.mechanism.provable?.().size ?? 0) > 0;
   }
 
   /** Whether no answer is sent as it is. */
   protectsAll() {
-    const { survey, client } = this;
+    const { current: survey, client } = this;
     return !survey || !client || asTheyAre(survey, client.catalog.unprotected).length === 0;
   }
 
@@ -370,7 +387,8 @@ export class HalftruthForm extends Spoken {
    */
   fail(error, retry) {
     const isInvited = invitationOf(this) !== undefined;
-    this.show((words) => failure(error, isInvited, retry, words));
+    const left = hasReport(this.client, this.getAttribute("survey") ?? "");
+    this.show((words) => failure(error, left, isInvited, retry, words));
     if (!(error instanceof CollectorUnavailable)) {
       this.tell("refused", { message: said(error, this.words) });
     }

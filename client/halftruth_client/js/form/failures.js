@@ -24,14 +24,15 @@ export class SurveyOver extends HalftruthError {
 }
 
 /**
- * An error after which nothing was sent.
+ * An error after which nobody is asked.
  *
  * @param {unknown} error
+ * @param {boolean} left Whether a report may have been sent before.
  * @param {boolean} isInvited Whether the page has something for an invitation.
  * @param {(() => void) | null} retry
  * @param {Wording} words
  */
-export function failure(error, isInvited, retry, words) {
+export function failure(error, left, isInvited, retry, words) {
   if (error instanceof CollectorUnavailable) {
     return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
   }
@@ -52,10 +53,7 @@ export function failure(error, isInvited, retry, words) {
   if (error instanceof AnsweredBefore) {
     return problem(words.say("answeredBefore"), words.say("answeredBeforeText"), null, words);
   }
-  const text =
-    error instanceof HalftruthError
-      ? inEnglish("nothingSent", error.message, words)
-      : words.say("nothingSent", { message: words.say("unforeseen") });
+  const text = because(left ? "mayHaveLeft" : "nothingSent", error, words);
   return problem(words.say("notAsked"), text, null, words);
 }
 
@@ -75,20 +73,35 @@ export function refusal({ refused, about }, survey, retry, words) {
   const text =
     about === "invitation" && survey.terms.invitations
       ? words.say("invitationRefusedText")
-      : inEnglish("refusedText", refused, words);
+      : because("refusedText", new HalftruthError(refused), words);
   return problem(heading, text, retry, words);
 }
 
 /**
  * A sentence around what a program said, which is English whatever the form speaks.
  *
- * @param {"nothingSent" | "refusedText"} key
- * @param {string} message
+ * @param {"nothingSent" | "mayHaveLeft" | "refusedText"} key
+ * @param {unknown} error
  * @param {Wording} words
  */
-function inEnglish(key, message, words) {
+export function because(key, error, words) {
   const [before, after] = words.around(key, "message");
-  return [before, element("span", { lang: "en", dir: "ltr" }, message), after];
+  if (!(error instanceof HalftruthError)) return [before, words.say("unforeseen"), after];
+  return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
+}
+
+/**
+ * Whether a report may have been sent: one was drawn here, or something is kept that cannot be read.
+ *
+ * @param {import("../client.js").Client | undefined} client
+ * @param {string} survey Its id.
+ */
+export function hasReport(client, survey) {
+  try {
+    return client?.answered(survey) ?? false;
+  } catch {
+    return true;
+  }
 }
 
 /**

@@ -81,7 +81,7 @@ function defined(term, text, words) {
  * @param {Wording} words
  */
 function protected_(protection, attributes, practise, words) {
-  const { bare, provable, hidden, whole } = protection;
+  const { bare, provable, hidden, whole, timed } = protection;
   const exact = words.promises(protection, attributes).map((said) => element("p", {}, said));
   const heading = element("h3", {}, words.say("protection"));
   if (hidden === 0 || whole === null) return [heading, ...exact];
@@ -106,7 +106,7 @@ function protected_(protection, attributes, practise, words) {
     figures(protection, words),
     element(
       "details",
-      { open: provable.length > 0 },
+      { open: provable.length > 0 || timed },
       element("summary", {}, words.say("exactly")),
       ...exact,
     ),

@@ -31,6 +31,7 @@ export class HalftruthPreview extends HalftruthForm {
     return new Client(location.origin, {
       maxGamma: this.getAttribute("max-gamma") ?? "",
       unprotected: (this.getAttribute("unprotected") ?? "").split(/\s+/).filter(Boolean),
+      digests: this.getAttribute("digests")?.split(" "),
       storage: forgetful(),
       retries: 0,
       fetch: async () => published(written),

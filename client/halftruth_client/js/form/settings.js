@@ -22,10 +22,24 @@ export function clientOf(form) {
   return new Client(form.getAttribute("collector") || location.origin, {
     maxGamma,
     unprotected: list(form, "unprotected") ?? [],
+    digests: list(form, "digests"),
     operatorKeys: list(form, "operator-keys"),
     retries: 2,
     patience: PATIENCE,
   });
+}
+
+/**
+ * Milliseconds after whose whole multiples reports are sent, or 0.
+ *
+ * @param {Element} form
+ */
+export function intervalOf(form) {
+  const minutes = Number.parseFloat(form.getAttribute("send-every") ?? "0");
+  if (!(minutes >= 0 && minutes <= 1_440)) {
+    throw new ParameterError("send-every: expected minutes, at most 1440", "send-every");
+  }
+  return 60_000 * minutes;
 }
 
 /**

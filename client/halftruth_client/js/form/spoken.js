@@ -17,8 +17,8 @@ export class Spoken extends HTMLElement {
     this.words = new Wording();
     /** Makes what is shown, in the words of the moment. */
     this.make = (/** @type {Wording} */ words) => loading(words);
-    /** @type {import("../survey.js").Survey | undefined} */
-    this.survey = undefined;
+    /** @type {import("../survey.js").Survey | undefined} Frameworks set what has an attribute's name. */
+    this.current = undefined;
   }
 
   /** Begin in the language that the page or its address names; those of the survey come later. */
@@ -32,7 +32,7 @@ export class Spoken extends HTMLElement {
 
   /** Speak the language that is wanted now, where it was another one before. */
   attributeChangedCallback() {
-    const { survey } = this;
+    const { current: survey } = this;
     if (survey && chosen(survey.languages, wantedBy(this)) !== this.words.language) {
       void this.speak(survey);
     }
@@ -84,7 +84,7 @@ export class Spoken extends HTMLElement {
 
   /** Make what is to be seen. */
   render() {
-    const { survey, words, root } = this;
+    const { current: survey, words, root } = this;
     const view = this.make(words);
     const choose = (/** @type {string} */ language) => {
       this.lang = language;

@@ -84,7 +84,7 @@ export class Wording extends Reading {
   /**
    * A moment on the clock of this device.
    *
-   * @param {string} moment As JSON has it.
+   * @param {string | number} moment As JSON has it, or in milliseconds since 1970.
    */
   moment(moment) {
     const style = /** @type {const} */ ({ dateStyle: "long", timeStyle: "short" });
@@ -97,7 +97,7 @@ export class Wording extends Reading {
    * @param {import("../protection.js").Protection} protection
    * @param {Attributes} attributes
    */
-  promises({ prior, designs, bare, provable, hidden, whole, single }, attributes) {
+  promises({ prior, designs, bare, provable, hidden, whole, single, timed }, attributes) {
     const said = designsInWords(designs, attributes, this);
     if (bare.length > 0) said.push(this.bare(bare));
     for (const { name, answer, other, bound } of provable) {
@@ -118,6 +118,7 @@ export class Wording extends Reading {
           : this.say("singleOfBoth", { known, unknown }),
       );
     }
+    if (timed) said.push(this.say("timed"));
     return said;
   }
 

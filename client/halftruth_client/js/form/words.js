@@ -62,6 +62,10 @@ export const ENGLISH = {
     " who knows none of them.",
   bound: "from {prior} to at most {posterior} (γ = {gamma})",
   boundless: "no bound, since a report can prove an answer (γ infinite)",
+  timed:
+    "Some questions are asked after certain answers only. How long somebody takes can show whether" +
+    " they were asked, to whoever sees when the form is loaded and when the report arrives; no bound" +
+    " covers that.",
   closesAt: "You can answer until {moment}.",
   maxReports: {
     one: "The survey ends with the first report.",
@@ -134,11 +138,12 @@ export const ENGLISH = {
     " somebody else's, you can answer here now.",
   keptForLater: "Kept for later",
   waiting:
-    "The collector cannot be reached now. Your report is kept in this browser and sent as soon" +
-    " as it can be, at the latest when you open this page again.",
+    "The collector has not confirmed your report yet. It is kept in this browser and sent as" +
+    " soon as it can be, at the latest when you open this page again.",
   open:
-    "The collector cannot be reached now. Your report is sent as soon as it can be while this" +
-    " page is open. This browser keeps nothing for it: please leave the page open.",
+    "The collector has not confirmed your report yet. It is sent as soon as it can be while" +
+    " this page is open. This browser keeps nothing for it: please leave the page open.",
+  held: "So that less shows of how long you took, your report is not sent before {moment}.",
   neverLeft: "What you really answered never left this device.",
   nothingElse: "Nothing but the report left this device.",
   othersNeverLeft: "Your other answers never left this device.",
@@ -165,10 +170,11 @@ export const ENGLISH = {
   unreachableText: "Please try again in a while.",
   notAsked: "This survey is not asked",
   nothingSent: "Nothing was sent: {message}.",
+  mayHaveLeft: "A report may have been sent. What went wrong: {message}.",
   answeredBefore: "Answered before",
   answeredBeforeText:
     "Another version of this survey was answered in this browser. A second report about the same" +
-    " answers would tell more of you, so nothing is asked and nothing was sent.",
+    " answers would tell more of you, so nothing more is asked or sent.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report does not count",
   refusedText: "The collector refused it: {message}.",

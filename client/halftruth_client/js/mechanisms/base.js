@@ -22,8 +22,9 @@ import { Reading } from "../reading.js";
  * @property {(known: ReadonlySet<string>) => import("../rational.js").Rational | null} amplification
  *   Largest factor by which a report can be likelier under one record than under another that
  *   agrees with it on the known attributes; null where a report can rule a record out.
- * @property {(known: ReadonlySet<string>) => AnswerAmplification} answerAmplification
- *   Of the attributes that are not known.
+ * @property {(known: ReadonlySet<string>, look?: typeof import("./extremes.js").extremes) =>
+ *   AnswerAmplification} answerAmplification
+ *   Of the attributes that are not known; without `look`, which promises alone need, a bound.
  * @property {(codes: readonly number[], below: import("../sampling.js").RandomBelow,
  *   view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask

@@ -29,7 +29,9 @@ export class GammaDiagonal extends RecordMechanism {
   /** @param {ReadonlySet<string>} known */
   answerAmplification(known) {
     const { names, shape } = this.schema;
-    const hidden = shape.filter((_, j) => !known.has(names[j]));
+    // Of conditional attributes an answer may leave a single combination: they count as one cell.
+    const sizes = shape.map((d, j) => (this.schema.conditional.has(names[j]) ? 1n : d));
+    const hidden = sizes.filter((_, j) => !known.has(names[j]));
     const cells = hidden.reduce((product, size) => product * size, 1n);
     // One of n/d combinations of the others has the weight γ; they are equally likely.
     const alone = hidden.map((d) => ONE.plus(this.gamma.minus(ONE).times(new Rational(d, cells))));

@@ -57,13 +57,22 @@ export class AttributeMechanism extends RecordMechanism {
   }
 
   /**
-   * The same whatever is known of other attributes, which have draws of their own.
+   * That of the attribute times those of all that change with the answer: for who knows the others
+   * those asked after it, for who knows none all that conditions connect with it.
    *
    * @param {ReadonlySet<string>} known
    */
   answerAmplification(known) {
-    const most = largest(this.hidden(known));
-    return { known: most, unknown: most };
+    const { schema } = this;
+    const hidden = schema.names.filter((name) => !known.has(name));
+    const most = (/** @type {boolean} */ all) =>
+      largest(
+        hidden.map((name) => {
+          const group = schema.related(name, known, all);
+          return this.amplification(new Set(schema.names.filter((other) => !group.has(other))));
+        }),
+      );
+    return { known: most(false), unknown: most(true) };
   }
 
   /**

@@ -9,9 +9,9 @@ import { Reading } from "../reading.js";
 import { largest } from "./base.js";
 import { another } from "./columns.js";
 import {
+  codesOf,
   coordinates,
   digits,
-  eachOrthogonal,
   isPrime,
   placed,
   pointOf,
@@ -86,12 +86,13 @@ export class SplitQuestionnaire {
    * too where these are too many to look at.
    *
    * @param {ReadonlySet<string>} known
+   * @param {typeof import("./extremes.js").extremes} [look]
    */
-  answerAmplification(known) {
+  answerAmplification(known, look) {
     const { names } = this.schema;
     const given = names.map((name, j) => known.has(name) || this.public.includes(j));
     if (given.every(Boolean)) return { known: ONE, unknown: ONE };
-    return { known: this.gamma, unknown: this.amplificationAlone(given) };
+    return { known: this.gamma, unknown: this.amplificationAlone(given, look) };
   }
 
   /**
@@ -99,25 +100,32 @@ export class SplitQuestionnaire {
    * that belongs to a share f of the cells with an answer is c·(1 + (γ−1)·f) likely under it.
    *
    * @param {readonly boolean[]} given
+   * @param {typeof import("./extremes.js").extremes} [look]
    */
-  amplificationAlone(given) {
+  amplificationAlone(given, look) {
+    const { names, conditional } = this.schema;
     const kinds = new Map(
       this.views.map((view) => {
-        const within = view.positions.map((j) => given[j]);
-        return [`${view.shape};${within}`, { ...view, within }];
+        const isConditional = view.positions.map((j) => conditional.has(names[j]));
+        const within = view.positions.map((j, i) => given[j] || isConditional[i]);
+        // Nothing is averaged over those: an answer may leave a single combination of them.
+        const certain = view.positions.some((j, i) => isConditional[i] && !given[j]);
+        return [`${view.shape};${within};${certain}`, { ...view, within, certain }];
       }),
     );
     const views = [...kinds.values()];
     const lookedAt = views
       .filter(({ response }) => response.dimension > 0)
       .reduce((sum, { response: { cells, inside } }) => sum + cells * inside, 0);
-    if (lookedAt > MOST_LOOKED_AT) return this.gamma;
+    if (lookedAt > MOST_LOOKED_AT || (lookedAt > 0 && !look)) return this.gamma;
     return largest(
-      views.flatMap(({ shape, within, response }) => {
+      views.flatMap(({ shape, within, certain, response }) => {
         const free = shape.filter((_, i) => !within[i]);
+        if (certain && response.dimension > 0) return [this.gamma];
+        if (certain) free.push(1);
         const all = free.reduce((product, size) => product * size, 1);
-        if (response.dimension > 0 && free.length > 1) {
-          return this.extremes(shape, within, response).map(([alike, most, least]) =>
+        if (look && response.dimension > 0 && free.length > 1) {
+          return look(shape, within, response, this.prime).map(([alike, most, least]) =>
             this.likelihood(most, alike).over(this.likelihood(least, alike)),
           );
         }
@@ -135,56 +143,6 @@ export class SplitQuestionnaire {
    */
   likelihood(some, cells) {
     return ONE.plus(this.gamma.minus(ONE).times(new Rational(BigInt(some), BigInt(cells))));
-  }
-
-  /**
-   * For each question that is not given, the number of cells of each of its answers, and how many
-   * of these a symbol belongs to for the answer with the most and for that with the least; what
-   * occurs, once each.
-   *
-   * @param {readonly number[]} shape
-   * @param {readonly boolean[]} within Which answers are given.
-   * @param {import("./views.js").Response} response
-   * @returns {number[][]}
-   */
-  extremes(shape, within, { cells, symbols, inside, dimension }) {
-    const own = new Uint32Array(cells * inside);
-    let next = 0;
-    /** @type {{cell: number, codes: number[]}[][]} */
-    const groups = [];
-    for (let cell = 0; cell < cells; cell += 1) {
-      const codes = codesOf(cell, shape);
-      const group = codes.reduce((sum, code, i) => (within[i] ? sum * shape[i] + code : sum), 0);
-      (groups[group] ??= []).push({ cell, codes });
-      const point = coordinates(placed(cell, symbols), this.prime, dimension);
-      eachOrthogonal(point, this.prime, (symbol) => {
-        own[next++] = symbol;
-      });
-    }
-    return shape.flatMap((size, axis) => {
-      if (within[axis]) return [];
-      const alike = groups[0].length / size;
-      /** @type {Set<number>} */
-      const found = new Set();
-      for (const group of groups) {
-        const counts = new Uint32Array(symbols * size);
-        for (const { cell, codes } of group) {
-          const code = codes[axis];
-          for (let i = cell * inside; i < (cell + 1) * inside; i += 1) {
-            counts[own[i] * size + code] += 1;
-          }
-        }
-        for (let start = 0; start < counts.length; start += size) {
-          let [most, least] = [0, alike];
-          for (let i = start; i < start + size; i += 1) {
-            if (counts[i] > most) most = counts[i];
-            if (counts[i] < least) least = counts[i];
-          }
-          found.add(most * (alike + 1) + least);
-        }
-      }
-      return [...found].map((pair) => [alike, Math.floor(pair / (alike + 1)), pair % (alike + 1)]);
-    });
   }
 
   /**
@@ -318,17 +276,4 @@ export class SplitQuestionnaire {
     }
     return found;
   }
-}
-
-/**
- * @param {number} cell
- * @param {readonly number[]} shape
- */
-function codesOf(cell, shape) {
-  let rest = cell;
-  return shape.reduceRight((/** @type {number[]} */ codes, size) => {
-    codes.unshift(rest % size);
-    rest = Math.floor(rest / size);
-    return codes;
-  }, []);
 }

@@ -17,7 +17,6 @@ from ...analyses import choices
 from ...errors import slug
 from .. import formats
 from ..errors import status_of
-from .examples import SURVEY, examples
 from .operation import AUDIENCES, CALLERS, Operation
 from .operations import OPERATIONS
 
@@ -42,7 +41,6 @@ _SURVEY_ID: Json = {
     "required": True,
     "description": "Id of the survey.",
     "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9\\-]{0,63}$"},
-    "example": SURVEY.id,
 }
 
 #: What stands for a part of an address.
@@ -54,7 +52,6 @@ _PLACES: dict[str, Json] = {
         "required": True,
         "description": "Id of the token, as the list of tokens has it.",
         "schema": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
-        "example": "6f0d3c9e",
     },
     "key": {
         "name": "key",
@@ -62,7 +59,6 @@ _PLACES: dict[str, Json] = {
         "required": True,
         "description": "A public key, hexadecimal.",
         "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-        "example": "5a" * 32,
     },
 }
 
@@ -86,9 +82,6 @@ _WRITTEN: dict[str, Json] = {
         "uniqueItems": True,
     },
 }
-
-#: Mappings, which are written pair by pair.
-_LINES = ("items", "margins")
 
 #: Headers of a problem, by status.
 _HEADERS: dict[int, Json] = {
@@ -147,7 +140,6 @@ def document() -> Json:
 
 
 def _operation(operation: Operation) -> Json:
-    example = examples()[operation.id]
     caller = CALLERS[operation.role]
     said = [markdown(operation.description), f"{caller[0].upper()}{caller[1:]} may call it."]
     described: Json = {
@@ -156,25 +148,21 @@ def _operation(operation: Operation) -> Json:
         "summary": operation.summary,
         "description": " ".join(filter(None, said)),
         "security": [] if operation.role is None else [{"token": []}],
-        "responses": {str(operation.status): _answer(operation, example.answer)},
+        "responses": {str(operation.status): _answer(operation)},
     }
     if operation.role is not None:
         described["x-role"] = operation.role
     if operation.analysis is not None:
-        described["parameters"] = [*_parameters(operation.query, example.query), _FORMAT]
+        described["parameters"] = [*_parameters(operation.query), _FORMAT]
     elif operation.query is not Request:
-        described["parameters"] = list(_parameters(operation.query, example.query))
+        described["parameters"] = list(_parameters(operation.query))
     if operation.body:
         references = [_reference(kind) for kind in operation.body]
         described["requestBody"] = {
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": references[0] if len(references) == 1 else {"oneOf": references},
-                    "examples": {
-                        name: {"value": msgspec.to_builtins(_plain(value))}
-                        for name, value in example.bodies.items()
-                    },
+                    "schema": references[0] if len(references) == 1 else {"oneOf": references}
                 }
             },
         }
@@ -187,7 +175,7 @@ def _operation(operation: Operation) -> Json:
     return described
 
 
-def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
+def _parameters(query: type[Request]) -> Iterator[Json]:
     """The query parameters that a message stands for, as they are read from an address.
 
     Names are listed with commas between them. Categories may hold commas, so each of them, and each
@@ -215,26 +203,17 @@ def _parameters(query: type[Request], example: Request) -> Iterator[Json]:
         }
         if field.several:
             parameter |= {"style": "form", "explode": field.kind in _WRITTEN}
-        value = getattr(example, field.name)
-        if value not in (None, [], {}):
-            written = [",".join(term) for term in value] if field.kind == "terms" else value
-            parameter["example"] = field.texts(value) if field.kind in _LINES else written
         yield parameter
 
 
-def _answer(operation: Operation, example: msgspec.Struct | None) -> Json:
+def _answer(operation: Operation) -> Json:
     if isinstance(operation.answer, str):
         schema: Json = {"type": "object" if operation.answer == "application/json" else "string"}
         return {
             "description": f"{operation.summary}.",
             "content": {operation.answer: {"schema": schema}},
         }
-    content: Json = {
-        "application/json": {
-            "schema": _reference(operation.answer),
-            "examples": {operation.answer.__name__: {"value": _plain(example)}},
-        }
-    }
+    content: Json = {"application/json": {"schema": _reference(operation.answer)}}
     if operation.analysis is not None:
         for media_type in list(formats.MEDIA_TYPES.values())[1:]:
             content[media_type] = {"schema": {"type": "string"}}
@@ -299,8 +278,3 @@ def markdown(text: str) -> str:
 
 def _first_line(kind: type) -> str:
     return markdown(kind.__doc__ or "").partition("\n\n")[0]
-
-
-def _plain(value: Any) -> Any:
-    """A message as JSON has it."""
-    return msgspec.json.decode(msgspec.json.encode(value))

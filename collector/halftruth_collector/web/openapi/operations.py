@@ -24,7 +24,7 @@ from ...errors import (
     SurveyClosed,
     TooManyReports,
 )
-from ..routes.operations import Health
+from ..messages import Health
 from .operation import Operation
 from .operators import OPERATORS
 

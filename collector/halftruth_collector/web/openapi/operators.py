@@ -2,7 +2,7 @@
 
 from halftruth_shared import DomainTooLarge, SchemaError, SurveyError
 from halftruth_shared.protocol.surveys import PublishedSurvey
-from halftruth_shared.protocol.terms import SignedTerms
+from halftruth_shared.protocol.terms import TermsChange
 from halftruth_shared.survey import document_type
 
 from ...errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
@@ -110,16 +110,15 @@ OPERATORS: tuple[Operation, ...] = (
     ),
     Operation(
         "setTerms",
-        "PUT",
+        "PATCH",
         "/v1/surveys/{survey_id}/terms",
         "operators",
-        "Say how reports are taken",
+        "Change how reports are taken",
         PublishedSurvey,
-        "From now on, each report needs an invitation or not, and is sealed to a key of this"
-        " collector or not. The signature is the operator's, of the survey's digest with these"
-        " terms.",
+        "Terms that are absent stay. Reports are sealed to a key of this collector only. The"
+        " signature is the operator's, of the survey's digest with all terms.",
         role="operator",
-        body=(SignedTerms,),
+        body=(TermsChange,),
         problems=(SignatureRefused,),
     ),
     Operation(

@@ -1,6 +1,6 @@
 """Pages for people: what a collector asks, its forms, and what came of them."""
 
-from . import description, design
+from . import design
 from . import forms as respondents
 from . import operate as operators
 from . import results as analysts
@@ -10,7 +10,6 @@ blueprints = (
     analysts.blueprint,
     operators.blueprint,
     design.blueprint,
-    description.blueprint,
 )
 
 __all__ = ["blueprints"]

@@ -13,7 +13,7 @@ from typing import Any
 from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
-from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.analyses.reading import read
 from halftruth_shared.analyses.wording import half_width
 from halftruth_shared.mechanisms import kinds
 from halftruth_shared.mechanisms.designs import DESIGNS
@@ -24,7 +24,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from ...designing import edits, mechanism, questions, text
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
-from ...errors import Forbidden, Unauthorized, UnknownSurvey
+from ...errors import Forbidden, Unauthorized
 from ...estimation.planner import plan
 from ...estimation.recommendation import foretold
 from .. import errors, parameters
@@ -128,7 +128,7 @@ def _posted() -> Draft:
     if data is None:
         return draft
     found = questions.questions(data)
-    draft.place = int(opened) if opened.isdecimal() and int(opened) < len(found) else None
+    draft.place = _place(opened, len(found))
     if request.form.get("seen") != _fingerprint(draft.written):
         return draft
     data = edits.settle(data, _given("survey", edits.settings_of(data)))
@@ -166,19 +166,25 @@ def _edit(draft: Draft, do: str, which: str) -> None:
         draft.place = count
     elif do == "close":
         draft.place = None
-    elif not which.isdecimal() or int(which) >= count:
+    elif (place := _place(which, count)) is None:
         raise ParameterError("do: expected one of this page's buttons", field="do")
     elif do == "open":
-        draft.place = int(which)
+        draft.place = place
     elif do == "remove":
-        data, draft.place = edits.remove(data, int(which)), None
+        data, draft.place = edits.remove(data, place), None
     elif do in ("up", "down"):
-        to = int(which) + (1 if do == "down" else -1)
-        data = edits.move(data, int(which), to)
-        draft.place = _following(draft.place, int(which), min(max(to, 0), count - 1))
+        to = place + (1 if do == "down" else -1)
+        data = edits.move(data, place, to)
+        draft.place = _following(draft.place, place, min(max(to, 0), count - 1))
     else:
         raise ParameterError("do: expected one of this page's buttons", field="do")
     draft.written = text.change(draft.written, data)
+
+
+def _place(written: str, count: int) -> int | None:
+    """A place among so many questions; None where it is none."""
+    place = text.whole_number(written)
+    return place if isinstance(place, int) and 0 <= place < count else None
 
 
 def _following(place: int | None, moved: int, to: int) -> int | None:
@@ -228,17 +234,10 @@ def _published(written: str) -> AnyResponse:
     survey = Survey.from_toml(written)
     listed = False if "unlisted" in request.form else None
     given = parameters.filled(Terms)
-    terms = read(Terms, write(_terms_of(survey.id)) | given) if given else None
+    filled = read(Terms, given)
+    terms = {name: getattr(filled, name) for name in given}
     collector().store.surveys.publish(survey, terms, listed=listed, actor=g.actor)
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
-
-
-def _terms_of(survey_id: str) -> Terms:
-    """How reports are taken so far, also of a survey that is not there yet."""
-    try:
-        return collector().store.surveys.get(survey_id).terms
-    except UnknownSurvey:
-        return Terms()
 
 
 def _page(draft: Draft, status: int = 200) -> tuple[str, int]:

@@ -5,13 +5,14 @@ Every page works without scripts. An operator signs in with a token; see :mod:`~
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from flask import Blueprint, Response, g, redirect, render_template, request, url_for
-from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.protocol.terms import SignedTerms, Terms
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
+from msgspec import UNSET, UnsetType
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -29,6 +30,7 @@ from .forms import of_http, ours
 
 blueprint = Blueprint("operate", __name__, url_prefix="/operate", template_folder="templates")
 
+T = TypeVar("T")
 Answer = str | AnyResponse | tuple[str, int]
 
 _ACTIONS = "<any('close', 'reopen', 'list', 'unlist', 'terms', 'withdraw'):action>"
@@ -60,7 +62,7 @@ def signed_in() -> AnyResponse:
 @blueprint.post("/sign-out")
 def sign_out() -> AnyResponse:
     """Forget the token."""
-    return session.signed_out("operator")
+    return session.signed_out()
 
 
 @blueprint.get("/")
@@ -68,30 +70,6 @@ def surveys() -> str:
     """Every survey, with how it does."""
     states = collector().store.states()
     return render_template("operate_surveys.html", states=states, limits_said=limits_said)
-
-
-@blueprint.get("/publish")
-def publish_page() -> str:
-    """A form for a survey file."""
-    return render_template("operate_publish.html", text="", check=None, problem=None)
-
-
-@blueprint.post("/publish")
-def publish() -> Answer:
-    """Check a survey file, and publish it if that is asked for."""
-    text = request.form.get("survey", "").replace("\r\n", "\n")
-    check, problem, status = None, None, 200
-    try:
-        survey = Survey.from_toml(text)
-        check = check_survey(survey, collector().config.max_gamma)
-        if request.form.get("do") == "publish":
-            listed = False if "unlisted" in request.form else None
-            collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
-            return redirect(url_for("operate.survey", survey_id=survey.id), 303)
-    except HalftruthError as error:
-        problem, status = str(error), status_of(error)
-    page = render_template("operate_publish.html", text=text, check=check, problem=problem)
-    return page, status
 
 
 @blueprint.get("/surveys/<survey_id>")
@@ -243,8 +221,8 @@ def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
     page = render_template(
         "operate_survey.html",
         state=state,
-        over=this.store.surveys.closed_because(stored),
         limits=limits_said(state.terms),
+        before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), this.config.max_gamma),
         sealing_keys=operating.sealing_keys(),
         most_cards=invited.MOST_CARDS,
@@ -282,25 +260,37 @@ def _key_page(problem: str | None = None) -> str:
 
 
 def _retention_page(done: list[Any] | None = None, problem: str | None = None) -> str:
-    closed = [state for state in collector().store.states() if state.status == "closed"]
+    closed = [state for state in collector().store.states() if state.closed_at is not None]
     return render_template(
         "operate_retention.html", closed=closed, days=KEEP_DAYS, done=done, problem=problem
     )
 
 
 def _set_terms(survey_id: str) -> None:
-    """Terms as the form says, or as whoever signs them wrote them."""
+    """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
     signed = request.form.get("signed", "").strip()
+    signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
     if signed:
-        try:
-            new = msgspec.json.decode(signed, type=SignedTerms)
-        except (msgspec.DecodeError, RecursionError, ValueError):
-            raise ParameterError(
-                "signed: expected what 'halftruth survey sign' prints", field="signed"
-            ) from None
+        new = _decoded("signed", signed, SignedTerms, "what 'halftruth survey sign' prints")
+        terms, before, signature = new.terms, None, new.signature
     else:
-        new = SignedTerms(terms=read(Terms, parameters.filled(Terms)))
-    operating.set_terms(survey_id, new, g.actor)
+        # What others have changed since the form was shown stays.
+        shown = request.form.get("before", "{}")
+        before = _decoded("before", shown, Terms, "the form of this page")
+        terms = read(Terms, parameters.filled(Terms))
+    changes = {
+        name: value
+        for name, value in msgspec.structs.asdict(terms).items()
+        if before is None or value != getattr(before, name)
+    }
+    operating.set_terms(survey_id, changes, signature, g.actor)
+
+
+def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        raise ParameterError(f"{field}: expected {accepted}", field=field) from None
 
 
 @blueprint.errorhandler(Unauthorized)

@@ -93,7 +93,7 @@ def signed_in() -> AnyResponse:
 @blueprint.post("/sign-out")
 def sign_out() -> AnyResponse:
     """Forget the token."""
-    return session.signed_out("analyst")
+    return session.signed_out()
 
 
 @blueprint.get("/<survey_id>")
@@ -211,7 +211,7 @@ def _drawn(chart: Chart | None) -> Markup | None:
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
     """What a survey's own page says besides."""
     return {
-        "status": stored.status,
+        "status": states([stored])[stored.id].lower(),
         "digest": stored.digest,
         "protection": Protection.of(survey).sentences(),
         "outcomes": collector().store.reports.daily_outcomes(stored.id),

@@ -72,10 +72,10 @@ def signed_in(role: Role) -> AnyResponse:
     return response
 
 
-def signed_out(role: Role) -> AnyResponse:
-    """Forget the token."""
+def signed_out() -> AnyResponse:
+    """Forget the tokens of all pages."""
     response = redirect("/", 303)
-    for home in HOMES[role]:
+    for home in sorted({home for homes in HOMES.values() for home in homes}):
         response.delete_cookie(COOKIE, path=home, httponly=True, samesite="Strict")
     return response
 

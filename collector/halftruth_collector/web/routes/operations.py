@@ -1,25 +1,22 @@
 """What those ask who keep the collector running."""
 
 import threading
+from functools import cache
 
+import msgspec
 from flask import Blueprint, Flask, Response, current_app
-from halftruth_shared.protocol.base import Message
 
 from ...errors import StoreUnavailable
 from ...ops.metrics import CONTENT_TYPE, Metrics
 from .. import parameters
 from ..context import answer, collector, require
+from ..messages import Health
+from ..openapi import document
 
 blueprint = Blueprint("operations", __name__)
 
 _METRICS = "halftruth_metrics"
 _STOPPING = "halftruth_stopping"
-
-
-class Health(Message, frozen=True, kw_only=True):
-    """How the collector is."""
-
-    status: str
 
 
 def operate(app: Flask, metrics: Metrics) -> None:
@@ -71,3 +68,17 @@ def metrics() -> Response:
     response = Response(metrics_of(current_app).exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response
+
+
+@blueprint.get("/openapi.json")
+def get_description() -> Response:
+    """The OpenAPI document of this collector; any page may read it."""
+    parameters.none()
+    response = Response(_description(), mimetype="application/json")
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+@cache
+def _description() -> bytes:
+    return msgspec.json.encode(document())

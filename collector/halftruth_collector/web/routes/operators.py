@@ -3,7 +3,7 @@
 import msgspec
 from flask import Blueprint, Response, g
 from halftruth_shared import Survey
-from halftruth_shared.protocol.terms import SignedTerms
+from halftruth_shared.protocol.terms import TermsChange
 
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
@@ -72,11 +72,12 @@ def reopen_survey(survey_id: str) -> Response:
     return answer(published(surveys.get(survey_id)))
 
 
-@blueprint.put("/surveys/<survey_id>/terms")
+@blueprint.patch("/surveys/<survey_id>/terms")
 def set_terms(survey_id: str) -> Response:
-    """Say how reports are taken from now on: invited, sealed, and signed by whom."""
+    """Change how reports are taken from now on: invited, sealed, and signed by whom."""
     parameters.none()
-    operating.set_terms(survey_id, parameters.body(SignedTerms), g.actor)
+    change = parameters.body(TermsChange)
+    operating.set_terms(survey_id, change.changes(), change.signature, g.actor)
     return answer(published(collector().store.surveys.get(survey_id)))
 
 

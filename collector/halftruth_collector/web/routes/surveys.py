@@ -1,13 +1,13 @@
 """What anyone may ask: the surveys, and to count reports."""
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, g
 from halftruth_shared import HalftruthError
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
 from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
-from ...errors import InvitationRefused, StoreUnavailable, TooLarge, slug
+from ...errors import MalformedRequest, StoreUnavailable, TooLarge, TooManyReports, slug
 from ...intake.checking import Batch, stale
 from ...intake.opening import open_batch
 from ...store.database import here
@@ -20,6 +20,12 @@ blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
 
 #: Bytes of a body that are read and checked in no time.
 _FEW = 16_384
+
+#: Bytes for which a body that cannot be read counts as one report.
+_BYTES_OF_REPORT = 500
+
+#: Most sealed reports in one request: opening one takes a fifth of a millisecond.
+_MOST_SEALED = 1_000
 
 #: What forms on pages of other origins need.
 _FROM_OTHER_PAGES = (
@@ -88,10 +94,10 @@ def check_invitation(survey_id: str) -> Response:
     hash_ = parameters.body(InvitationCheck).hash
     check_hexadecimal("hash", hash_)
     if this.limit is not None:
-        this.limit.admit()
+        this.limit.check_failures()
     unspent = this.store.invitations.is_unspent(survey_id, bytes.fromhex(hash_))
     if not unspent and this.limit is not None:
-        this.limit.refuse(1)
+        this.limit.record_failures(1)
     return answer(InvitationState(unspent=unspent))
 
 
@@ -102,49 +108,74 @@ def add_reports(survey_id: str) -> Response:
     This runs in the event loop, so what takes long is done in threads, as transactions are anyway.
     """
     parameters.none()
-    store = collector().store
+    this = collector()
+    # Reports of this request that were not counted against its address when they were sent; an
+    # estimate until it has been read.
+    g.unmetered = 1 + (asked().content_length or 0) // _BYTES_OF_REPORT
+    try:
+        receipt = this.store.reports.count(_receive(survey_id))
+    except (StoreUnavailable, TooManyReports):
+        raise
+    except HalftruthError:
+        if this.limit is not None:
+            this.limit.record_failures(g.unmetered)
+        raise
+    if this.limit is not None and receipt.accepted < max(1, g.unmetered):
+        # What was counted before, or is nothing at all, can be sent again and again.
+        this.limit.record_failures(g.unmetered - receipt.accepted)
+    return answer(receipt, 202)
+
+
+def _receive(survey_id: str) -> Batch:
+    """What this request brings to be counted; a refusal is added to those of the survey."""
+    this = collector()
+    store = this.store
     known = store.surveys.recent(survey_id) or store.surveys.get(survey_id)
     try:
+        if this.limit is not None:
+            this.limit.check_failures()
         data = parameters.data()
         try:
-            brought = _brought(known, data)
+            return _brought(known, data)
+        except MalformedRequest:
+            raise
         except HalftruthError:
             # Before a refusal is believed, the survey is read again: it may have changed.
             current = store.surveys.get(survey_id)
             if current == known:
                 raise
-            brought = _brought(current, data)
+            return _brought(current, data)
     except StoreUnavailable:
         raise
     except HalftruthError as error:
         store.reports.refuse(survey_id, slug(error))
-        raise
-    try:
-        return answer(store.reports.count(brought), 202)
-    except InvitationRefused:
-        if (limit := collector().limit) is not None:
-            limit.refuse(len(brought.ids))
         raise
 
 
 def _brought(stored: StoredSurvey, data: bytes) -> Batch:
     """What the body of a request brings to be counted."""
     this = collector()
+    sealed = stored.terms.sealing_key is not None
+    most = min(this.config.max_batch, _MOST_SEALED) if sealed else this.config.max_batch
+    columns = 1 if sealed else len(stored.survey().report_space.shape)
+    # Before it is read, since that takes a hundred times the memory of an empty report.
+    if data.count(b",") > (most + 1) * (columns + 3):
+        raise TooLarge(f"reports: expected at most {most} in one request", field="reports")
     compute = here if len(data) <= _FEW else this.offloading.brief
     batch = compute(parameters.report_batch, data, stored)
+    reports = len(batch.reports)
     if batch.digest != stored.digest:
         raise stale(stored.id)
-    reports = len(batch.reports)
-    if reports > this.config.max_batch:
+    if reports > most:
         raise TooLarge(
-            f"reports: expected at most {this.config.max_batch} in one request, got {reports}",
-            field="reports",
+            f"reports: expected at most {most} in one request, got {reports}", field="reports"
         )
     if this.limit is not None:
         if _are_limited_by_invitations(stored, batch):
-            this.limit.admit()
+            g.unmetered = reports
         else:
-            this.limit.spend(reports)
+            this.limit.consume(reports)
+            g.unmetered = 0
     return compute(open_batch, stored, batch, this.sealing_keys)
 
 

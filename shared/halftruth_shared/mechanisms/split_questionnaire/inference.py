@@ -19,7 +19,10 @@ _AT_ONCE = 2**18
 
 
 def unknown_amplification(
-    views: Sequence[View], gamma: Fraction, known: Collection[int]
+    views: Sequence[View],
+    gamma: Fraction,
+    known: Collection[int],
+    conditional: Collection[int] = (),
 ) -> Fraction:
     """Amplification of an answer where others that are not known are equally likely.
 
@@ -33,9 +36,17 @@ def unknown_amplification(
     gamma : Fraction
     known : collection of int
         Positions of the attributes whose answers are known.
+    conditional : collection of int
+        Positions of others that have a condition, or are named in one. Nothing is averaged over
+        these, since an answer may leave a single combination; a geometry is not looked into for it.
     """
     kinds = {
-        (view.shape, tuple(j in known for j in view.positions)): view.response for view in views
+        (
+            view.shape,
+            tuple(j in known or j in conditional for j in view.positions),
+            any(j in conditional for j in view.positions),
+        ): view.response
+        for view in views
     }
     looked_at = sum(r.cells * r.inside for r in kinds.values() if r.prime)
     if looked_at > MAX_SYMBOLS:
@@ -48,20 +59,22 @@ def unknown_amplification(
 
 @lru_cache(maxsize=2**10)
 def _shares(
-    kind: tuple[tuple[int, ...], tuple[bool, ...]], response: Response
+    kind: tuple[tuple[int, ...], tuple[bool, ...], bool], response: Response
 ) -> frozenset[tuple[int, int, int]]:
     """The number of cells with each answer, and of how many of them a symbol is.
 
     First for the answer of the most, then for that of the fewest; of all symbols and questions what
     occurs. Of k-ary randomized response it is only what gives the largest quotient.
     """
-    shape, given = kind
+    shape, given, has_conditional = kind
     free = [axis for axis in range(len(shape)) if not given[axis]]
-    if not free:
+    if not free and not has_conditional:
         return frozenset()
+    if has_conditional and response.prime:
+        return frozenset({(1, 1, 0)})
     if len(free) == 1 or not response.prime:
         # A symbol of one cell of the answer, and of none of another answer.
-        sizes = [shape[axis] for axis in free]
+        sizes = [shape[axis] for axis in free] + [1] * has_conditional
         return frozenset({(prod(sizes) // max(sizes), 1, 0)})
     own = symbols_of(response, np.arange(response.cells))
     taken = [axis for axis in range(len(shape)) if given[axis]]

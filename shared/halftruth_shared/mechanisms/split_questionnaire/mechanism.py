@@ -273,7 +273,8 @@ class SplitQuestionnaire(Mechanism):
         known = {j for j, name in enumerate(schema.names) if name in left_out}
         if len(known) == len(schema.names):
             return AnswerAmplification(Fraction(1), Fraction(1))
-        unknown = unknown_amplification(self.views(schema), self.gamma, known)
+        conditional = {schema.names.index(name) for name in schema.conditional} - known
+        unknown = unknown_amplification(self.views(schema), self.gamma, known, conditional)
         return AnswerAmplification(self.gamma, unknown)
 
     def report_space(self, schema: Schema) -> ReportSpace:

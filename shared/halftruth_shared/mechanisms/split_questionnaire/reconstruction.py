@@ -18,6 +18,7 @@ from ...errors import DomainTooLarge, EstimateError, ParameterError
 from ...schema import Schema
 from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts
 from ..variances import Target, UnitVariance
+from .behind import Behind
 from .channel import SplitChannel
 from .decoding import Decoded
 from .overlaps import Overlaps, Views
@@ -95,7 +96,11 @@ class SplitReconstruction(Reconstruction):
 
     def table(self, counts: ReportCounts, attributes: Sequence[str]) -> SplitTable:
         grid, order = self._grid(counts, attributes)
-        return SplitTable(tuple(attributes), grid, order)
+        _, free = self._split(self.schema.positions(attributes))
+        behind = Behind(
+            self._views, self._columns, self._gamma, free, self._of(counts).by_view, grid.overlaps
+        )
+        return SplitTable(tuple(attributes), grid, order, behind)
 
     def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
         return SplitMargins(*self._grid(counts, attributes))

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...channels.axes import Array, Places, together
-from ..reconstruction import Margins, TableEstimate
+from ..reconstruction import Margins, Sample, TableEstimate
 from ..variances import Target
 from . import agreement
+from .behind import Behind
 from .overlaps import Overlaps, SecondMoments
 
 #: Below this share of what is known of it beforehand, a variance is nothing but rounding.
@@ -187,15 +188,31 @@ class SplitTable(TableEstimate):
         The public attributes first.
     order : tuple of int
         Axis of the grid for each attribute.
+    behind : Behind
     """
 
-    def __init__(self, attributes: tuple[str, ...], grid: Grid, order: tuple[int, ...]) -> None:
+    def __init__(
+        self, attributes: tuple[str, ...], grid: Grid, order: tuple[int, ...], behind: Behind
+    ) -> None:
         self.attributes, self.reports = attributes, grid.reports
-        self._grid, self._order = grid, order
+        self._grid, self._order, self._behind = grid, order, behind
 
     @property
     def support(self) -> Array:
         return self._grid.table.transpose(self._order)
+
+    @property
+    def effective_reports(self) -> Array:
+        """By the views about all that the table is about."""
+        return self._behind.effective(self._grid.table).transpose(self._order)
+
+    def samples(self, shares: Array) -> list[Sample]:
+        cells = np.arange(shares.size).reshape(self._grid.table.shape).transpose(self._order)
+        arranged = shares.transpose(np.argsort(self._order))
+        return [
+            Sample(each.reports, each.chances, each.weights[:, cells.ravel()])
+            for each in self._behind.samples(arranged)
+        ]
 
     def variance(self, target: Target = "population") -> Array:
         return self._grid.variance(target).transpose(self._order)

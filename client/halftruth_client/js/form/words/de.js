@@ -87,6 +87,10 @@ export default {
     " für jemanden, der keine davon kennt.",
   bound: "von {prior} auf höchstens {posterior} (γ = {gamma})",
   boundless: "keine Grenze, weil ein Bericht eine Antwort beweisen kann (γ unendlich)",
+  timed:
+    "Manche Fragen werden nur nach bestimmten Antworten gestellt. Ob sie gestellt wurden, kann die Dauer" +
+    " zeigen, wenn jemand sieht, wann das Formular geladen wird und wann der Bericht ankommt; dafür gilt" +
+    " keine Grenze.",
   closesAt: "Sie können bis {moment} antworten.",
   maxReports: {
     one: "Die Umfrage endet mit dem ersten Bericht.",
@@ -164,12 +168,14 @@ export default {
     " Dank. Wenn es der von jemand anderem war, können Sie jetzt hier antworten.",
   keptForLater: "Für später aufgehoben",
   waiting:
-    "Der Server der Umfrage ist gerade nicht zu erreichen. Ihr Bericht wird in diesem Browser" +
+    "Der Server der Umfrage hat Ihren Bericht noch nicht bestätigt. Er wird in diesem Browser" +
     " aufgehoben und gesendet, sobald es geht, spätestens wenn Sie diese Seite wieder öffnen.",
   open:
-    "Der Server der Umfrage ist gerade nicht zu erreichen. Ihr Bericht wird gesendet, sobald es" +
+    "Der Server der Umfrage hat Ihren Bericht noch nicht bestätigt. Er wird gesendet, sobald es" +
     " geht, solange diese Seite offen ist. Dieser Browser merkt sich nichts dafür: Bitte lassen Sie" +
     " die Seite offen.",
+  held:
+    "Damit weniger davon zu sehen ist, wie lange Sie brauchten, wird Ihr Bericht frühestens am {moment} gesendet.",
   neverLeft: "Was Sie wirklich geantwortet haben, hat dieses Gerät nie verlassen.",
   nothingElse: "Nichts außer dem Bericht hat dieses Gerät verlassen.",
   othersNeverLeft: "Ihre anderen Antworten haben dieses Gerät nie verlassen.",
@@ -198,11 +204,12 @@ export default {
   unreachableText: "Bitte versuchen Sie es in einer Weile noch einmal.",
   notAsked: "Diese Umfrage kann hier nicht beantwortet werden",
   nothingSent: "Es wurde nichts gesendet. Der Grund, auf Englisch: {message}.",
+  mayHaveLeft: "Vielleicht wurde ein Bericht gesendet. Was nicht ging, auf Englisch: {message}.",
   answeredBefore: "Schon beantwortet",
   answeredBeforeText:
     "In diesem Browser wurde eine andere Fassung dieser Umfrage beantwortet. Ein zweiter Bericht" +
-    " über dieselben Antworten würde mehr über Sie verraten, deshalb wird nichts gefragt, und es" +
-    " wurde nichts gesendet.",
+    " über dieselben Antworten würde mehr über Sie verraten, deshalb wird nichts weiter gefragt" +
+    " oder gesendet.",
   unforeseen: "etwas Unvorhergesehenes ist schiefgegangen",
   refused: "Ihr Bericht zählt nicht",
   refusedText: "Der Server der Umfrage hat ihn abgelehnt. Der Grund, auf Englisch: {message}.",

@@ -84,6 +84,10 @@ export default {
     " conoce ninguna.",
   bound: "de {prior} a {posterior} como mucho (γ = {gamma})",
   boundless: "sin límite, pues un informe puede demostrar una respuesta (γ infinito)",
+  timed:
+    "Algunas preguntas solo se hacen después de ciertas respuestas. El tiempo que se tarda puede mostrar" +
+    " si se hicieron, a quien vea cuándo se carga el formulario y cuándo llega el informe; ningún límite" +
+    " cubre eso.",
   closesAt: "Puede responder hasta el {moment}.",
   maxReports: {
     one: "La encuesta termina con el primer informe.",
@@ -156,11 +160,12 @@ export default {
     " persona, usted puede responder aquí ahora.",
   keptForLater: "Guardado para más tarde",
   waiting:
-    "Ahora no se puede conectar con el servidor de la encuesta. Su informe queda guardado en este" +
-    " navegador y se enviará en cuanto se pueda, como muy tarde cuando vuelva a abrir esta página.",
+    "El servidor de la encuesta todavía no ha confirmado su informe. Queda guardado en este navegador" +
+    " y se enviará en cuanto se pueda, como muy tarde cuando vuelva a abrir esta página.",
   open:
-    "Ahora no se puede conectar con el servidor de la encuesta. Su informe se enviará en cuanto se pueda," +
+    "El servidor de la encuesta todavía no ha confirmado su informe. Se enviará en cuanto se pueda," +
     " mientras esta página esté abierta. Este navegador no lo guarda: por favor, deje la página abierta.",
+  held: "Para que se note menos cuánto tardó, su informe no se enviará antes del {moment}.",
   neverLeft: "Lo que usted respondió de verdad nunca salió de este dispositivo.",
   nothingElse: "De este dispositivo no salió nada más que el informe.",
   othersNeverLeft: "Sus demás respuestas nunca salieron de este dispositivo.",
@@ -188,10 +193,11 @@ export default {
   unreachableText: "Por favor, inténtelo de nuevo dentro de un rato.",
   notAsked: "A esta encuesta no se puede responder aquí",
   nothingSent: "No se ha enviado nada. El motivo, en inglés: {message}.",
+  mayHaveLeft: "Es posible que se haya enviado un informe. El problema, en inglés: {message}.",
   answeredBefore: "Ya se ha respondido",
   answeredBeforeText:
     "En este navegador se respondió a otra versión de esta encuesta. Un segundo informe sobre las mismas" +
-    " respuestas diría más de usted, así que no se pregunta nada y no se ha enviado nada.",
+    " respuestas diría más de usted, así que no se pregunta ni se envía nada más.",
   unforeseen: "ha ocurrido un problema imprevisto",
   refused: "Su informe no cuenta",
   refusedText: "El servidor de la encuesta lo rechazó. El motivo, en inglés: {message}.",

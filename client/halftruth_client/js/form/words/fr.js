@@ -83,6 +83,10 @@ export default {
     " pour quelqu’un qui n’en connaît aucune.",
   bound: "de {prior} à {posterior} au maximum (γ = {gamma})",
   boundless: "aucune limite, car un rapport peut prouver une réponse (γ infini)",
+  timed:
+    "Certaines questions ne sont posées qu’après certaines réponses. Le temps passé peut montrer si elles" +
+    " ont été posées, à qui voit quand le formulaire est chargé et quand le rapport arrive ; aucune borne" +
+    " ne couvre cela.",
   closesAt: "Vous pouvez répondre jusqu’au {moment}.",
   maxReports: {
     one: "L’enquête se termine avec le premier rapport.",
@@ -158,12 +162,14 @@ export default {
     " celui de quelqu’un d’autre, vous pouvez maintenant répondre ici.",
   keptForLater: "Gardé pour plus tard",
   waiting:
-    "Le serveur de l’enquête est injoignable en ce moment. Votre rapport est gardé dans ce navigateur" +
-    " et sera envoyé dès que possible, au plus tard quand vous rouvrirez cette page.",
+    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il est gardé dans ce navigateur et" +
+    " sera envoyé dès que possible, au plus tard quand vous rouvrirez cette page.",
   open:
-    "Le serveur de l’enquête est injoignable en ce moment. Votre rapport sera envoyé dès que possible," +
+    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il sera envoyé dès que possible," +
     " tant que cette page est ouverte. Ce navigateur ne garde rien pour elle : merci de laisser la page" +
     " ouverte.",
+  held:
+    "Pour que le temps que vous avez pris se voie moins, votre rapport ne sera pas envoyé avant le {moment}.",
   neverLeft: "Ce que vous avez vraiment répondu n’a jamais quitté cet appareil.",
   nothingElse: "Rien d’autre que le rapport n’a quitté cet appareil.",
   othersNeverLeft: "Vos autres réponses n’ont jamais quitté cet appareil.",
@@ -191,10 +197,11 @@ export default {
   unreachableText: "Veuillez réessayer dans un moment.",
   notAsked: "On ne peut pas répondre ici à cette enquête",
   nothingSent: "Rien n’a été envoyé. La raison, en anglais : {message}.",
+  mayHaveLeft: "Un rapport a peut-être été envoyé. Le problème, en anglais : {message}.",
   answeredBefore: "Déjà répondu",
   answeredBeforeText:
     "On a répondu dans ce navigateur à une autre version de cette enquête. Un second rapport sur les" +
-    " mêmes réponses en dirait plus sur vous, donc rien n’est demandé et rien n’a été envoyé.",
+    " mêmes réponses en dirait plus sur vous, donc rien d’autre n’est demandé ni envoyé.",
   unforeseen: "un problème imprévu est survenu",
   refused: "Votre rapport ne compte pas",
   refusedText: "Le serveur de l’enquête l’a refusé. La raison, en anglais : {message}.",

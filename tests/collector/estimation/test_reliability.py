@@ -1,14 +1,19 @@
 """Verdicts: every estimate says whether it is precise enough to be used."""
 
+import math
+
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.usability import (
-    cell_reference,
+from halftruth_collector.estimation.reliability import (
+    clear,
     few_reports,
     grades,
-    judge_measures,
+    judge,
+    judge_supports,
     judge_table,
+    margin,
+    reliability,
 )
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 
@@ -26,37 +31,54 @@ def estimator_of(mechanism, respondents, seed=1):
     return Estimator(survey, Counts.from_reports(survey, reports))
 
 
-def test_half_of_the_reference_is_usable_and_more_than_all_of_it_is_not():
-    assert grades(np.array([0.05, 0.0501, 0.1, 0.1001, np.inf, np.nan]), 0.1).tolist() == [
-        0, 1, 1, 2, 2, 2,
+def test_shares_are_judged_by_their_margin_in_points_alone():
+    assert grades([0.05, 0.0501, 0.1, 0.1001, np.inf, np.nan]).tolist() == [0, 1, 1, 2, 2, 2]
+    assert [reliability(points) for points in (0.05, 0.074, 0.11, math.nan)] == [
+        "usable", "barely usable", "not usable", "not usable",
     ]  # fmt: skip
 
 
-def test_cells_are_held_against_an_average_one_but_never_more_than_ten_points():
-    assert cell_reference(2) == cell_reference(10) == 0.1
-    assert cell_reference(40) == 1 / 40
+def test_ratios_are_judged_by_the_factor_to_either_end():
+    # 2 from 1 to 4 is known to a factor of 2, whatever the scale.
+    lower, upper = np.array([1.0, 10.0, 0.1, 1.0, 0.0]), np.array([2.25, 40.0, 0.9, np.inf, 3.0])
+    margins = margin(lower, upper, ratio=True)
+    assert margins == pytest.approx([1.5, 2.0, 3.0, np.inf, np.inf])
+    assert grades(margins, ratio=True).tolist() == [0, 1, 2, 2, 2]
 
 
-def test_a_table_says_what_its_typical_cell_is_known_to():
+def test_an_effect_that_is_clear_of_none_is_at_least_barely_usable_and_says_what_is_known():
+    lower, upper = np.array([1.05, 0.519]), np.array([28.4, 110.0])
+    directed = clear(lower, upper, ratio=True)
+    assert directed.tolist() == [True, False]
+    margins = margin(lower, upper, ratio=True)
+    assert list(judge(margins, ratio=True, directed=directed)) == [
+        (
+            "barely usable",
+            "barely usable: its direction is known, its size only to a factor of 5.2",
+        ),
+        ("not usable", "not usable: only known to a factor of 14.6"),
+    ]
+
+
+def test_a_table_says_what_its_median_cell_is_known_to():
     widths = np.array([[0.01, 0.04], [0.04, 0.2]])
-    each, whole, verdict = judge_table(widths, 10_000)
+    each, whole, verdict = judge_table(widths)
     assert each == ["usable", "usable", "usable", "not usable"]
-    assert (whole, verdict) == ("usable", "usable: shares are known to ±4.0\u202f%")
+    assert (whole, verdict) == ("usable", "usable: shares are known to ±4.0 points")
 
 
-def test_too_few_reports_for_each_cell_are_said_and_are_at_best_barely_usable():
-    each, whole, verdict = judge_table(np.full((2, 2), 0.01), 36)
-    assert {*each, whole} == {"barely usable"}
+def test_few_reports_for_each_cell_are_said_and_change_no_verdict():
+    each, whole, verdict = judge_table(np.full((2, 2), 0.01), 9.0)
+    assert {*each, whole} == {"usable"}
     assert "about 9.0 reports for each cell" in verdict
     assert few_reports(20) == ""
 
 
-def test_a_measure_is_no_more_usable_than_the_table_behind_it():
-    [(usability, verdict)] = judge_measures(
-        np.array([0.01]), 0.1, np.array([0.4]), cells=4, reports=1_000
-    )
-    assert usability == "not usable"
-    assert verdict == "not usable: the shares behind it are known to ±40\u202f%"
+def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():
+    [fine, coarse] = (judge_supports(np.full(3, width), 0.02, 100) for width in (0.01, 0.03))
+    assert fine == ("usable", "usable: supports are known to ±1.0 points")
+    assert coarse[0] == "usable"
+    assert coarse[1].endswith("those up to 3.0\u202f% cannot be told from zero")
 
 
 def test_the_same_questions_are_usable_of_many_and_not_of_few():
@@ -64,7 +86,7 @@ def test_the_same_questions_are_usable_of_many_and_not_of_few():
         estimator = estimator_of(LOW_NOISE, respondents)
         table = estimator.table(["smoker", "coughs"])
         lower, upper = table.interval()
-        assert judge_table((upper - lower) / 2, respondents)[1] == expected
+        assert judge_table(margin(lower, upper))[1] == expected
         rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"})
         assert rule.usability == expected
         found = {measure.name: measure for measure in estimator.measures(["smoker", "coughs"])}
@@ -99,7 +121,6 @@ def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_f
         assert upper - lower < 1
     uncertain = [rule for rule in every if "cannot be told from zero" in rule.verdict]
     assert len(uncertain) == listed.left_out
-    assert {rule.usability for rule in uncertain} == {"not usable"}
 
 
 def test_usable_rules_come_first_however_large_the_others_are():
@@ -119,12 +140,12 @@ def test_a_rule_whose_antecedent_is_hardly_there_says_so():
     assert unbounded
     for rule in unbounded:
         assert rule.usability == "not usable"
-        assert "cannot be told from zero" in rule.verdict or "may be anything" in rule.verdict
+        assert "may be anything" in rule.verdict
 
 
 @pytest.mark.parametrize("name", ["odds_ratio", "chi_squared", "conviction"])
-def test_ratios_are_held_against_their_own_size(name):
+def test_ratios_are_usable_where_both_ends_are_within_a_factor(name):
     [found] = estimator_of(LOW_NOISE, 20_000).measures(["smoker", "coughs"], measures=[name])
     lower, upper = found.interval
-    assert upper - lower <= abs(found.value)
+    assert math.sqrt(upper / lower) <= 1.5
     assert found.usability == "usable"

@@ -1,0 +1,150 @@
+"""The reports behind a table: how many tell of its cells, and what they add to its estimate."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from ...channels.axes import Array
+from ...errors import DomainTooLarge
+from ..reconstruction import Sample
+from ..variances import effective_reports
+from .incidence import orthogonal_sums, placement
+from .overlaps import Overlaps, Views
+from .responses import Response
+from .views import View
+
+#: Most numbers in what the symbols of one view say of a table.
+_MOST_WEIGHTS = 2**24
+
+#: Response and shape of a view, and the axis of the table for each of its attributes, −1 for none.
+_Kind = tuple[Response, tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Behind:
+    """Reports about views that overlap with a table.
+
+    Attributes
+    ----------
+    views : sequence of View
+    columns : Views
+        The same as columns.
+    gamma : Fraction
+    positions : tuple of int
+        Of the attributes of the table that are not public, in increasing order.
+    by_view : ndarray, shape (V,)
+        N_v.
+    overlaps : Overlaps
+        Of the table.
+    """
+
+    views: Sequence[View]
+    columns: Views
+    gamma: Fraction
+    positions: tuple[int, ...]
+    by_view: Array
+    overlaps: Overlaps
+
+    def effective(self, table: Array) -> Array:
+        """Effective reports of each cell, of the views about all of its attributes.
+
+        A report has a symbol of a cell u of its view with probability c·(k + (γ−1)(λ₂ +
+        (k−λ₂)·π_u)). In a geometry the cells of a view that one cell of the table is made of are
+        taken to share symbols as by chance; of k-ary randomized response none have one in common.
+        """
+        if not self.positions:
+            return effective_reports(int(self.by_view.sum()), table)
+        free = tuple(range(table.ndim - len(self.positions), table.ndim))
+        known, inside = table.sum(axis=free, keepdims=True), np.maximum(table, 0.0)
+        total = np.zeros_like(table)
+        asked = self.columns.asked[:, self.positions].all(axis=1) & (self.by_view > 0)
+        reports: Counter[Response] = Counter()
+        for number in np.flatnonzero(asked).tolist():
+            reports[self.views[number].response] += int(self.by_view[number])
+        for response, count in reports.items():
+            among = response.cells // prod(self.overlaps.sizes)
+            share, more = float(response.share(self.gamma)), float(self.gamma) - 1
+            one = share * (response.inside + more * response.common) * known
+            one = one + share * more * (response.inside - response.common) * inside / among
+            if response.prime:
+                total += effective_reports(count, one, among)
+            else:
+                total += effective_reports(count, np.minimum(among * one, 1.0))
+        return total
+
+    def samples(self, table: Array) -> Iterator[Sample]:
+        """Reports of each kind, where this is the true table and other answers are even.
+
+        Parameters
+        ----------
+        table : ndarray, shape (*public, *free)
+        """
+        sizes, reports, more = self.overlaps.sizes, int(self.by_view.sum()), float(self.gamma) - 1
+        cells = prod(sizes)
+        arranged = table.reshape(-1, *sizes)
+        known = arranged.reshape(-1, cells).sum(axis=1)
+        even = 1 / (reports * cells)
+        for (response, shape, axes), (count, strength) in self._kinds().items():
+            within = [axis for axis in axes if axis >= 0]
+            overlap = sum(1 << (len(sizes) - 1 - axis) for axis in within)
+            others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
+            margin = arranged.sum(axis=others).reshape(len(known), -1)
+            among = response.cells // margin.shape[1]
+            if response.symbols * cells > _MOST_WEIGHTS:
+                raise DomainTooLarge(
+                    f"attributes: the weights of {response.symbols} symbols for {cells} cells;"
+                    f" expected at most {_MOST_WEIGHTS} of them, so fewer attributes",
+                    field="attributes",
+                )
+            if response.prime:
+                own, same, slope = _own(response, shape, tuple(a >= 0 for a in axes)), 1, 1 / among
+            else:
+                own, same, slope = np.eye(margin.shape[1]), among, 1.0
+            share = float(response.share(self.gamma))
+            chances = share * (same * known[:, None] + more * slope * margin @ own.T)
+            kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
+            inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
+            told = (own @ self.overlaps.kernel_matrix(overlap))[:, inside]
+            weights = _apart(len(known), strength / cells * told + even)
+            yield Sample(count, chances.ravel(), weights)
+            reports -= count
+        if reports and len(known) > 1:
+            yield Sample(reports, known, _apart(len(known), np.full((1, cells), even)))
+
+    def _kinds(self) -> dict[_Kind, tuple[int, float]]:
+        """How many reports there are of each kind of view, and by what each counts.
+
+        Views of one kind cut the table in the same way.
+        """
+        columns, found = self.columns, dict[_Kind, tuple[int, float]]()
+        asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
+        for number in np.flatnonzero(asked).tolist():
+            view = self.views[number]
+            axes = [self.positions.index(j) if j in self.positions else -1 for j in view.positions]
+            if not view.response.prime:
+                axes = [axis for axis in axes if axis >= 0]
+            kind = (view.response, view.shape if view.response.prime else (), tuple(axes))
+            count, _ = found.get(kind, (0, 0.0))
+            strength = float(columns.strength[number] / columns.scale[number])
+            found[kind] = (count + int(self.by_view[number]), strength)
+        return found
+
+
+def _apart(known: int, weights: Array) -> Array:
+    """The weights of reports with each public answer, which tell of no others."""
+    return np.asarray(np.kron(np.eye(known), weights), dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def _own(response: Response, shape: tuple[int, ...], inside: tuple[bool, ...]) -> Array:
+    """How many cells of a geometry, of each cell of a margin, a symbol is one of."""
+    sizes = [d if within else 1 for d, within in zip(shape, inside, strict=True)]
+    cells = np.broadcast_to(np.arange(prod(sizes)).reshape(sizes), shape).ravel()
+    values = np.zeros((prod(sizes), response.symbols))
+    values[cells, placement(response)] = 1.0
+    return np.rint(orthogonal_sums(values, response.prime, response.dimension)).T

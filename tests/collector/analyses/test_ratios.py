@@ -1,0 +1,67 @@
+"""One question has one answer: an odds ratio is the same wherever it is asked for."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from respondents import SURVEYS, people
+
+
+def counted_of(survey):
+    """A survey of 20 000 people who answered alike to those that are at hand."""
+    rng, asked = np.random.default_rng(11), people(20_000)
+    codes = np.stack([asked[name].cat.codes for name in survey.schema.names], axis=1)
+    reports = survey.mechanism.perturb_many(survey.schema, codes, rng)
+    counts = Counts.from_reports(survey, reports)
+    return Counted(survey, counts, datetime.now(UTC), min_reports=1)
+
+
+def asked(name, counted, **query):
+    analysis = ANALYSES[name]
+    result = analysis.compute(counted, analysis.query(**query))
+    return result, analysis.grid(result)
+
+
+@pytest.mark.parametrize("kind", SURVEYS)
+def test_an_odds_ratio_is_the_same_in_measures_comparison_and_regression(kind):
+    counted = counted_of(SURVEYS[kind])
+    of_measures, measures = asked(
+        "measures", counted, attributes=["sex", "town"], measures=["odds_ratio"]
+    )
+    of_groups, comparison = asked(
+        "comparison",
+        counted,
+        answer={"town": "small"},
+        groups="sex",
+        reference="female",
+        effect="odds_ratio",
+    )
+    of_model, regression = asked("regression", counted, outcome="town", predictors=["sex"])
+    [one], [other], model = (
+        of_measures.measures,
+        of_groups.comparisons,
+        of_model.coefficients[1],
+    )
+    assert one.value == pytest.approx(other.effect.value)
+    assert one.value == pytest.approx(model.odds_ratio)
+    assert one.standard_error == pytest.approx(other.effect.standard_error)
+    assert one.standard_error == pytest.approx(model.standard_error)
+    assert one.interval == pytest.approx(other.effect.interval)
+    assert one.interval == pytest.approx(model.odds_ratio_interval)
+    assert one.interval[0] > 0
+    # To the printed digits.
+    printed = measures.rows[0][1:3]
+    assert comparison.rows[1][5:7] == printed
+    assert regression.rows[1][1:3] == printed
+
+
+def test_the_lift_of_two_options_is_their_interest():
+    counted = counted_of(SURVEYS["randomized-response"])
+    names = ["sex", "town"]
+    of_measures, _ = asked("measures", counted, attributes=names, measures=["lift"])
+    of_options, _ = asked("several", counted, attributes=names, min_support=0.01)
+    [one], [pair] = of_measures.measures, of_options.pairs
+    assert one.value == pytest.approx(pair.lift.value)
+    assert one.interval == pytest.approx(pair.lift.interval)

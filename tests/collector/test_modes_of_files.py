@@ -1,0 +1,148 @@
+"""Whatever is written is for its owner alone, also where the umask would let everybody read it."""
+
+import os
+import sqlite3
+import stat
+from uuid import UUID
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from halftruth_client import Client
+from halftruth_collector.cli import main
+from halftruth_collector.store import Store
+from halftruth_shared import Survey
+from halftruth_shared.protocol.report_files import write_reports
+from halftruth_shared.protocol.reports import Report, ReportBatch
+
+TOML = """
+id = "health"
+title = "Health at work"
+
+[mechanism]
+kind = "gamma-diagonal"
+gamma = "19"
+
+[[attributes]]
+name = "smoker"
+categories = ["no", "yes"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_masked(tmp_path, monkeypatch):
+    """Every file as its program makes it, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0)
+    yield
+    assert os.umask(before) == 0
+
+
+def modes(folder):
+    return {
+        str(path.relative_to(folder)): oct(stat.S_IMODE(path.lstat().st_mode))
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def open_to_others(folder):
+    return {name: mode for name, mode in modes(folder).items() if int(mode, 8) & 0o077}
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, (arguments, result.output)
+    return result.output
+
+
+def reports(number):
+    return [Report(id=UUID(int=k), values=[k % 2]) for k in range(number)]
+
+
+def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
+    made = []
+    connect = sqlite3.connect
+
+    def seen(*arguments, **options):
+        made.append(open_to_others(tmp_path) | {"there": (tmp_path / "new.db").exists()})
+        return connect(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", seen)
+        patch.setattr(sqlite3.dbapi2, "connect", seen)
+        with Store("sqlite:///new.db") as store:
+            survey = Survey.from_toml(TOML)
+            store.surveys.publish(survey)
+            store.reports.add("health", survey.digest, reports(6))
+            assert {"new.db", "new.db-wal", "new.db-shm"} <= modes(tmp_path).keys()
+            assert open_to_others(tmp_path) == {}
+    assert made
+    assert all(each == {"there": True} for each in made)
+
+
+def test_a_database_that_others_could_read_is_tightened(tmp_path):
+    survey = Survey.from_toml(TOML)
+    with Store("sqlite:///old.db") as first:
+        first.surveys.publish(survey)
+        first.reports.add("health", survey.digest, reports(6))
+        for name in ("old.db", "old.db-wal", "old.db-shm"):
+            (tmp_path / name).chmod(0o644)
+        with Store("sqlite:///old.db") as second:
+            assert second.state("health").reports == 6
+            assert open_to_others(tmp_path) == {}
+            # Nobody lost a lock or a report by that.
+            second.reports.add("health", survey.digest, reports(8))
+        first.reports.add("health", survey.digest, reports(9))
+        assert first.state("health").reports == 9
+
+
+def test_what_is_no_database_keeps_its_mode(tmp_path):
+    (tmp_path / "notes.txt").write_text("Not a database, but long enough to be looked at. " * 99)
+    (tmp_path / "notes.txt").chmod(0o644)
+    result = CliRunner().invoke(main, ["survey", "list", "--database", "sqlite:///notes.txt"])
+    assert result.exit_code == 2
+    assert modes(tmp_path) == {"notes.txt": "0o644"}
+
+
+def test_an_outbox_is_private_also_one_that_was_not(live, tmp_path, survey, record):
+    Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    assert modes(tmp_path)["outbox.db"] == "0o600"
+    (tmp_path / "outbox.db").chmod(0o664)
+    Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
+    assert modes(tmp_path)["outbox.db"] == "0o600"
+
+
+def test_whatever_commands_write_is_private(tmp_path):
+    sent = ReportBatch(digest=Survey.from_toml(TOML).digest, reports=reports(60))
+    for name, content in (
+        ("health.toml", TOML.encode()),
+        ("batches.ndjson", msgspec.json.encode(sent)),
+        ("records.csv", b"smoker\nno\nyes\n"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(0o600)
+    run("survey", "publish", "health.toml")
+    run("key", "create", "operator.key")
+    run("sealing-key", "create", "sealing.keys")
+    run("perturb", "health.toml", "records.csv", "-o", "perturbed.csv")
+    run("reports", "write", "batches.ndjson", "--to", "sent")
+    run("count", "sent/*.parquet", "--survey", "health.toml", "--to", "counts")
+    run("import", "counts")
+    run("backup", "backup.db")
+    run("export", "health", "export.db")
+    run("overview", "health", "--parquet", "overview.parquet", "--plot", "overview.svg")
+    run("report", "health")
+    names = {
+        *("halftruth.db", "operator.key", "sealing.keys", "perturbed.csv", "sent"),
+        *("counts", "backup.db", "export.db", "overview.parquet", "overview.svg"),
+        "health-report.html",
+    }
+    assert names <= modes(tmp_path).keys()
+    assert open_to_others(tmp_path) == {}
+
+
+def test_a_folder_that_a_program_writes_reports_into_is_private(tmp_path):
+    batch = ReportBatch(digest="0" * 64, reports=reports(6))
+    write_reports([batch], tmp_path / "sent", form="ndjson")
+    assert modes(tmp_path)["sent"] == "0o700"
+    assert open_to_others(tmp_path) == {}

@@ -1,0 +1,264 @@
+"""How reports are taken is changed term by term: by command, over HTTP and on the page."""
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+
+import pytest
+from click.testing import CliRunner
+from halftruth_collector.cli import main
+from halftruth_collector.designing.text import of_survey
+from halftruth_shared import Survey
+from halftruth_shared.protocol.sealing import create_sealing_key
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
+from msgspec.structs import replace
+
+ADDRESS = "/operate/surveys/health"
+MOMENT = datetime(2031, 3, 31, 22, tzinfo=UTC)
+OPTIONS = {
+    "invitations": "invitations",
+    "sealing_key": "sealed-to",
+    "closes_at": "closes-at",
+    "max_reports": "max-reports",
+    "shared_devices": "shared-devices",
+}
+
+
+pytestmark = pytest.mark.usefixtures("http")
+
+
+@pytest.fixture
+def app(store, sealing_app):
+    return sealing_app
+
+
+@pytest.fixture
+def every(sealing_key):
+    """Every term set."""
+    return Terms(
+        invitations=True,
+        sealing_key=sealing_key,
+        closes_at=MOMENT,
+        max_reports=500,
+        shared_devices=True,
+    )
+
+
+@pytest.fixture
+def other(key_file):
+    """Another value of each term, and what stands for it in the audit log."""
+    new = create_sealing_key(key_file)
+    later = datetime(2032, 1, 1, 8, 30, tzinfo=UTC)
+    return {
+        "invitations": (False, "no"),
+        "sealing_key": (new, new),
+        "closes_at": (later, "2032-01-01T08:30:00Z"),
+        "max_reports": (700, "700"),
+        "shared_devices": (False, "no"),
+    }
+
+
+@pytest.fixture
+def command(database):
+    def run(*arguments):
+        result = CliRunner().invoke(main, [*arguments, "--database", database])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+def asked(value):
+    return f"{value:%Y-%m-%dT%H:%M:%SZ}" if isinstance(value, datetime) else str(value)
+
+
+@pytest.fixture
+def by_command(command):
+    def change(name, value):
+        option = OPTIONS[name]
+        if value is None or value is False:
+            return command("survey", "terms", "health", f"--no-{option}")
+        given = [f"--{option}"] if value is True else [f"--{option}", asked(value)]
+        return command("survey", "terms", "health", *given)
+
+    return change
+
+
+@pytest.fixture
+def by_publishing(command, tmp_path, survey):
+    file = tmp_path / "health.toml"
+    file.write_text(of_survey(survey))
+
+    def change(name, value):
+        option = OPTIONS[name]
+        if value is None or value is False:
+            return command("survey", "publish", str(file), f"--no-{option}")
+        given = [f"--{option}"] if value is True else [f"--{option}", asked(value)]
+        return command("survey", "publish", str(file), *given)
+
+    return change
+
+
+@pytest.fixture
+def by_http(http, operator):
+    def change(name, value):
+        value = asked(value) if isinstance(value, datetime) else value
+        body = {"terms": {name: value}}
+        answer = http.patch("/v1/surveys/health/terms", json=body, headers=operator)
+        assert answer.status_code == 200, answer.text
+
+    return change
+
+
+def form_of(page):
+    """What a browser would send of the page's form of terms, if nobody touched it."""
+    form = re.search(rf'<form method="post" action="{ADDRESS}/terms".*?</form>', page, re.S)[0]
+    filled = {}
+    for tag in re.findall("<input[^>]*>", form):
+        member = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        if member.get("type") != "checkbox" or "checked" in tag:
+            filled[member["name"]] = unescape(member.get("value", ""))
+    filled["sealing_key"] = re.search(
+        '<option value="([^"]*)" selected', form + '<option value="" selected'
+    )[1]
+    return filled
+
+
+@pytest.fixture
+def by_page(http, store):
+    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+
+    def change(name, value):
+        filled = form_of(http.get(ADDRESS).text)
+        filled[name] = asked(value).removesuffix("Z") if value is not None else ""
+        if value is True:
+            filled[name] = "true"
+        elif value is False:
+            del filled[name]
+        answer = http.post(f"{ADDRESS}/terms", data=filled)
+        assert answer.status_code == 303, answer.text
+
+    return change
+
+
+@pytest.fixture(params=["by_command", "by_publishing", "by_http", "by_page"])
+def change(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_each_term_survives_a_change_of_each_other_one_and_its_change_is_logged(
+    change, store, every, other
+):
+    for name, (value, written) in other.items():
+        store.surveys.set_terms("health", every)
+        output = change(name, value)
+        assert store.surveys.get("health").terms == replace(every, **{name: value})
+        entry = store.audit.all()[-1]
+        old = asked(getattr(every, name)).replace("True", "yes")
+        assert f"{name}: {old} → {written}" in entry.detail.split("; ")
+        assert entry.detail.count("→") == 1
+        assert output is None or f"{name}: {old} → {written}" in output
+
+
+def test_each_term_is_dropped_by_name_alone(change, store, every):
+    defaults = Terms()
+    for name in OPTIONS:
+        store.surveys.set_terms("health", every)
+        change(name, getattr(defaults, name))
+        dropped = replace(every, **{name: getattr(defaults, name)})
+        assert store.surveys.get("health").terms == dropped
+        assert re.search(f"{name}: .* → n", store.audit.all()[-1].detail)
+
+
+def test_terms_without_options_are_shown_and_stay(command, store, survey, every):
+    store.surveys.set_terms("health", every, sign(OperatorKey.create(), survey.digest, every))
+    before = store.surveys.get("health"), store.audit.all()
+    assert command("survey", "terms", "health") == (
+        "health: nothing changed\nhealth: with invitations, sealed, until 2031-03-31 22:00:00 UTC,"
+        " at most 500 reports, several people on a device, signed\n"
+    )
+    assert (store.surveys.get("health"), store.audit.all()) == before
+
+
+def test_a_value_and_none_of_a_term_are_refused_together(database, store):
+    options = ["--max-reports", "5", "--no-max-reports"]
+    result = CliRunner().invoke(
+        main, ["survey", "terms", "health", *options, "--database", database]
+    )
+    assert result.exit_code == 2
+    assert result.output == "halftruth: max_reports: expected either a value or none\n"
+
+
+def test_a_signature_is_dropped_by_name_alone(
+    database, command, http, operator, store, survey, every
+):
+    key = OperatorKey.create()
+    signature = sign(key, survey.digest, every)
+    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+
+    def signed():
+        store.surveys.set_terms("health", every, signature)
+        return len(store.audit.all())
+
+    def unchanged(count):
+        stored = store.surveys.get("health")
+        assert (stored.terms, stored.signature, len(store.audit.all())) == (every, signature, count)
+
+    def dropped():
+        stored = store.surveys.get("health")
+        assert (stored.terms, stored.signature) == (replace(every, max_reports=9), None)
+        assert f"signature: {key.public} → none" in store.audit.all()[-1].detail
+
+    count = signed()
+    changing = ["survey", "terms", "health", "--max-reports", "9"]
+    refused = CliRunner().invoke(main, [*changing, "--database", database])
+    assert f"the terms are signed by {key.public}" in refused.output
+    unchanged(count)
+    assert f"signature: {key.public} → none" in command(*changing, "--no-signature")
+    dropped()
+
+    count, patch = signed(), {"terms": {"max_reports": 9}}
+    address = "/v1/surveys/health/terms"
+    answer = http.patch(address, json=patch, headers=operator)
+    assert (answer.status_code, answer.get_json()["field"]) == (422, "signature")
+    unchanged(count)
+    assert (
+        http.patch(address, json={**patch, "signature": None}, headers=operator).status_code == 200
+    )
+    dropped()
+
+    count = signed()
+    filled = form_of(http.get(ADDRESS).text) | {"max_reports": "9"}
+    answer = http.post(f"{ADDRESS}/terms", data=filled)
+    assert answer.status_code == 422
+    assert f"the terms are signed by {key.public}" in answer.text
+    unchanged(count)
+    answer = http.post(f"{ADDRESS}/terms", data={**filled, "unsigned": "true"})
+    assert answer.status_code == 303
+    dropped()
+
+
+def test_a_page_that_was_opened_before_a_change_elsewhere_does_not_undo_it(
+    by_page, http, store, every, other
+):
+    store.surveys.set_terms("health", every)
+    filled = form_of(http.get(ADDRESS).text)
+    new, _ = other["sealing_key"]
+    store.surveys.set_terms("health", {"sealing_key": new})
+    assert http.post(f"{ADDRESS}/terms", data={**filled, "max_reports": "9"}).status_code == 303
+    assert store.surveys.get("health").terms == replace(every, sealing_key=new, max_reports=9)
+
+
+def test_a_survey_that_replaces_another_keeps_its_terms(store, survey, every):
+    store.surveys.set_terms("health", every)
+    other = Survey("health", "Other", survey.schema, survey.mechanism)
+    store.surveys.publish(other)
+    assert store.surveys.get("health").terms == every
+    assert store.audit.all()[-1].detail == other.digest
+    key = OperatorKey.create()
+    store.surveys.set_terms("health", every, sign(key, other.digest, every))
+    store.surveys.publish(survey)
+    assert store.surveys.get("health").signature is None
+    said = f"{survey.digest}; signature: {key.public} → none"
+    assert store.audit.all()[-1].detail == said

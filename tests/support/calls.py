@@ -1,0 +1,138 @@
+"""A valid request for each call of the HTTP interface, and the OpenAPI document with these."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from uuid import UUID
+
+import msgspec
+import numpy as np
+from halftruth_collector.estimation import Counts
+from halftruth_collector.store.retention import KEEP_DAYS
+from halftruth_collector.web.messages import (
+    AuditQuery,
+    InvitationRequest,
+    Listing,
+    PublishQuery,
+    PurgeRequest,
+    TokenRequest,
+)
+from halftruth_collector.web.openapi import OPERATIONS, document
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
+from halftruth_shared.analyses.reading import fields
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.invitations import InvitationCheck
+from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
+from halftruth_shared.protocol.terms import Terms, TermsChange, TermsPatch
+
+#: Of every cell of the survey, how many reports there are.
+_REPORTS = [[[330, 240], [410, 350], [120, 150]], [[60, 40], [190, 160], [280, 170]]]
+
+#: Bytes of a sealed report besides the report: the encapsulated key and the authentication tag.
+_ENCAPSULATED, _TAG = 32, 16
+
+_REPORT_ID = UUID("6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11")
+
+SURVEY = Survey(
+    "health",
+    "Health at work",
+    Schema(
+        (
+            Attribute("smoker", ("no", "yes"), label="Do you smoke?"),
+            Attribute("drinks", ("never", "weekly", "daily")),
+            Attribute("shift", ("day", "night")),
+        )
+    ),
+    GammaDiagonal("19"),
+)
+
+#: Parts of addresses.
+PLACES = {"survey_id": SURVEY.id, "token_id": "6f0d3c9e", "key": "5a" * 32}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is sent with one call; bodies by their message types."""
+
+    query: Request = field(default_factory=Request)
+    bodies: dict = field(default_factory=dict)
+
+
+def counts():
+    """Reports to the survey."""
+    reports = np.array(_REPORTS)
+    return Counts.from_cells(SURVEY, np.argwhere(reports >= 0), reports.ravel())
+
+
+@cache
+def calls():
+    """A call for each operation, by its id."""
+    terms = Terms(
+        invitations=True, closes_at=datetime(2027, 3, 31, 22, tzinfo=UTC), max_reports=5000
+    )
+    planned = PlanQuery(respondents=5000, lengths=[1, 2], half_width=0.02)
+    plan = PlanRequest(survey=msgspec.Raw(SURVEY.canonical_json), **msgspec.structs.asdict(planned))
+    batch = ReportBatch(digest=SURVEY.digest, reports=[Report(id=_REPORT_ID, values=[0, 2, 1])])
+    sealed = bytes(range(_ENCAPSULATED + SURVEY.report_space.packed_size + _TAG))
+    sealed_batch = SealedBatch(
+        digest=SURVEY.digest, reports=[SealedReport(id=_REPORT_ID, sealed=sealed)]
+    )
+    check = InvitationCheck(hash=hashlib.sha256(bytes(16)).hexdigest())
+    change = TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms)))
+    token = TokenRequest(role="analyst", survey=SURVEY.id, name="Anna, paper")
+    special = {
+        "addReports": Call(bodies={"ReportBatch": batch, "SealedBatch": sealed_batch}),
+        "checkInvitation": Call(bodies={"InvitationCheck": check}),
+        "planSurvey": Call(bodies={"PlanRequest": plan}),
+        "publishSurvey": Call(PublishQuery(), {"SurveyDocument": SURVEY.document()}),
+        "setTerms": Call(bodies={"TermsChange": change}),
+        "checkSurvey": Call(bodies={"SurveyDocument": SURVEY.document()}),
+        "setListing": Call(bodies={"Listing": Listing(listed=False)}),
+        "createInvitations": Call(bodies={"InvitationRequest": InvitationRequest(count=1)}),
+        "purge": Call(bodies={"PurgeRequest": PurgeRequest(closed_for=KEEP_DAYS)}),
+        "createToken": Call(bodies={"TokenRequest": token}),
+        "getAuditLog": Call(AuditQuery()),
+    }
+    questions = {o.id: Call(o.analysis.start(SURVEY)) for o in OPERATIONS if o.analysis}
+    return {o.id: Call() for o in OPERATIONS} | special | questions
+
+
+@cache
+def document_with_examples():
+    """The OpenAPI document with these calls as examples of its parameters and bodies."""
+    found = json.loads(json.dumps(document()))
+    for operation in OPERATIONS:
+        call, item = calls()[operation.id], found["paths"][operation.path]
+        described = item[operation.method.lower()]
+        for parameter in item.get("parameters", []):
+            parameter["example"] = PLACES[parameter["name"]]
+        written = dict(_written(call.query))
+        for parameter in described.get("parameters", []):
+            if parameter["name"] in written:
+                parameter["example"] = written[parameter["name"]]
+        if operation.body:
+            described["requestBody"]["content"]["application/json"]["examples"] = {
+                name: {"value": _plain(body)} for name, body in call.bodies.items()
+            }
+    return found
+
+
+def _written(query):
+    """Parameters of a query as they are written in an address, before they are escaped."""
+    for parameter in fields(type(query)).values():
+        value = getattr(query, parameter.name)
+        if value in (None, [], {}):
+            continue
+        if parameter.kind in ("items", "margins"):
+            value = parameter.texts(value)
+        elif parameter.kind == "terms":
+            value = [",".join(term) for term in value]
+        yield parameter.name, _plain(value)
+
+
+def _plain(value):
+    """A message as JSON has it."""
+    return msgspec.json.decode(msgspec.json.encode(value))

@@ -1,0 +1,27 @@
+// What the JavaScript client makes of surveys: a line of JSON in, a line out, for many at once.
+
+import { readFileSync } from "node:fs";
+
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
+import { HalftruthError, Survey } from "../../client/halftruth_client/js/index.js";
+import { protection } from "../../client/halftruth_client/js/protection.js";
+
+async function made({ survey: written, unprotected = [], record, draws = [] }) {
+  try {
+    const survey = new Survey(written);
+    const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
+    const promise = protection(survey, new Set(unprotected));
+    const left = draws.map(BigInt);
+    return {
+      digest: await survey.digest(),
+      sentences: new Wording("en").promises(promise, attributes),
+      report: record && survey.perturb(record, (below) => (left.shift() ?? 0n) % below),
+    };
+  } catch (error) {
+    if (!(error instanceof HalftruthError)) throw error;
+    return { refused: error.message };
+  }
+}
+
+const lines = readFileSync(0, "utf-8").split("\n").filter(Boolean);
+for (const line of lines) console.log(JSON.stringify(await made(JSON.parse(line))));

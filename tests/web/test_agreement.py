@@ -1,0 +1,129 @@
+"""Python and JavaScript make the same of every survey: digest, promise, report, refusal."""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from halftruth_collector.dry_run import allowed_by_form
+from halftruth_shared import HalftruthError, Protection, Survey
+
+from tests.support.dependent import REVEALING, document
+from tests.support.feasible import small_surveys
+from tests.web.test_javascript import node  # noqa: F401
+
+PROGRAM = Path(__file__).with_name("agreement.mjs")
+
+
+@pytest.fixture(scope="module")
+def in_javascript(node):  # noqa: F811
+    """What the JavaScript client makes of many surveys, by one process."""
+
+    def run(cases):
+        lines = "".join(json.dumps(case) + "\n" for case in cases)
+        ran = subprocess.run(
+            [node, PROGRAM], input=lines, capture_output=True, encoding="utf-8", timeout=120
+        )
+        assert ran.returncode == 0, ran.stderr
+        return list(map(json.loads, ran.stdout.splitlines()))
+
+    return run
+
+
+def published(document):
+    """A survey as it is published, or else as it is written, where Python refuses it."""
+    try:
+        survey = Survey.from_json(json.dumps(document))
+    except HalftruthError:
+        return None, document
+    return survey, json.loads(survey.canonical_json)
+
+
+def perturbed(survey, record, draws):
+    codes = survey.schema.encode(record)
+    return [*survey.mechanism.perturb(survey.schema, codes, lambda k: next(draws) % k)]
+
+
+def test_both_refuse_what_would_reveal_a_protected_answer(in_javascript):
+    cases = [{"survey": document(*case)} for case in REVEALING.values()]
+    for case, made in zip(REVEALING, in_javascript(cases), strict=True):
+        assert "reveal the protected answer to" in made.get("refused", ""), case
+
+
+def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javascript):
+    rng = random.Random(8)
+    surveys, cases = [], []
+    for case in small_surveys(rng, 400):
+        survey, written = published(case.survey)
+        made = {"survey": written}
+        if survey is not None:
+            names, attributes = allowed_by_form(survey), survey.schema.attributes
+            codes = rng.choice(case.feasible())
+            record = {a.name: a.categories[code] for a, code in zip(attributes, codes, strict=True)}
+            draws = [str(rng.getrandbits(64)) for _ in range(12)]
+            made |= {"unprotected": names, "record": record, "draws": draws}
+        surveys.append(survey)
+        cases.append(made)
+    for survey, case, made in zip(surveys, cases, in_javascript(cases), strict=True):
+        if survey is None:
+            assert "refused" in made, case
+            continue
+        # The form has words of its own for what no survey names.
+        made["sentences"] = [said.replace("Not asked", "not asked") for said in made["sentences"]]
+        assert made == {
+            "digest": survey.digest,
+            "sentences": Protection.of(survey).sentences(),
+            "report": perturbed(survey, case["record"], map(int, case["draws"])),
+        }, case
+
+
+#: Characters whose order differs by language, or that are written in a way of their own.
+STRANGE = (
+    'aZ09"\\\\/<&\u00a0\u00e9e\u0301\u05d0\u0627\u200d\u200f\u2028\u2029\ud7ff\ue000\uf8ff\ufb01'
+    "\ufeff\uff01\ufffd\uffff\U00010000\U0001d54f\U0001f600\U0010ffff"
+)
+CONTROL = "\0\b\t\n\f\r\x1f\x7f"
+
+
+def strange(rng, alphabet=STRANGE, most=6):
+    return "x" + "".join(rng.choices(alphabet, k=rng.randint(0, most))) + "x"
+
+
+def in_strange_words(rng):
+    categories = sorted({strange(rng) for _ in range(rng.randint(2, 6))})
+    rng.shuffle(categories)
+    question = {"name": "a0", "categories": categories, "label": strange(rng, STRANGE + CONTROL)}
+    question["answers"] = {word: strange(rng) for word in categories}
+    if len(categories) < 2:
+        question["optional"] = True
+    mechanism = {"kind": "gamma-diagonal", "gamma": "19"}
+    title = strange(rng, STRANGE + CONTROL)
+    return document(mechanism, question) | {"title": title, "description": strange(rng)}
+
+
+def test_every_text_has_the_same_digest(in_javascript):
+    rng = random.Random(5)
+    surveys = [published(in_strange_words(rng)) for _ in range(400)]
+    assert all(survey is not None for survey, _ in surveys)
+    made = in_javascript([{"survey": written} for _, written in surveys])
+    assert [one["digest"] for one in made] == [survey.digest for survey, _ in surveys]
+    keys = [sorted(w["attributes"][0]["answers"]) for _, w in surveys]
+    by_units = [sorted(some, key=lambda text: text.encode("utf-16-be")) for some in keys]
+    assert keys != by_units
+
+
+@pytest.mark.parametrize("half", [0xD800, 0xDBFF, 0xDC00, 0xDFFF])
+def test_half_of_a_pair_is_refused_wherever_it_stands(in_javascript, half):
+    half = chr(half)
+    whole = in_strange_words(random.Random(5))
+    [question] = whole["attributes"]
+    first = question["categories"][0]
+    halved = [
+        whole | {"title": f"x{half}x"},
+        whole | {"attributes": [question | {"label": f"x{half}x"}]},
+        whole | {"attributes": [question | {"answers": {first: f"x{half}x"}}]},
+        whole | {"attributes": [question | {"answers": {}, "categories": [first, half]}]},
+    ]
+    assert all(published(one)[0] is None for one in halved)
+    assert all("refused" in made for made in in_javascript([{"survey": one} for one in halved]))
