@@ -165,4 +165,4 @@ def publish(database: Database) -> None:
     """Publish the surveys that all clients answer."""
     with Store(database.url) as store:
         for survey in SURVEYS:
-            store.surveys.publish(survey, _TERMS if survey is INVITED else None)
+            store.surveys.publish(survey, _TERMS if survey is INVITED else {})
