@@ -38,7 +38,7 @@ ALPHA = 0.05
 _MINED = 4
 
 #: Results of thousands of numbers, which only each so many-th survey is asked for.
-_SELDOM = {"rules": 8}
+_SELDOM = {"rules": 4}
 
 #: Statistics that grow with the number of reports.
 _EXTENSIVE = {"chi_squared", "g_squared"}
@@ -429,6 +429,15 @@ class Tally:
             mean = float(np.mean(values))
             self.sums[analysis, field, kind] += [1, mean, mean**2, len(values)]
 
+    def claim(
+        self, analysis: str, field: str, kind: str, wrong: Sequence[float], *, together: bool
+    ) -> None:
+        """Add one survey's claims; of those that keep a level together one is enough."""
+        if together:
+            self.add(analysis, field, f"any {kind}", [max(wrong)])
+        else:
+            self.add(analysis, field, kind, wrong)
+
     def merge(self, other: "Tally") -> None:
         """Add the surveys of another tally."""
         for key, sums in other.sums.items():
@@ -454,7 +463,8 @@ def simulate(world: World, target: str, seeds: Sequence[int]) -> Tally:
         people = world.people(rng)
         counted = world.counted(people, rng)
         for label, query in questions(world, target):
-            if seed % _SELDOM.get(label, 1):
+            # Without a choice of the target everything is of the population.
+            if seed % _SELDOM.get(label, 1) or getattr(query, "target", "population") != target:
                 continue
             if target == "population":
                 truth = _of_population(world, label)
@@ -500,45 +510,69 @@ def _tally(
     scaled: bool,
 ) -> None:
     tally.add(label, "", "refused", [float(found is None)])
-    if found is None:
+    if found is None or truth is None:
         return
-    by_field: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
-    for path, interval in found.intervals.items():
-        true = truth.values.get(path) if truth else None
-        if true is None or (isinstance(true, float) and not math.isfinite(true)):
-            continue
-        # The truth of exactly these respondents counts as many as they are.
-        true *= _scale(world, path) if scaled else 1.0
-        none = interval is None
-        low = not none and _misses(interval, true, lower=True)
-        high = not none and _misses(interval, true, lower=False)
-        by_field[pattern(path)].append((float(none), float(low), float(high)))
-    for field, outcomes in by_field.items():
-        tally.add(label, field, "no interval", [none for none, _, _ in outcomes])
-        known = [(low, high) for none, low, high in outcomes if not none]
-        tally.add(label, field, "missed", [low + high for low, high in known])
-        tally.add(label, field, "above truth", [low for low, _ in known])
+    _tally_intervals(tally, world, label, query, found, truth, scaled=scaled)
     rejected: dict[str, list[float]] = defaultdict(list)
     for path, p in found.p_values.items():
-        if p is not None:
+        # A hypothesis is true where a thousand millions of answers do not contradict it.
+        true = truth.p_values.get(path)
+        null = world.strength == 0 if true is None else true > ALPHA
+        if p is not None and null and scaled:
             rejected[pattern(path)].append(float(p < ALPHA))
     for field, claims in rejected.items():
-        tally.add(label, field, "rejected", claims)
-        if (
-            world.strength == 0
-            and getattr(query, "simultaneous", "none") != "none"
-            and field.startswith("comparisons")
-        ):
-            tally.add(label, field, "any rejected", [max(claims)])
+        tally.claim(label, field, "rejected", claims, together=_together(query, field))
     _tally_decisions(tally, label, query, found, truth)
     if found.splits and world.strength == 0:
         tally.add(label, "root splits", "claim", [float(found.splits[0])])
 
 
+def _tally_intervals(
+    tally: Tally,
+    world: World,
+    label: str,
+    query: Query[Any],
+    found: Walked,
+    truth: Walked,
+    *,
+    scaled: bool,
+) -> None:
+    by_field: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
+    for path in truth.intervals:
+        true = truth.values.get(path)
+        # How many of the respondents are meant is no number of the population.
+        if true is None or not math.isfinite(true) or (scaled and path[-1] == "people_interval"):
+            continue
+        # The truth of exactly these respondents counts as many as they are.
+        true *= _scale(world, path) if scaled else 1.0
+        interval = found.intervals.get(path)
+        if interval is None:
+            by_field[pattern(path)].append((True, False, False))
+            continue
+        low, high = (_misses(interval, true, lower=side) for side in (True, False))
+        # What is exact, such as a share of all, has no rate.
+        if interval.lower < interval.upper or low or high:
+            by_field[pattern(path)].append((False, low, high))
+    for field, outcomes in by_field.items():
+        missed = [low or high for _, low, high in outcomes]
+        given = [low or high for none, low, high in outcomes if not none]
+        tally.add(label, field, "no interval", [none for none, _, _ in outcomes])
+        tally.claim(label, field, "missed", missed, together=_together(query, field))
+        tally.add(label, field, "missed where given", given)
+        tally.add(label, field, "above truth", [low for none, low, _ in outcomes if not none])
+
+
+def _together(query: Query[Any], field: str) -> bool:
+    """Whether a level is kept by all numbers of a field together."""
+    if field.startswith("comparisons"):
+        return getattr(query, "simultaneous", "none") != "none"
+    return field == "itemsets.interval" and getattr(query, "select", "") == "bonferroni"
+
+
 def _scale(world: World, path: Path) -> float:
     """What a number of the population is multiplied by, if it counts people."""
     names = {dict(step).get("name") for step in path if isinstance(step, tuple)}
-    if path[-1] == "people_interval" or names & _EXTENSIVE:
+    if names & _EXTENSIVE:
         return world.reports / _MANY
     return math.sqrt(world.reports / _MANY) if "standardized_residual" in names else 1.0
 

@@ -41,6 +41,9 @@ ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
 #: Part of the cells' variances up to which that of a measure is rounding.
 _CANCELLED = 1e-12
 
+#: Standard errors above 0 from which on a logarithm is nearly linear.
+_CLEAR_OF_LOGARITHMS = 3.0
+
 #: Why there is no interval, or no value.
 _UNCLEAR = "a share that it rests on is not clearly above 0"
 
@@ -69,16 +72,19 @@ class Tables:
     @cached_property
     def clear_margins(self) -> NDArray[np.bool_]:
         """In which tables the share of every category is significantly above 0."""
-        return np.asarray(np.all([self._clear(m) for m in self.cells.margins], axis=0))
+        return self.clear(self.cells.margins)
 
     @cached_property
     def clear_cells(self) -> NDArray[np.bool_]:
-        """In which tables the share of every cell is."""
-        return self._clear(self.cells.table)
+        """In which tables the share of every cell is clear enough for its logarithm."""
+        return self.clear([self.cells.table], _CLEAR_OF_LOGARITHMS)
 
-    def _clear(self, shares: Jet) -> NDArray[np.bool_]:
-        axes = tuple(range(len(self.cells.margins)))
-        return np.asarray(shares.clear(self.covariance, 0.0).all(axis=axes).reshape(-1))
+    def clear(self, shares: Sequence[Jet], quantile: float = 0.0) -> NDArray[np.bool_]:
+        """In which tables all of these shares are above 0, by so many standard errors."""
+        batch = self.cells.table.value.ndim - len(self.cells.margins)
+        clear = [jet.clear(self.covariance, quantile) for jet in shares]
+        each = [one.all(axis=tuple(range(one.ndim - batch))).reshape(-1) for one in clear]
+        return np.asarray(np.all(each, axis=0))
 
     @cached_property
     def along(self) -> Cells:
@@ -203,9 +209,7 @@ def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> Measu
         error = found.standard_error.reshape(-1)
         if measure.slopes is None:
             error = np.where(_cancelled(plain, tables), np.nan, error)
-    # A ratio is open where one of its factors is not clear.
-    told = tables.clear_margins | (measure.factors is not None)
-    told = (tables.clear_cells if measure.logarithms else told) & np.isfinite(error)
+    told = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
     reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
     if measure.slopes is not None:
         # Without its bias it would claim an association where there is none.
@@ -220,6 +224,18 @@ def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> Measu
         measure.ratio,
         measure.signed,
     )
+
+
+def _rests_on_clear_shares(measure: Measure, tables: Tables) -> NDArray[np.bool_]:
+    # A ratio is open where one of its factors is not clear.
+    if measure.factors is not None:
+        return np.ones(len(tables.covariance), dtype=bool)
+    if measure.logarithms:
+        return tables.clear_cells
+    # More than that would leave those surveys in which a rare answer came out frequent.
+    if measure.denominators is not None:
+        return tables.clear(measure.denominators(tables.cells))
+    return tables.clear_margins
 
 
 def _cancelled(plain: Jet, tables: Tables) -> NDArray[np.bool_]:

@@ -167,6 +167,8 @@ class Measure:
     slopes : callable or None
         Gradient in the cells, up to a constant, of a measure that is 0 at independence and never
         negative. There it is 0, so that the second derivative decides.
+    denominators : callable or None
+        What it divides by; None for the share of every category.
     logarithms : bool
         Whether it has logarithms of cells, which say nothing of a cell that may be 0.
     signed : bool
@@ -180,6 +182,7 @@ class Measure:
     signed: bool = False
     factors: Callable[[Cells], Factors] | None = None
     slopes: Callable[[Cells, float], Jet] | None = None
+    denominators: Callable[[Cells], Sequence[Jet]] | None = None
     logarithms: bool = False
 
 
@@ -289,7 +292,12 @@ MEASURES = (
         "pair",
         lambda t: ([t.cell(1, 1), t.cell(0, 0)], [t.cell(1, 0), t.cell(0, 1)]),
     ),
-    Measure("jaccard", "itemset", lambda t, n: t.every / (1 - t.none).positive()),
+    Measure(
+        "jaccard",
+        "itemset",
+        lambda t, n: t.every / (1 - t.none).positive(),
+        denominators=lambda t: [1 - t.none],
+    ),
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
     _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
     Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected, signed=True),
@@ -310,7 +318,12 @@ MEASURES = (
         lambda t, n: t.cell(0, 0) / t.c0 - t.cell(0, 1) / t.c1,
         signed=True,
     ),
-    Measure("laplace", "pair", lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.r1 + 2)),
+    Measure(
+        "laplace",
+        "pair",
+        lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.r1 + 2),
+        denominators=lambda t: [t.r1],
+    ),
     Measure("kappa", "pair", _kappa, signed=True),
     _ratio("collective_strength", "pair", _collective_strength),
     Measure("chi_squared", "categories", _chi_squared, ratio=True, slopes=_chi_squared_slopes),

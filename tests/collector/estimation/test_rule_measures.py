@@ -96,6 +96,9 @@ def by_hand(cells, covariance, n):
     return found
 
 
+#: Standard errors above 0 of a cell whose logarithm is taken.
+CLEAR_OF_LOGARITHMS = 3
+
 NOTHING = (np.nan, np.nan, (np.nan, np.nan))
 
 
@@ -107,10 +110,16 @@ def of_one_rule(cells, covariance, n):
     parts |= {"union": p01 + p10 + p11, "differ": p01 + p10}
     table = cells.reshape(2, 2)
     sums = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
-    clear_margins, clear_cells = (
-        bool((some @ cells > Z * np.sqrt(np.diag(some @ covariance @ some.T))).all())
-        for some in (sums, np.eye(4))
+    clear_margins, clear_cells, clear_union, clear_antecedent = (
+        bool((some @ cells > errors * np.sqrt(np.diag(some @ covariance @ some.T))).all())
+        for some, errors in (
+            (sums, Z),
+            (np.eye(4), CLEAR_OF_LOGARITHMS),
+            (np.array([[0, 1, 1, 1]]), Z),
+            (sums[1:2], Z),
+        )
     )
+    of_its_own = {"jaccard": clear_union, "laplace": clear_antecedent}
     found = {}
     for name in NAMES:
 
@@ -120,7 +129,7 @@ def of_one_rule(cells, covariance, n):
         found[name] = NOTHING
         if not all(parts[part] > 0 for part in NEEDS[name].split()):
             continue
-        clear = clear_cells if name in LOGARITHMS else clear_margins
+        clear = clear_cells if name in LOGARITHMS else of_its_own.get(name, clear_margins)
         if name in FROM_ZERO:
             if clear:
                 found[name] = from_zero(formula, table, covariance)
