@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
@@ -143,7 +142,7 @@ def count(
                 IdFile(name=ids_name(number), rows=part.new, sha256=part.sha256)
                 for number, part in enumerate(counted)
             ],
-            counts=counts_folder.write(result, survey, sealing_key, _name(survey, counted), counts),
+            counts=counts_folder.write(result, survey, sealing_key, counts),
         )
         (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
         os.replace(result, to)
@@ -255,9 +254,3 @@ def _total(counted: Sequence[CountedPart]) -> dict[bytes, int]:
     places: NDArray[Any] = np.from_dlpack(cells.indices)
     np.add.at(total, places, np.concatenate([np.from_dlpack(part.counts) for part in counted]))
     return dict(zip(cells.dictionary.to_pylist(), total.tolist(), strict=True))
-
-
-def _name(survey: Survey, counted: Sequence[CountedPart]) -> str:
-    """The name of counts, which is the same for the same ids of the same survey."""
-    said = "\n".join([survey.digest, *(part.sha256 for part in counted)])
-    return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -135,7 +135,7 @@ def export_reports(survey: str, file: Path, database: str) -> None:
 def import_reports(file: Path, database: str) -> None:
     """Count the reports of a FILE that another collector exported, or that 'count' made, each once.
 
-    Reports that were counted here before are left out, so that importing a file again does no harm.
+    Its reports are all new here, or all known: importing a file again does no harm.
     """
     with Store(database) as store, _bar("reports") as progress:
         done = store.import_reports(file, progress)

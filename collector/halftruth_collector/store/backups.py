@@ -1,4 +1,4 @@
-"""Back-ups, and the names by which a store is known again.
+"""Back-ups of a whole store.
 
 A back-up is a SQLite file with the tables of a collector, whatever database it comes from or goes
 to, with its rows in the order of their content.
@@ -6,37 +6,14 @@ to, with its rows in the order of their content.
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from halftruth_shared import ParameterError
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, select
 
 from .database import Database
 from .files import Progress, copy, existing_file, new_file
-from .tables import lineage, metadata
-
-
-def name_store(database: Database) -> None:
-    """Give a new store a name of its own."""
-    if database.read(names):
-        return
-
-    def name(connection: Connection) -> None:
-        database.exclude_others(connection)
-        if not names(connection):
-            _add_name(connection)
-
-    database.write(name)
-
-
-def names(connection: Connection) -> set[str]:
-    """Every name that a store has had or, in an export, that its counts come from."""
-    return set(connection.execute(select(lineage.c.store)).scalars())
-
-
-def _add_name(connection: Connection) -> None:
-    connection.execute(insert(lineage).values(store=secrets.token_hex(16)))
+from .tables import metadata
 
 
 def back_up(database: Database, file: Path, progress: Progress | None = None) -> int:
@@ -89,13 +66,11 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
     with existing_file(file) as backup, database.writing() as connection:
         database.exclude_others(connection)
         for table in metadata.sorted_tables:
-            used = connection.execute(select(table).limit(1)).first() is not None
-            if table is not lineage and used:
+            if connection.execute(select(table).limit(1)).first() is not None:
                 raise ParameterError(
                     f"database: it has {table.name} already; expected an empty one",
                     field="database",
                 )
-        connection.execute(lineage.delete())
         with backup.reading() as source:
             rows = sum(
                 copy(source, select(table), connection, table, progress)
@@ -103,8 +78,6 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
             )
         if not database.is_sqlite:
             _advance_sequences(connection)
-        # What is counted from now on, nobody else has who restores the same file.
-        _add_name(connection)
     return rows
 
 

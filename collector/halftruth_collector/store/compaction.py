@@ -11,14 +11,10 @@ from sqlalchemy import Connection
 
 from ..errors import StoreUnavailable
 from .database import Database
-from .rows import SHARDS
 from .tables import REPORT_TABLES
 
 #: Seconds for which others are held up before those who hold up a compaction are let finish.
 _PATIENCE = 2
-
-#: Counts of a survey's cell that arrived here become one.
-_MERGED = f"CASE WHEN shard < {SHARDS} THEN 0 ELSE shard END"
 
 
 def compact(database: Database) -> None:
@@ -60,8 +56,9 @@ def _compact_postgresql(connection: Connection) -> None:
         columns = {column.name: column.name for column in table.columns}
         group = ""
         if "shard" in columns:
-            columns |= {"shard": f"{_MERGED} AS shard", "count": "sum(count)::bigint AS count"}
-            group = f"GROUP BY {keys.replace('shard', _MERGED)}"
+            # The counts of all shards become one.
+            columns |= {"shard": "0::smallint AS shard", "count": "sum(count)::bigint AS count"}
+            group = f"GROUP BY {keys.removesuffix(', shard')}"
         run(
             f"CREATE TEMPORARY TABLE kept ON COMMIT DROP AS"
             f" SELECT {', '.join(columns.values())} FROM {table.name} {group}"

@@ -18,7 +18,7 @@ from halftruth_shared.protocol.base import Message
 from sqlalchemy import insert
 
 from .files import PAGE, new_file
-from .tables import cells, lineage, surveys
+from .tables import cells, surveys
 
 #: Parts of the ids, a power of 2: with a billion of them, one part fits easily into memory.
 PARTS = 128
@@ -97,7 +97,7 @@ def ids_name(part: int) -> str:
 
 
 def write(
-    folder: Path, survey: Survey, sealing_key: str | None, name: str, counts: Mapping[bytes, int]
+    folder: Path, survey: Survey, sealing_key: str | None, counts: Mapping[bytes, int]
 ) -> str:
     """Write a survey and counts of its reports beside their ids.
 
@@ -107,8 +107,6 @@ def write(
     survey : Survey
     sealing_key : str or None
         That its reports were sealed to.
-    name : str
-        Of these counts, as a store has one.
     counts : mapping of bytes to int
         By packed report.
 
@@ -137,7 +135,6 @@ def write(
     in_order = iter(sorted(counts))
     with new_file(folder / COUNTS) as target, target.writing() as connection:
         connection.execute(insert(surveys), row)
-        connection.execute(insert(lineage).values(store=name))
         while page := list(islice(in_order, PAGE)):
             connection.execute(
                 insert(cells),

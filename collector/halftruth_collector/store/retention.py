@@ -25,7 +25,7 @@ from .compaction import compact
 from .counts import total
 from .database import Database
 from .surveys import find
-from .tables import REPORT_TABLES, daily_outcomes, imports, invitations, report_ids, surveys, tokens
+from .tables import REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.
@@ -78,7 +78,7 @@ class RetentionStore:
             reports = connection.execute(counted).scalar() or 0
             rows = {
                 table: _delete(connection, table, stored.number)
-                for table in (*REPORT_TABLES, imports, tokens)
+                for table in (*REPORT_TABLES, tokens)
             }
             connection.execute(delete(surveys).where(surveys.c.number == stored.number))
             done = Deleted(

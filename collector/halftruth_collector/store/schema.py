@@ -9,7 +9,7 @@ from ..errors import SchemaOutdated
 from .database import Database
 
 #: The version that this program works with, the last one of `migrations/versions`.
-HEAD = "0002"
+HEAD = "0003"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

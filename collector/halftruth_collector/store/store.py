@@ -67,7 +67,6 @@ class Store:
                 offload(schema.migrate, self.database)
             else:
                 schema.check(found)
-            backups.name_store(self.database)
         except BaseException as error:
             self.close()
             if not isinstance(error, StoreUnavailable):

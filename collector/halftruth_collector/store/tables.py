@@ -9,8 +9,8 @@ how many were counted, repeated or refused; those counted, of all days, are the 
 is held against.
 
 Every count is the sum of its shards: transactions that run at the same time take different ones,
-so that none waits for another's commit to count the same cell. What was imported has shards of its
-own, one for each collector that it came from.
+so that none waits for another's commit to count the same cell. What is imported has a shard of its
+own.
 
 The migrations in `migrations/versions` lead here; a test holds these tables against them.
 """
@@ -160,22 +160,4 @@ audit = Table(
     Column("action", String(32), nullable=False),
     Column("subject", String(128), nullable=False),
     Column("detail", Text, nullable=False),
-)
-
-#: Random names of this store: its first one, and another one from each restoring of a back-up.
-#: Two stores that share one share reports or invitations.
-lineage = Table(
-    "lineage",
-    metadata,
-    Column("number", Integer, primary_key=True),
-    Column("store", String(32), nullable=False, unique=True),
-)
-
-#: Which stores the imported counts of a survey's shard came from.
-imports = Table(
-    "imports",
-    metadata,
-    Column("survey", Integer, primary_key=True, autoincrement=False),
-    Column("shard", SmallInteger, primary_key=True, autoincrement=False),
-    Column("store", String(32), primary_key=True),
 )

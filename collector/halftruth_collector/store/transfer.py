@@ -4,9 +4,8 @@ An export is a SQLite file with the tables of a collector, whatever database it 
 to, with its rows in the order of their content.
 
 Ids and counts are not linked, so reports that two stores have in common cannot be told from the
-others: what is imported has to be new as a whole, or to be all of a collector that some was
-imported from before. Everything else is refused. Counts of files (:mod:`~.counts_folder`) are
-imported likewise, and have to be new as a whole, unless all of them are known.
+others: the reports of a file are all new, and are counted, or all known, and nothing changes.
+Everything else is refused. Counts of files (:mod:`~.counts_folder`) are imported likewise.
 """
 
 from __future__ import annotations
@@ -20,19 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
-from sqlalchemy import Connection, SmallInteger, func, insert, literal, select
+from sqlalchemy import Connection, SmallInteger, Table, insert, literal, select
 from sqlalchemy import cast as as_type
 
 from ..errors import SurveyExists
 from . import counts_folder, files
-from .backups import names
 from .closing import COUNTED
 from .counts import by_day, total
 from .database import Database
 from .files import Progress, copy, existing_file, new_file, pages
 from .rows import SHARDS, add_ids, add_outcomes
-from .surveys import find
-from .tables import cells, daily_outcomes, imports, lineage, report_ids, revoked_keys, surveys
+from .surveys import find, has_reports
+from .tables import cells, daily_outcomes, report_ids, revoked_keys, surveys
 
 if TYPE_CHECKING:
     # Who may do what builds upon the store.
@@ -40,6 +38,9 @@ if TYPE_CHECKING:
 
 #: Bytes of a report's id.
 _ID_SIZE = 16
+
+#: Where imports are counted, so that none waits for the reports that arrive meanwhile.
+_SHARD = SHARDS
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,6 @@ def export_reports(
         for day, count in source.execute(by_day(number)).all():
             row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
             connection.execute(insert(daily_outcomes), row)
-        for store in sorted(names(source) | _imported_from(source, number).keys()):
-            connection.execute(insert(lineage).values(store=store))
         reports = select(report_ids).where(report_ids.c.survey == number)
         return copy(source, reports, connection, report_ids, progress)
 
@@ -98,16 +97,15 @@ def import_reports(
 ) -> Imported:
     """Count the reports of another collector's file, each once.
 
-    So a file may be imported twice, and a later one of the same collector adds what is new there.
-    The survey is published as the other collector has it, if it is not known here.
+    So a file may be imported twice. The survey is published as the other collector has it, if it is
+    not known here.
 
     Raises
     ------
     ParameterError
         If the file is no export of one survey, or its reports do not fit that; if some of them
-        were counted here otherwise, or the ids of those that were counted here were purged; or if
-        it comes from a back-up of this collector, or from another back-up of a collector that was
-        imported: then they share reports or invitations. Nothing is imported then.
+        were counted here but not all, or the ids of those that were counted here were purged; or
+        if two collectors may have taken a report each for one invitation. Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
     SchemaOutdated, StoreUnavailable
@@ -122,14 +120,14 @@ def import_reports(
         with database.writing() as connection:
             # No other import is under way, nor is a key revoked meanwhile.
             database.exclude_others(connection)
-            number = _known_survey(database, connection, rows[0], file.is_dir())
-            done = _import_ids(connection, number, ids, progress)
+            known = _known_survey(database, connection, rows[0], file.is_dir())
+            done = _import_ids(connection, known.number, ids, progress)
             if done.counted:
-                if done.repeated and file.is_dir():
+                if done.repeated:
                     raise _known_in_part(done.repeated)
-                shard = _source_shard(source, connection, number, done)
-                _import_counts(source, connection, number, shard, space, done)
-                _import_days(source, connection, number, shard, done)
+                _check_invitations(connection, known, rows[0])
+                _import_counts(source, database, connection, known.number, space, done.counted)
+                _import_days(source, database, connection, known.number, done.counted)
             audit.record(connection, "import", rows[0].id, f"{done.counted} reports counted")
             return done
 
@@ -175,50 +173,36 @@ def _import_ids(
 def _known_in_part(repeated: int) -> ParameterError:
     return ParameterError(
         f"file: {repeated} of its reports were counted here before, and nothing says what they"
-        " said; expected new ones: count its files again with --earlier and what was counted here",
+        " said; expected new ones: of files, count them again with --earlier and what was counted"
+        " here",
         field="file",
     )
 
 
-def _source_shard(source: Connection, connection: Connection, number: int, done: Imported) -> int:
-    """The shard for counts of the file's store, which holds those imported from it before."""
-    there = names(source) | set(source.execute(select(imports.c.store)).scalars())
-    shards = _imported_from(connection, number)
-    known = {shards[store] for store in there & shards.keys()}
-    if there & names(connection) or len(known) > 1:
+def _check_invitations(connection: Connection, known: Any, exported: Any) -> None:
+    """Make sure that no invitation lets in two reports.
+
+    A collector and what was restored from its back-up have the same ones, and ids do not say so.
+    """
+    invited = any(row.invitations or row.invited for row in (known, exported))
+    if invited and (known.invited or has_reports(connection, known.number)):
         raise ParameterError(
-            "file: it and this collector go back to a common back-up, so that they share reports or"
-            " invitations; expected counts of a collector of its own",
+            f"file: survey '{known.id}' has invitations, and another collector may have taken a"
+            " report for the same one; expected a survey without, or a collector that has counted"
+            " none of its reports and issued none of its invitations",
             field="file",
         )
-    before = 0
-    if known:
-        [shard] = known
-        where = (cells.c.survey == number, cells.c.shard == shard)
-        before = connection.execute(select(func.sum(cells.c.count)).where(*where)).scalar() or 0
-        connection.execute(cells.delete().where(*where))
-    else:
-        shard = max([SHARDS - 1, *shards.values()]) + 1
-    if done.repeated != before:
-        raise ParameterError(
-            f"file: {done.repeated} of its reports were counted here before, and nothing says what"
-            f" they said; expected {before}, as many as were imported from its collector",
-            field="file",
-        )
-    for store in sorted(there - shards.keys()):
-        connection.execute(insert(imports).values(survey=number, shard=shard, store=store))
-    return shard
 
 
 def _import_counts(
     source: Connection,
+    database: Database,
     connection: Connection,
     number: int,
-    shard: int,
     space: ReportSpace,
-    done: Imported,
+    reports: int,
 ) -> None:
-    """Count all reports of the file in a shard of their own."""
+    """Add the counts of the file to those of the survey."""
     counted = 0
     counts = select(cells.c.cell, total(cells.c.count).label("count")).group_by(cells.c.cell)
     for page in pages(source, counts, cells):
@@ -226,19 +210,14 @@ def _import_counts(
         if any(row.count < 1 for row in page):
             raise _damaged("one of its counts is not positive")
         counted += sum(row.count for row in page)
-        connection.execute(
-            insert(cells),
-            [
-                {"survey": number, "cell": row.cell, "shard": shard, "count": row.count}
-                for row in page
-            ],
-        )
-    if counted != done.counted + done.repeated:
+        new = [{"cell": row.cell, "count": row.count} for row in page]
+        _add(database, connection, cells, number, new)
+    if counted != reports:
         raise _damaged("it does not have as many ids as reports")
 
 
 def _import_days(
-    source: Connection, connection: Connection, number: int, shard: int, done: Imported
+    source: Connection, database: Database, connection: Connection, number: int, reports: int
 ) -> None:
     """Count the reports of the file on the days on which they were counted there."""
     try:
@@ -247,17 +226,28 @@ def _import_days(
         raise _damaged("one of its days is none") from None
     if not days:
         # An export of a collector that did not tell: they are counted today.
-        add_outcomes(connection, number, shard, {COUNTED: done.counted})
+        add_outcomes(connection, number, _SHARD, {COUNTED: reports})
         return
-    if min(days.values()) < 1 or sum(days.values()) != done.counted + done.repeated:
+    if min(days.values()) < 1 or sum(days.values()) != reports:
         raise _damaged("its days do not have as many reports as ids")
-    table = daily_outcomes.c
-    connection.execute(daily_outcomes.delete().where(table.survey == number, table.shard == shard))
-    rows = [
-        {"survey": number, "day": day, "outcome": COUNTED, "shard": shard, "count": count}
-        for day, count in days.items()
-    ]
-    connection.execute(insert(daily_outcomes), rows)
+    new = [{"day": day, "outcome": COUNTED, "count": count} for day, count in days.items()]
+    _add(database, connection, daily_outcomes, number, new)
+
+
+def _add(
+    database: Database,
+    connection: Connection,
+    table: Table,
+    number: int,
+    rows: Sequence[dict[str, Any]],
+) -> None:
+    """Add counts of a survey to those that a table has of it."""
+    statement = database.insert(table)
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key),
+        set_={"count": table.c.count + statement.excluded.count},
+    )
+    connection.execute(statement, [{"survey": number, "shard": _SHARD, **row} for row in rows])
 
 
 def _report_space(exported: Any) -> ReportSpace:
@@ -288,14 +278,8 @@ def _damaged(what: str) -> ParameterError:
     return ParameterError(f"file: {what}; expected an export of a collector", field="file")
 
 
-def _imported_from(connection: Connection, number: int) -> dict[str, int]:
-    """The shards of a survey's imported counts, by the stores that they came from."""
-    statement = select(imports.c.store, imports.c.shard).where(imports.c.survey == number)
-    return {row.store: row.shard for row in connection.execute(statement)}
-
-
-def _known_survey(database: Database, connection: Connection, exported: Any, of_files: bool) -> int:
-    """Number of the survey here, which is published if need be and kept for this transaction."""
+def _known_survey(database: Database, connection: Connection, exported: Any, of_files: bool) -> Any:
+    """The row of the survey here, which is published if need be and kept for this transaction."""
     row = {column.name: getattr(exported, column.name) for column in surveys.c}
     # Its invitations stay where they were issued.
     row |= {"invited": 0, "withdrawn": 0}
@@ -327,5 +311,4 @@ def _known_survey(database: Database, connection: Connection, exported: Any, of_
             " open; expected counts with --sealed-to",
             field="file",
         )
-    number: int = known.number
-    return number
+    return known

@@ -87,7 +87,7 @@ def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_databas
     config.set_main_option("script_location", str(SCRIPTS))
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_heads() == [schema.HEAD]
-    assert [each.revision for each in scripts.walk_revisions()] == ["0002", "0001"]
+    assert [each.revision for each in scripts.walk_revisions()] == ["0003", "0002", "0001"]
 
 
 def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, survey):
