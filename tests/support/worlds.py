@@ -347,12 +347,12 @@ def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
             walked.intervals[here] = _interval(value, found)
             walked.values[here] = found if isinstance(found, float | int) else None
         elif name.endswith(("p_value", "_p")):
-            if "attribute" in names and part.attribute is None:  # type: ignore[attr-defined]
+            if "attribute" in names and part.attribute is None:
                 continue  # of an intercept, which is not 0 in any world
             walked.p_values[here] = value
         elif name == "decision":
             walked.decisions[here] = value
-            walked.values[here] = part.support  # type: ignore[attr-defined]
+            walked.values[here] = part.support
         elif name == "uncertain" and hasattr(part, "gain"):
             # A node of a tree that splits although nothing is to be known.
             walked.splits.append(part.gain is not None and not value)
@@ -386,7 +386,7 @@ def _identity(part: Any, place: int) -> Any:
     if not isinstance(part, msgspec.Struct):
         return place
     if "estimate" in part.__struct_fields__ and "row" not in part.__struct_fields__:
-        part = part.estimate  # type: ignore[attr-defined]
+        part = part.estimate
     fields = [
         (name, getattr(part, name))
         for name in _IDENTITY
@@ -593,7 +593,7 @@ def _tally_decisions(
         true = truth.values.get(path) if truth else None
         if true is None:
             continue
-        threshold = query.min_support  # type: ignore[attr-defined]
+        threshold = query.min_support
         for name, outcomes in wrong.items():
             is_wrong = true < threshold if name == "frequent" else true >= threshold
             outcomes.append(float(decision == name and is_wrong))

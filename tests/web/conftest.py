@@ -70,14 +70,23 @@ class Visit:
 
 
 @pytest.fixture(scope="session")
+def node() -> str:
+    """Path of Node.js, 20 or later."""
+    return program("node")
+
+
+def program(*names: str) -> str:
+    """Path of the first of some programs; without any a test is skipped, in CI it fails."""
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{names[0]} is missing")
+    return path
+
+
+@pytest.fixture(scope="session")
 def chromium():
     """What launches browsers, and how."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        reason = "no Chromium on the path: the pages are not tried in a browser"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    path = program("chromium", "chromium-browser")
     with sync_playwright() as playwright:
         yield playwright.chromium, {"executable_path": path, "args": ["--no-sandbox"]}
 

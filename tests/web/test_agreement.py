@@ -11,13 +11,12 @@ from halftruth_shared import HalftruthError, Protection, Survey
 
 from tests.support.dependent import REVEALING, document
 from tests.support.feasible import small_surveys
-from tests.web.test_javascript import node  # noqa: F401
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
 
 
 @pytest.fixture(scope="module")
-def in_javascript(node):  # noqa: F811
+def in_javascript(node):
     """What the JavaScript client makes of many surveys, by one process."""
 
     def run(cases):

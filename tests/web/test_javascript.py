@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -27,14 +26,6 @@ def absent(what, advice):
     if os.environ.get("CI"):
         pytest.fail(f"{what} is missing; {advice}", pytrace=False)
     pytest.skip(f"{what} is missing; {advice}")
-
-
-@pytest.fixture(scope="session")
-def node():
-    found = shutil.which("node")
-    if found is None:
-        absent("node", "install Node.js 20 or later to test the JavaScript client")
-    return found
 
 
 def bundled(*later):
