@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
+import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 import { ADDRESS, away, byName, FakeStorage, json, problem, surveyOf } from "./helpers.mjs";
 import { setUp as setUpWith } from "./helpers.mjs";
@@ -177,17 +179,20 @@ test("only what was answered can be sent again", async () => {
   assert.equal(collector.reports.size, 1);
 });
 
+const shown = (client) =>
+  receipt(new Survey(DOCUMENT), client.report("health"), new Wording());
+
 test("a receipt is shown once the report is counted, and not while it could be kept back", async () => {
   const { collector, client, open } = await setUp();
   const survey = new Survey(DOCUMENT);
-  assert.equal(client.receipt(survey), null);
+  assert.equal(shown(client), null);
   collector.trouble = Array(3).fill(away);
   await client.submit(survey, RECORD);
-  assert.equal(client.receipt(survey), null);
+  assert.equal(shown(client), null);
   await client.flush();
   const { values } = collector.posted[0].reports[0];
   const expected = values.map((value, j) => ({ label: `a${j}`, value: `c${value}` }));
-  assert.deepEqual(open().receipt(survey), expected);
+  assert.deepEqual(shown(open()), expected);
 });
 
 test("a report that is to leave at a moment leaves no sooner, however it is tried", async (t) => {
@@ -389,13 +394,13 @@ for (const [what, trouble, tries] of TROUBLE) {
     if (tries > 1) assert.equal((await submitted).status, "waiting");
     else await assert.rejects(submitted, { name: "RequestRefused" });
     assert.equal(collector.posted.length, tries, "as often as it makes sense");
-    assert.ok(client.isWaiting("health") && client.answered("health"));
+    assert.ok(client.isWaiting("health") && client.report("health"));
 
     const later = open();
     const [{ id }] = collector.posted[0].reports;
     assert.deepEqual(await later.flush(), [{ id, status: "accepted" }]);
     assert.deepEqual(await later.flush(), []);
-    assert.ok(!later.isWaiting("health") && later.answered("health"));
+    assert.ok(!later.isWaiting("health") && later.report("health"));
     assert.deepEqual([...collector.reports.keys()], [id]);
     const [first, ...others] = collector.posted;
     assert.equal(others.length, tries);
@@ -527,7 +532,7 @@ for (const status of [409, 422]) {
     assert.equal(collector.posted.length, 1);
     assert.deepEqual(await open().flush(), []);
     assert.equal(collector.posted.length, 1);
-    assert.ok(client.answered("health") && !client.isWaiting("health"));
+    assert.ok(client.report("health") && !client.isWaiting("health"));
   });
 }
 

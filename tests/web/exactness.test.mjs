@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { randomBelow } from "../../client/halftruth_client/js/index.js";
+import { randomBelow } from "../../client/halftruth_client/js/sampling.js";
 import { assertChannel, byName, cells, fraction, multiply, surveyOf } from "./helpers.mjs";
 
 const SHAPES = [[2], [3], [2, 2], [3, 2], [2, 2, 3]];

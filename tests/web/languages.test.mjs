@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { chosen, wordingIn } from "../../client/halftruth_client/js/form/languages.js";
+import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { directionOf } from "../../client/halftruth_client/js/form/wording.js";
 import { LANGUAGES, wordsIn } from "../../client/halftruth_client/js/form/words.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
@@ -131,8 +132,8 @@ test("categories that no survey names are in the words of the form", async () =>
     a2: ["0 bis 1", "2 bis 3", "4"],
     "a3.x": ["nein", "ja", "Keine Antwort"],
   });
-  const receipt = survey.mechanism.describe([2, 0, 1, 1], words);
-  assert.deepEqual(receipt.map(({ value }) => value), ["Keine Antwort", "0 bis unter 2,5", "2 bis 3", "ja"]);
+  const lines = receipt(survey, { values: [2, 0, 1, 1], sent: true }, words);
+  assert.deepEqual(lines.map(({ value }) => value), ["Keine Antwort", "0 bis unter 2,5", "2 bis 3", "ja"]);
 });
 
 const CASES = JSON.parse(

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { RecordError, Survey, SurveyError } from "../../client/halftruth_client/js/index.js";
 import { NumberRange } from "../../client/halftruth_client/js/number.js";
-import { Reading } from "../../client/halftruth_client/js/reading.js";
 import { inLanguage } from "../../client/halftruth_client/js/texts.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
@@ -107,8 +107,8 @@ test("texts are read in the first language that they are written in", () => {
   assert.equal(inLanguage("plain", "de"), "plain");
   const [smoker, cigarettes] = schema.attributes;
   assert.equal(smoker.labelIn("de"), "Rauchen Sie?");
-  assert.deepEqual(new Reading("de").answers(smoker), ["nein", "ja", "prefer not to say"]);
-  assert.deepEqual(new Reading().answers(smoker), smoker.categories);
+  assert.deepEqual(new Wording("de").answers(smoker), ["nein", "ja", "prefer not to say"]);
+  assert.deepEqual(new Wording().answers(smoker), smoker.categories);
   assert.equal(cigarettes.labelIn("de"), "cigarettes");
   assert.deepEqual(schema.questions[3].attributes.map((o) => o.optionIn("de")), ["Husten", "fever"]);
   assert.equal(schema.attributes[3].labelIn("de"), "symptoms – Husten");

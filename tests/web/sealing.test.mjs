@@ -25,10 +25,16 @@ const RFC = {
     "6d8770ac83d07bea87e13c512a",
 };
 
-test("a message is sealed as in appendix A.1.1 of RFC 9180", async () => {
+/** Let the next key pair be a known one. */
+async function knowEphemeral({ mock }, privateHex) {
+  const pair = await pairOf(privateHex);
+  mock.method(crypto.subtle, "generateKey", async () => pair, { times: 1 });
+}
+
+test("a message is sealed as in appendix A.1.1 of RFC 9180", async (t) => {
   const { info, pkRm, aad, pt } = RFC;
-  const options = { ephemeralForTests: await pairOf(RFC.skEm) };
-  const sealed = await sealBase(bytes(pkRm), bytes(info), bytes(aad), bytes(pt), options);
+  await knowEphemeral(t, RFC.skEm);
+  const sealed = await sealBase(bytes(pkRm), bytes(info), bytes(aad), bytes(pt));
   assert.equal(hex(sealed), RFC.enc + RFC.ct);
 });
 
@@ -42,12 +48,12 @@ const { vectors } = readVectors("sealed");
 vectors.forEach((vector, i) => {
   const { shape, values, digest, id, invitation } = vector;
 
-  test(`a report is packed, sealed and opened as known: ${i}`, async () => {
+  test(`a report is packed, sealed and opened as known: ${i}`, async (t) => {
     const packed = pack(values, shape.map(BigInt));
     assert.equal(hex(packed) + (invitation ?? ""), vector.plaintext);
     const report = { id, packed, invitation: invitation ?? undefined };
-    const options = { ephemeralForTests: await pairOf(vector.ephemeral_private) };
-    assert.equal(await seal(vector.recipient_public, digest, report, options), vector.sealed);
+    await knowEphemeral(t, vector.ephemeral_private);
+    assert.equal(await seal(vector.recipient_public, digest, report), vector.sealed);
     const sealed = await seal(vector.recipient_public, digest, report);
     assert.notEqual(sealed, vector.sealed);
     assert.equal(hex(openReport(sealed, vector.recipient_private, digest, id)), vector.plaintext);

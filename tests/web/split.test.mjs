@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { extremes } from "../../client/halftruth_client/js/mechanisms/extremes.js";
 import { pack } from "../../client/halftruth_client/js/sealing.js";
@@ -282,11 +284,13 @@ test("where its symbols are too many to look at, a single answer is promised γ"
   assert.equal(String(unknown), "19");
 });
 
+const told = (survey, values) => receipt(survey, { values, sent: true }, new Wording());
+
 test("a report is told in words: what was picked, the code, and whom it fits", () => {
   const one = split([2, 3, 2], [[1, [[0, 1]], [1]]], { as_it_is: [2], direct: 3, gamma: "19/2" });
   one.attributes[1].label = "How often?";
   const survey = new Survey(one);
-  assert.deepEqual(survey.mechanism.describe([1, 4]), [
+  assert.deepEqual(told(survey, [1, 4]), [
     { label: "a2", value: "c1" },
     { label: "Your device picked 1 of the 2 questions at random", value: "How often?" },
     { label: "It sent this code", value: "4" },
@@ -297,7 +301,7 @@ test("a report is told in words: what was picked, the code, and whom it fits", (
   const all = cells([2, 3]).map(([i, j]) => `c${i}, c${j}`);
   for (let y = 0; y < symbols; y += 1) {
     const likelier = all.filter((_, u) => own[u].includes(y));
-    const [about, code, ...last] = plane.mechanism.describe([y]);
+    const [about, code, ...last] = told(plane, [y]);
     assert.deepEqual([about.value, code.value], ["a0\na1", String(y)]);
     const shown = likelier.slice(0, 3).join("\n");
     assert.deepEqual(last.map(({ value }) => value), likelier.length > 0 ? [shown] : []);
@@ -309,7 +313,7 @@ test("options of a question are one question in what is told of a report", () =>
   document.attributes.push({ name: "s", kind: "several", options: [{ name: "x" }, { name: "y" }] });
   document.mechanism.views[1].attributes = [["a1", "s.x", "s.y"]];
   // Behind the two symbols of the first view.
-  const [about] = new Survey(document).mechanism.describe([2]);
+  const [about] = told(new Survey(document), [2]);
   assert.equal(about.label, "Your device picked 2 of the 3 questions at random");
   assert.equal(about.value.split("\n").length, 3);
 });

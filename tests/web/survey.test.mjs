@@ -3,13 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  Rational,
-  RecordError,
-  Schema,
-  Survey,
-  SurveyError,
-} from "../../client/halftruth_client/js/index.js";
+import { RecordError, Survey, SurveyError } from "../../client/halftruth_client/js/index.js";
+import { Rational } from "../../client/halftruth_client/js/rational.js";
+import { Schema } from "../../client/halftruth_client/js/schema.js";
 import { byName, surveyOf } from "./helpers.mjs";
 
 const read = (text) => Rational.parse(text, "x");

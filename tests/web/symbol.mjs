@@ -45,7 +45,8 @@ export class TestSymbol {
     return [Number(place < 2n * cell ? place : place + 2n)];
   }
 
-  describe([symbol]) {
-    return [{ label: "A symbol for all your answers together", value: `number ${symbol}` }];
+  contents([code]) {
+    const positions = this.schema.names.map((_, j) => j);
+    return { codes: [], symbol: { code, gamma: this.gamma, positions, likelier: [] } };
   }
 }

@@ -185,7 +185,7 @@ test("a report that is not let in is not repeated, and comes with another invita
     name: "RequestRefused",
     status: 403,
   });
-  assert.equal(client.refusal("health"), "report 0: no such invitation");
+  assert.equal(client.report("health").refused, "report 0: no such invitation");
   assert.ok(![...storage.items.values()].join().includes(INVITATION));
   assert.deepEqual(await open().flush(), []);
   assert.equal(collector.posted.length, 1);
@@ -193,7 +193,7 @@ test("a report that is not let in is not repeated, and comes with another invita
   await assert.rejects(later.submit(survey, RECORD), { field: "invitation" });
   const { status } = await later.submit(survey, RECORD, { invitation: ANOTHER });
   assert.equal(status, "accepted");
-  assert.equal(later.refusal("health"), null);
+  assert.equal(later.report("health").refused, undefined);
   const [first, second] = collector.posted.map(({ reports }) => reports[0]);
   assert.deepEqual({ ...second, invitation: INVITATION }, first);
   assert.equal(second.invitation, ANOTHER);
@@ -343,7 +343,7 @@ test("refused terms are fetched again once, and tried again where they changed",
     const error = { name: "RequestRefused", status: 422 };
     await assert.rejects(client.submit(survey, RECORD), error);
     assert.deepEqual([collector.posted.length, fetched(collector)], [changing ? 2 : 1, 2]);
-    assert.notEqual(client.refusal("health"), null);
+    assert.notEqual(client.report("health").refused, undefined);
     assert.deepEqual(await open().flush(), []);
   }
 });
@@ -384,7 +384,7 @@ test("a waiting report of another version of the survey is given up", async () =
   const later = open();
   assert.deepEqual(await later.flush(), []);
   assert.equal(collector.posted.length, 1);
-  assert.match(later.refusal("health"), /another version/);
+  assert.match(later.report("health").refused, /another version/);
 });
 
 test("a page that knows an older version only sends what another page answered", async () => {
@@ -396,5 +396,5 @@ test("a page that knows an older version only sends what another page answered",
   collector.trouble = [away];
   await newer.submit(await newer.survey("health"), RECORD);
   assert.equal((await client.flush())[0].status, "accepted");
-  assert.equal(client.refusal("health"), null);
+  assert.equal(client.report("health").refused, undefined);
 });

@@ -62,6 +62,5 @@ def test_a_report_that_is_one_symbol_is_asked_for_sent_and_shown(live, visit):
     ((symbol,),) = [report["values"] for report in json.loads(waited.value.post_data)["reports"]]
     assert 0 <= symbol < 13
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    expect(page.get_by_text("A symbol for all your answers together")).to_be_visible()
-    assert page.locator(".card.sent dd").all_text_contents() == [f"number {symbol}"]
+    assert page.locator(".card.sent dd").all_text_contents()[-1] == str(symbol)
     assert found.said == []

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { randomBelow, Survey } from "../../client/halftruth_client/js/index.js";
+import { Survey } from "../../client/halftruth_client/js/index.js";
 import { register } from "../../client/halftruth_client/js/mechanisms/index.js";
+import { randomBelow } from "../../client/halftruth_client/js/sampling.js";
 import { knownBytes, readVectors } from "./helpers.mjs";
 import { TestSymbol } from "./symbol.mjs";
 

@@ -21,6 +21,13 @@ import { readPins, readTerms } from "./terms.js";
  */
 
 export class Catalog {
+  #transport;
+  #maxGamma;
+  #digests;
+  #operatorKeys;
+  /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
+  #entries = new Map();
+
   /**
    * @param {import("./transport.js").Transport} transport
    * @param {Policy} policy
@@ -29,13 +36,11 @@ export class Catalog {
     for (const [name, given] of Object.entries({ unprotected, digests })) {
       if (!Array.isArray(given)) throw new ParameterError(`${name}: expected a list`, name);
     }
-    this.transport = transport;
-    this.maxGamma = readMaxGamma(maxGamma);
+    this.#transport = transport;
+    this.#maxGamma = readMaxGamma(maxGamma);
     this.unprotected = new Set(unprotected);
-    this.digests = digests;
-    this.operatorKeys = readPins(operatorKeys);
-    /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
-    this.entries = new Map();
+    this.#digests = digests;
+    this.#operatorKeys = readPins(operatorKeys);
   }
 
   /**
@@ -44,9 +49,9 @@ export class Catalog {
    * @param {Survey} survey
    */
   async check(survey) {
-    const { digests, unprotected } = this;
+    const [digests, { unprotected }] = [this.#digests, this];
     const named = survey.schema.names.find((name) => unprotected.has(name));
-    if (digests.length > 0 || (named !== undefined && this.operatorKeys === null)) {
+    if (digests.length > 0 || (named !== undefined && this.#operatorKeys === null)) {
       const digest = await survey.digest();
       if (!digests.includes(digest)) {
         const why = named === undefined ? "" : `'${named}' may be sent unperturbed; `;
@@ -56,7 +61,7 @@ export class Catalog {
         );
       }
     }
-    holdAgainst(survey, this.maxGamma, unprotected);
+    holdAgainst(survey, this.#maxGamma, unprotected);
   }
 
   /**
@@ -65,7 +70,7 @@ export class Catalog {
    * @param {Survey} survey
    */
   accept(survey) {
-    this.entries.set(survey.id, survey);
+    this.#entries.set(survey.id, survey);
   }
 
   /**
@@ -76,7 +81,7 @@ export class Catalog {
    */
   async fetch(id) {
     const path = `/v1/surveys/${encodeURIComponent(id)}`;
-    const published = /** @type {Record<string, unknown>} */ (await this.transport.request(path));
+    const published = /** @type {Record<string, unknown>} */ (await this.#transport.request(path));
     const survey = new Survey(published.survey);
     const digest = await survey.digest();
     if (digest !== published.digest || survey.id !== id) {
@@ -90,9 +95,9 @@ export class Catalog {
     survey.terms = readTerms(published.terms);
     survey.isPublished = true;
     const { terms } = survey;
-    if (this.operatorKeys !== null) {
+    if (this.#operatorKeys !== null) {
       const { verify } = await loaded(import("./signing.js"));
-      await verify({ terms, signature: published.signature }, digest, this.operatorKeys);
+      await verify({ terms, signature: published.signature }, digest, this.#operatorKeys);
     }
     if (terms.sealingKey !== null) {
       const { checkSealing } = await loaded(import("./sealing.js"));
@@ -110,9 +115,9 @@ export class Catalog {
    * @param {Survey} survey
    */
   async published(survey) {
-    const fetched = this.entries.get(survey.id);
+    const fetched = this.#entries.get(survey.id);
     if (fetched?.canonical === survey.canonical) return fetched;
-    if (survey.isPublished && this.operatorKeys === null) {
+    if (survey.isPublished && this.#operatorKeys === null) {
       this.accept(survey);
       return survey;
     }
@@ -133,7 +138,7 @@ export class Catalog {
    * @param {string} digest
    */
   async entry(id, digest) {
-    const fetched = this.entries.get(id);
+    const fetched = this.#entries.get(id);
     return fetched && (await fetched.digest()) === digest ? fetched : this.fetch(id);
   }
 

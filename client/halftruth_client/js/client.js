@@ -2,7 +2,7 @@
 
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
-import { isFinal, whyNot, written } from "./delivery.js";
+import { isFinal, messageOf, whyNot } from "./delivery.js";
 import {
   AnsweredBefore,
   CollectorUnavailable,
@@ -45,6 +45,12 @@ import { notACollector, Transport } from "./transport.js";
  * A true record is never stored, logged, sent or put into an error.
  */
 export class Client {
+  #transport;
+  #catalog;
+  #memory;
+  /** @type {Set<string>} Ids of the reports that were drawn here. */
+  #drawn = new Set();
+
   /**
    * @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options
@@ -59,11 +65,19 @@ export class Client {
         "page",
       );
     }
-    this.transport = new Transport(url, settings);
-    this.catalog = new Catalog(this.transport, { maxGamma, unprotected, digests, operatorKeys });
-    this.memory = new Memory(storage ?? browserStorage());
-    /** @type {Set<string>} Ids of the reports that were drawn here. */
-    this.drawn = new Set();
+    this.#transport = new Transport(url, settings);
+    this.#catalog = new Catalog(this.#transport, { maxGamma, unprotected, digests, operatorKeys });
+    this.#memory = new Memory(storage ?? browserStorage());
+  }
+
+  /** Attributes that may be sent as they are. */
+  get unprotected() {
+    return this.#catalog.unprotected;
+  }
+
+  /** Whether a report is still known after the page was closed. */
+  get remembers() {
+    return this.#memory.lasts;
   }
 
   /**
@@ -73,8 +87,8 @@ export class Client {
    * @returns {Promise<Survey>}
    */
   async survey(id) {
-    const survey = await this.catalog.fetch(id);
-    await this.catalog.check(survey);
+    const survey = await this.#catalog.fetch(id);
+    await this.#catalog.check(survey);
     return survey;
   }
 
@@ -86,12 +100,12 @@ export class Client {
    */
   async asked(survey) {
     const digest = await survey.digest();
-    const isDrawn = () => this.memory.view(digest) !== null;
-    await once(`${this.memory.nameOf(survey.id)} view`, isDrawn, () => {
+    const isDrawn = () => this.#memory.view(digest) !== null;
+    await once(`${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
       const view = isDrawn() ? null : survey.drawView();
-      if (view !== null) this.memory.setView(digest, view);
+      if (view !== null) this.#memory.setView(digest, view);
     });
-    return survey.asked(this.memory.view(digest));
+    return survey.asked(this.#memory.view(digest));
   }
 
   /**
@@ -109,7 +123,7 @@ export class Client {
     const path = `/v1/surveys/${encodeURIComponent(survey.id)}/invitations/check`;
     const message = { hash: toHex(new Uint8Array(hash)) };
     try {
-      const answer = await this.transport.request(path, message);
+      const answer = await this.#transport.request(path, message);
       const { unspent } = /** @type {{unspent: unknown}} */ (answer);
       return typeof unspent === "boolean" ? unspent : null;
     } catch (error) {
@@ -132,8 +146,8 @@ export class Client {
    */
   async submit(survey, record, delivery) {
     const draw = (/** @type {string} */ digest) =>
-      survey.perturb(record, undefined, this.memory.view(digest));
-    return this.deliver(survey, draw, delivery);
+      survey.perturb(record, undefined, this.#memory.view(digest));
+    return this.#deliver(survey, draw, delivery);
   }
 
   /**
@@ -144,7 +158,7 @@ export class Client {
    * @returns {Promise<Submission>}
    */
   async resend(survey, delivery) {
-    return this.deliver(survey, null, delivery);
+    return this.#deliver(survey, null, delivery);
   }
 
   /**
@@ -154,7 +168,7 @@ export class Client {
    * @param {string} digest
    */
   before(survey, digest) {
-    const found = this.memory.get(survey);
+    const found = this.#memory.get(survey);
     if (found !== null && found.digest !== digest) {
       throw new AnsweredBefore(
         `survey '${survey}': another version of it was answered here, and a second draw of the` +
@@ -174,22 +188,22 @@ export class Client {
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
-  async deliver(survey, draw, { invitation, after } = {}) {
-    await this.catalog.check(survey);
+  async #deliver(survey, draw, { invitation, after } = {}) {
+    await this.#catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
     if (before === null || !isCounted(before)) {
-      checkInvitation(await this.catalog.published(survey), invitation ?? before?.invitation);
+      checkInvitation(await this.#catalog.published(survey), invitation ?? before?.invitation);
     }
-    const isDrawn = () => this.memory.get(survey.id) !== null;
-    await once(this.memory.nameOf(survey.id), isDrawn, () =>
-      this.remember(survey, digest, draw, invitation, after),
+    const isDrawn = () => this.#memory.get(survey.id) !== null;
+    await once(this.#memory.nameOf(survey.id), isDrawn, () =>
+      this.#remember(survey, digest, draw, invitation, after),
     );
     try {
-      return await this.send(survey.id);
+      return await this.#send(survey.id);
     } catch (error) {
       if (!(error instanceof CollectorUnavailable)) throw error;
-      return { id: this.memory.get(survey.id)?.id ?? "", status: "waiting" };
+      return { id: this.#memory.get(survey.id)?.id ?? "", status: "waiting" };
     }
   }
 
@@ -199,17 +213,17 @@ export class Client {
    * @param {string} survey Its id.
    */
   heldUntil(survey) {
-    const after = this.memory.get(survey)?.after ?? 0;
+    const after = this.#memory.get(survey)?.after ?? 0;
     return after > Date.now() ? after : 0;
   }
 
   /**
-   * Whether this browser answered a survey, in this or another version.
+   * What this browser remembers of its report of a survey, in this or another version, or null.
    *
    * @param {string} survey Its id.
    */
-  answered(survey) {
-    return this.memory.get(survey) !== null;
+  report(survey) {
+    return this.#memory.get(survey);
   }
 
   /**
@@ -218,17 +232,7 @@ export class Client {
    * @param {string} survey Its id.
    */
   isWaiting(survey) {
-    return this.memory.isWaiting(survey);
-  }
-
-  /**
-   * Why the collector refused the report of this survey for good, or null.
-   *
-   * @param {string} survey Its id.
-   * @returns {string | null}
-   */
-  refusal(survey) {
-    return this.memory.get(survey)?.refused ?? null;
+    return this.#memory.isWaiting(survey);
   }
 
   /**
@@ -238,7 +242,12 @@ export class Client {
    * @param {string} survey Its id.
    */
   drew(survey) {
-    return this.drawn.has(this.memory.get(survey)?.id ?? "");
+    return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
+  }
+
+  /** Take no report for one of whoever answers next. */
+  disown() {
+    this.#drawn.clear();
   }
 
   /**
@@ -250,31 +259,18 @@ export class Client {
    */
   async forget(survey) {
     const { id } = survey;
-    if (!(await this.catalog.published(survey)).terms.sharedDevices) {
+    if (!(await this.#catalog.published(survey)).terms.sharedDevices) {
       throw new ParameterError(`survey '${id}': it takes one report from each device`, "survey");
     }
     const digest = await survey.digest();
-    const isKept = () => this.memory.get(id) !== null;
-    await once(this.memory.nameOf(id), isKept, () => {
-      const report = this.memory.get(id);
+    const isKept = () => this.#memory.get(id) !== null;
+    await once(this.#memory.nameOf(id), isKept, () => {
+      const report = this.#memory.get(id);
       if (report !== null && !isCounted(report)) {
         throw new ParameterError(`survey '${id}': its report was not counted yet`, "survey");
       }
-      this.memory.remove(id, digest);
+      this.#memory.remove(id, digest);
     });
-  }
-
-  /**
-   * The report of this survey in words, once the collector has it; null before.
-   *
-   * What someone could still keep from being sent is not shown, lest people choose their draws.
-   *
-   * @param {Survey} survey
-   * @param {import("./reading.js").Reading} [reading] In a language; in English by default.
-   */
-  receipt({ id, mechanism }, reading) {
-    const report = this.memory.get(id);
-    return report !== null && isCounted(report) ? mechanism.describe(report.values, reading) : null;
   }
 
   /**
@@ -284,9 +280,9 @@ export class Client {
    */
   async flush() {
     const sent = [];
-    for (const survey of this.memory.waiting(this.transport.url)) {
+    for (const survey of this.#memory.waiting(this.#transport.url)) {
       try {
-        sent.push(await this.send(survey));
+        sent.push(await this.#send(survey));
       } catch (error) {
         if (!(error instanceof HalftruthError)) throw error;
       }
@@ -304,13 +300,13 @@ export class Client {
    * @param {string} [invitation]
    * @param {number} [after]
    */
-  remember(survey, digest, draw, invitation, after) {
-    const collector = this.transport.url;
+  #remember(survey, digest, draw, invitation, after) {
+    const collector = this.#transport.url;
     const found = this.before(survey.id, digest);
     if (found !== null) {
       if (isCounted(found)) return;
       const again = invitation !== undefined || found.refused === undefined;
-      this.memory.set(survey.id, {
+      this.#memory.set(survey.id, {
         ...found,
         collector,
         ...(again ? { sent: false, refused: undefined, about: undefined } : {}),
@@ -324,8 +320,8 @@ export class Client {
     const values = draw(digest);
     checkReport(survey.mechanism.reportSpace, values);
     const id = crypto.randomUUID();
-    this.drawn.add(id);
-    this.memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });
+    this.#drawn.add(id);
+    this.#memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });
   }
 
   /**
@@ -333,17 +329,17 @@ export class Client {
    * @param {boolean} [again] Whether to try once more if the terms have changed.
    * @returns {Promise<Submission>}
    */
-  async send(survey, again = true) {
-    const report = this.memory.get(survey);
+  async #send(survey, again = true) {
+    const report = this.#memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
     if (this.heldUntil(survey)) throw new CollectorUnavailable(`survey '${survey}': nothing to send yet`);
     const { digest, id } = report;
     /** @param {HalftruthError} [error] */
     const settle = (error) => {
       const [refused, about] = [error?.message, error?.field];
-      this.memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
+      this.#memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
     };
-    const published = await this.catalog.entry(survey, report.digest);
+    const published = await this.#catalog.entry(survey, report.digest);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
     const outdated = await whyNot(published, report);
@@ -353,17 +349,17 @@ export class Client {
     }
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {
-      const reports = [await written(published, report)];
+      const reports = [await messageOf(published, report)];
       const receipt = /** @type {{accepted: number}} */ (
-        await this.transport.request(path, { digest, reports })
+        await this.#transport.request(path, { digest, reports })
       );
-      if (!Number.isInteger(receipt.accepted)) throw notACollector(this.transport.url, 200);
+      if (!Number.isInteger(receipt.accepted)) throw notACollector(this.#transport.url, 200);
       settle();
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {
       if (!isFinal(error)) throw error;
-      if (again && error.status !== 409 && (await this.catalog.hasOtherTerms(published))) {
-        return this.send(survey, false);
+      if (again && error.status !== 409 && (await this.#catalog.hasOtherTerms(published))) {
+        return this.#send(survey, false);
       }
       settle(error);
       throw error;

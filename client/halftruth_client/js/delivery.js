@@ -19,12 +19,12 @@ export async function whyNot(survey, { digest, invitation }) {
 }
 
 /**
- * A report as the terms of its survey want it.
+ * The message that carries a report: plain or sealed, with an invitation where terms ask for one.
  *
  * @param {import("./survey.js").Survey} survey
  * @param {import("./memory.js").Remembered} report
  */
-export async function written({ mechanism, terms }, { digest, id, values, invitation }) {
+export async function messageOf({ mechanism, terms }, { digest, id, values, invitation }) {
   const ticket = terms.invitations ? invitation : undefined;
   if (terms.sealingKey === null) return { id, values, invitation: ticket };
   const { pack, seal } = await loaded(import("./sealing.js"));

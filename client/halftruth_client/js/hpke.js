@@ -23,11 +23,10 @@ const FIRST_BLOCK = Uint8Array.of(1);
  * @param {Uint8Array} info What the message is bound to.
  * @param {Uint8Array<ArrayBuffer>} aad
  * @param {Uint8Array<ArrayBuffer>} plaintext
- * @param {{ephemeralForTests?: CryptoKeyPair}} [options] A new ephemeral key by default.
  * @returns {Promise<Uint8Array<ArrayBuffer>>} The ephemeral public key, then ciphertext and tag.
  */
-export async function sealBase(publicKey, info, aad, plaintext, { ephemeralForTests } = {}) {
-  const { enc, sharedSecret } = await encap(publicKey, ephemeralForTests ?? (await newPair()));
+export async function sealBase(publicKey, info, aad, plaintext) {
+  const { enc, sharedSecret } = await encap(publicKey);
   const { key, nonce } = await keySchedule(sharedSecret, info);
   const algorithm = { name: "AES-GCM", iv: nonce, additionalData: aad };
   const secret = await crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt"]);
@@ -35,18 +34,14 @@ export async function sealBase(publicKey, info, aad, plaintext, { ephemeralForTe
   return concat(enc, new Uint8Array(sealed));
 }
 
-async function newPair() {
-  const pair = await crypto.subtle.generateKey({ name: "X25519" }, false, ["deriveBits"]);
-  return /** @type {CryptoKeyPair} */ (pair);
-}
-
 /**
- * A secret that is shared with a recipient (RFC 9180, 4.1).
+ * A secret that is shared with a recipient, by a new key pair (RFC 9180, 4.1).
  *
  * @param {Uint8Array<ArrayBuffer>} publicKey
- * @param {CryptoKeyPair} ephemeral
  */
-async function encap(publicKey, ephemeral) {
+async function encap(publicKey) {
+  const pair = await crypto.subtle.generateKey({ name: "X25519" }, false, ["deriveBits"]);
+  const ephemeral = /** @type {CryptoKeyPair} */ (pair);
   const recipient = await crypto.subtle.importKey("raw", publicKey, "X25519", false, []);
   // Fails for a point of small order, which would make a secret that everyone knows.
   const point = await crypto.subtle.deriveBits(

@@ -11,7 +11,4 @@ export {
   SurveyError,
   SurveyRefused,
 } from "./errors.js";
-export { Rational } from "./rational.js";
-export { randomBelow } from "./sampling.js";
-export { Schema } from "./schema.js";
 export { Survey } from "./survey.js";

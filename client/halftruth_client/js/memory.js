@@ -43,9 +43,11 @@ export function isCounted({ sent, refused }) {
 }
 
 export class Memory {
+  #storage;
+
   /** @param {Store} storage */
   constructor(storage) {
-    this.storage = storage;
+    this.#storage = storage;
     /** Whether a report is still known after the page was closed. */
     this.lasts = !(storage instanceof PageStorage);
   }
@@ -65,7 +67,7 @@ export class Memory {
    * @throws {AnsweredBefore} If something is remembered that cannot be read: it was answered.
    */
   get(survey) {
-    const text = this.storage.getItem(this.nameOf(survey));
+    const text = this.#storage.getItem(this.nameOf(survey));
     if (text === null) return null;
     try {
       return JSON.parse(text);
@@ -82,7 +84,7 @@ export class Memory {
    * @param {Remembered} report
    */
   set(survey, report) {
-    this.storage.setItem(this.nameOf(survey), JSON.stringify(report));
+    this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
   /**
@@ -91,7 +93,7 @@ export class Memory {
    * @param {string} digest
    */
   view(digest) {
-    const text = this.storage.getItem(VIEW_PREFIX + digest);
+    const text = this.#storage.getItem(VIEW_PREFIX + digest);
     return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
   }
 
@@ -100,7 +102,7 @@ export class Memory {
    * @param {number} view
    */
   setView(digest, view) {
-    this.storage.setItem(VIEW_PREFIX + digest, String(view));
+    this.#storage.setItem(VIEW_PREFIX + digest, String(view));
   }
 
   /**
@@ -110,8 +112,8 @@ export class Memory {
    * @param {string} digest
    */
   remove(survey, digest) {
-    this.storage.removeItem(this.nameOf(survey));
-    this.storage.removeItem(VIEW_PREFIX + digest);
+    this.#storage.removeItem(this.nameOf(survey));
+    this.#storage.removeItem(VIEW_PREFIX + digest);
   }
 
   /**
@@ -120,7 +122,7 @@ export class Memory {
    * @param {string} collector Its address.
    */
   waiting(collector) {
-    const keys = Array.from({ length: this.storage.length }, (_, i) => this.storage.key(i) ?? "");
+    const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? "");
     return keys
       .filter((key) => key.startsWith(PREFIX))
       .map((key) => key.slice(PREFIX.length))
@@ -146,23 +148,21 @@ export class Memory {
  * page's entry of the history, so that reloading or coming back is no way to a second draw.
  */
 class PageStorage {
-  constructor() {
-    /** @type {Map<string, string>} */
-    this.items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
-  }
+  /** @type {Map<string, string>} */
+  #items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
 
   get length() {
-    return this.items.size;
+    return this.#items.size;
   }
 
   /** @param {number} index */
   key(index) {
-    return [...this.items.keys()][index] ?? null;
+    return [...this.#items.keys()][index] ?? null;
   }
 
   /** @param {string} key */
   getItem(key) {
-    return this.items.get(key) ?? null;
+    return this.#items.get(key) ?? null;
   }
 
   /**
@@ -170,19 +170,19 @@ class PageStorage {
    * @param {string} text
    */
   setItem(key, text) {
-    this.items.set(key, text);
-    this.keep();
+    this.#items.set(key, text);
+    this.#keep();
   }
 
   /** @param {string} key */
   removeItem(key) {
-    this.items.delete(key);
-    this.keep();
+    this.#items.delete(key);
+    this.#keep();
     if (kept().some(([name]) => name === key)) localStorage.removeItem(key);
   }
 
-  keep() {
-    const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.items) };
+  #keep() {
+    const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.#items) };
     globalThis.history?.replaceState(state, "");
   }
 }

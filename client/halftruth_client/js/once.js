@@ -26,7 +26,7 @@ export async function once(name, isDone, action) {
   let ran = false;
   const turn = async () => {
     ran = true;
-    if (!isDone() && !saying.has(name) && (await isWritten(name))) await until(isDone);
+    if (!isDone() && !saying.has(name) && (await hasWriter(name))) await until(isDone);
     const before = isDone();
     action();
     if (isDone() && !before) await say(name);
@@ -47,14 +47,14 @@ export async function once(name, isDone, action) {
 }
 
 /** @param {string} name */
-function written(name) {
+function writerLock(name) {
   return `${name} is written`;
 }
 
 /** @param {string} name */
-async function isWritten(name) {
+async function hasWriter(name) {
   const { held = [] } = await navigator.locks.query();
-  return held.some((lock) => lock.name === written(name));
+  return held.some((lock) => lock.name === writerLock(name));
 }
 
 /**
@@ -64,7 +64,7 @@ async function isWritten(name) {
  */
 function say(name) {
   return new Promise((resolve) => {
-    void navigator.locks.request(written(name), { mode: "shared" }, () => {
+    void navigator.locks.request(writerLock(name), { mode: "shared" }, () => {
       resolve(undefined);
       return new Promise((end) => {
         const done = () => {

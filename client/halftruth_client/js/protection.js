@@ -139,7 +139,7 @@ function times(gamma, ...others) {
 function bound(gamma) {
   if (gamma === null) return null;
   const epsilon = Number(logarithm(gamma).toPrecision(3));
-  return { gamma: written(gamma), epsilon, posterior: tenths(posterior(gamma)) };
+  return { gamma: inDigits(gamma), epsilon, posterior: tenths(posterior(gamma)) };
 }
 
 /**
@@ -166,7 +166,7 @@ function tenths({ numerator, denominator }) {
  *
  * @param {Rational} gamma At least 1.
  */
-function written({ numerator, denominator }) {
+function inDigits({ numerator, denominator }) {
   if (denominator === 1n && numerator < WRITTEN_OUT) {
     return String(numerator).replace(/\B(?=(\d{3})+$)/g, GAP);
   }

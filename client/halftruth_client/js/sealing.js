@@ -42,13 +42,12 @@ export async function checkSealing(sealingKey) {
  * @param {string} digest Of the survey.
  * @param {{id: string, packed: Uint8Array, invitation?: string}} report
  *   With an invitation where the survey asks for one.
- * @param {{ephemeralForTests?: CryptoKeyPair}} [options]
  * @returns {Promise<string>} In base64.
  */
-export async function seal(sealingKey, digest, { id, packed, invitation = "" }, options) {
+export async function seal(sealingKey, digest, { id, packed, invitation = "" }) {
   const info = concat(PURPOSE, fromHex(digest), fromHex(id.replaceAll("-", "")));
   const plaintext = concat(packed, fromHex(invitation));
-  const sealed = await sealBase(fromHex(sealingKey), info, EMPTY, plaintext, options);
+  const sealed = await sealBase(fromHex(sealingKey), info, EMPTY, plaintext);
   return btoa(Array.from(sealed, (byte) => String.fromCharCode(byte)).join(""));
 }
 

@@ -21,22 +21,21 @@ const LONGEST_WAIT = 60_000;
  */
 
 export class Transport {
+  #fetch;
+  #settings;
+  /** The moment before which the collector wants no request, as `performance.now` has it. */
+  #notBefore = 0;
+
   /**
    * @param {string} url
    * @param {Settings} settings
    */
-  constructor(url, settings) {
-    const { fetch = globalThis.fetch, retries = 4, backoff = 500 } = settings;
-    const { timeout = 10_000, patience = LONGEST_WAIT } = settings;
+  constructor(url, { fetch = globalThis.fetch, ...settings }) {
     /** The address in one spelling, without a slash at its end. */
     this.url = new URL(url).href.replace(/\/+$/, "");
-    this.fetch = fetch.bind(globalThis);
-    this.retries = retries;
-    this.backoff = backoff;
-    this.timeout = timeout;
-    this.patience = patience;
-    /** The moment before which the collector wants no request, as `performance.now` has it. */
-    this.notBefore = 0;
+    this.#fetch = fetch.bind(globalThis);
+    const defaults = { retries: 4, backoff: 500, timeout: 10_000, patience: LONGEST_WAIT };
+    this.#settings = { ...defaults, ...settings };
   }
 
   /**
@@ -48,14 +47,14 @@ export class Transport {
   async request(path, message) {
     let pause = 0;
     for (let attempt = 0; ; attempt += 1) {
-      await this.wait(pause);
+      await this.#wait(pause);
       try {
-        return await this.once(path, message);
+        return await this.#once(path, message);
       } catch (error) {
-        if (!(error instanceof CollectorUnavailable) || attempt >= this.retries) throw error;
+        if (!(error instanceof CollectorUnavailable) || attempt >= this.#settings.retries) throw error;
       }
       // Jitter, so that many browsers do not come back at one moment.
-      pause = Math.min(this.backoff * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random());
+      pause = Math.min(this.#settings.backoff * 2 ** attempt, LONGEST_PAUSE) * (0.5 + Math.random());
     }
   }
 
@@ -65,14 +64,14 @@ export class Transport {
    * @param {number} pause Milliseconds.
    * @throws {CollectorUnavailable} If that is longer than the caller's patience.
    */
-  async wait(pause) {
-    const asked = Math.max(this.notBefore - performance.now(), 0);
-    if (asked > this.patience) throw this.unavailable();
+  async #wait(pause) {
+    const asked = Math.max(this.#notBefore - performance.now(), 0);
+    if (asked > this.#settings.patience) throw this.#unavailable();
     const whole = asked + pause;
     if (whole > 0) await new Promise((resolve) => setTimeout(resolve, whole));
   }
 
-  unavailable() {
+  #unavailable() {
     return new CollectorUnavailable(`collector ${this.url} is not available`);
   }
 
@@ -80,11 +79,11 @@ export class Transport {
    * @param {string} path
    * @param {unknown} message
    */
-  async once(path, message) {
+  async #once(path, message) {
     let response;
     let text;
     try {
-      response = await this.fetch(this.url + path, {
+      response = await this.#fetch(this.url + path, {
         method: message === undefined ? "GET" : "POST",
         headers: message === undefined ? {} : { "Content-Type": "application/json" },
         body: message === undefined ? undefined : JSON.stringify(message),
@@ -92,7 +91,7 @@ export class Transport {
         redirect: "error",
         referrerPolicy: "no-referrer",
         cache: "no-store",
-        signal: AbortSignal.timeout(this.timeout),
+        signal: AbortSignal.timeout(this.#settings.timeout),
       });
       text = await response.text();
     } catch {
@@ -100,9 +99,9 @@ export class Transport {
     }
     if (AWAY.has(response.status)) {
       if (ASKING.has(response.status)) {
-        this.notBefore = Math.max(this.notBefore, performance.now() + retryAfter(response));
+        this.#notBefore = Math.max(this.#notBefore, performance.now() + retryAfter(response));
       }
-      throw this.unavailable();
+      throw this.#unavailable();
     }
     const answer = readObject(text);
     if (!response.ok) {

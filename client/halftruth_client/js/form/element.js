@@ -1,7 +1,6 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
 import { CollectorUnavailable, RequestRefused } from "../errors.js";
-import { practiceOf } from "../practice.js";
 import { asTheyAre, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
@@ -9,8 +8,10 @@ import { anotherPerson, loading, outcome } from "./closing.js";
 import { failure, hasReport, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
+import { practiceOf } from "./practice.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
+import { receipt } from "./receipt.js";
 import { asksAll, clientOf, intervalOf, invitationOf } from "./settings.js";
 import { Spoken } from "./spoken.js";
 import { styleSheet } from "./style.js";
@@ -80,7 +81,7 @@ export class HalftruthForm extends Spoken {
     this.stayed = null;
     this.agreed = false;
     // Whoever comes back to the browser's copy of the page is a stranger.
-    this.client?.drawn.clear();
+    this.client?.disown();
     this.show(loading);
   }
 
@@ -147,10 +148,10 @@ export class HalftruthForm extends Spoken {
     const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {
       framing,
-      protection: protection(survey, client.catalog.unprotected),
+      protection: protection(survey, client.unprotected),
       attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
       terms,
-      lasts: client.memory.lasts,
+      lasts: client.remembers,
       missing,
       agree: (/** @type {boolean} */ agreed) => {
         this.agreed = agreed;
@@ -208,7 +209,7 @@ export class HalftruthForm extends Spoken {
     const step = {
       ofAll: this.protectsAll(),
       proves: this.proves(),
-      lasts: client.memory.lasts,
+      lasts: client.remembers,
       back: () => this.askGroup(questionnaire, questionnaire.pages().pop()),
       send: () => void this.submit(questionnaire),
     };
@@ -249,7 +250,7 @@ export class HalftruthForm extends Spoken {
       const submission = await send(client, survey).catch((error) => {
         // An answer that is none of a collector: the report may have arrived, and is sent again.
         if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
-        return { id: client.memory.get(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
+        return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
       // The report is drawn and remembered for good; nobody can change what it was made of.
       this.stayed ??= this.questionnaire;
@@ -257,7 +258,7 @@ export class HalftruthForm extends Spoken {
       this.done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
-      if (client.refusal(survey.id) === null) {
+      if (client.report(survey.id)?.refused === undefined) {
         this.fail(error, null);
       } else {
         this.questionnaire?.clear();
@@ -277,7 +278,7 @@ export class HalftruthForm extends Spoken {
     // Whoever opens the page later, or answers in a second tab, may be somebody else.
     const isOwn = client.drew(survey.id);
     const { sharedDevices } = survey.terms;
-    const waiting = client.memory.lasts ? "waiting" : "open";
+    const waiting = client.remembers ? "waiting" : "open";
     const before = sharedDevices ? "shared" : "before";
     const counted = isOwn || status === "accepted" ? "counted" : before;
     const step = {
@@ -291,7 +292,7 @@ export class HalftruthForm extends Spoken {
     };
     this.show((words) => {
       const answers = (isOwn && stayed?.lines(words)) || [];
-      const report = isOwn ? client.receipt(survey, words) : null;
+      const report = isOwn ? receipt(survey, client.report(survey.id), words) : null;
       const said = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
       return outcome({ ...step, thanks: said, answers, report }, words);
     });
@@ -308,10 +309,10 @@ export class HalftruthForm extends Spoken {
     // Meanwhile this page may have been left, or a person may have pressed something.
     if (timer !== this.timer || client.isWaiting(survey.id)) return;
     clearInterval(timer);
-    if (client.refusal(survey.id) !== null) this.refused();
+    if (client.report(survey.id)?.refused !== undefined) this.refused();
     else {
       this.done("accepted");
-      this.tell("submitted", { id: client.memory.get(survey.id)?.id, status: "accepted" });
+      this.tell("submitted", { id: client.report(survey.id)?.id, status: "accepted" });
     }
   }
 
@@ -364,8 +365,7 @@ export class HalftruthForm extends Spoken {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     clearInterval(this.timer);
-    const message = client.refusal(survey.id) ?? "";
-    const about = client.memory.get(survey.id)?.about;
+    const { refused: message = "", about } = client.report(survey.id) ?? {};
     this.show((words) => refusal({ refused: message, about }, survey, retry, words));
     this.tell("refused", { message });
   }
@@ -378,7 +378,7 @@ export class HalftruthForm extends Spoken {
   /** Whether no answer is sent as it is. */
   protectsAll() {
     const { current: survey, client } = this;
-    return !survey || !client || asTheyAre(survey, client.catalog.unprotected).length === 0;
+    return !survey || !client || asTheyAre(survey, client.unprotected).length === 0;
   }
 
   /**

@@ -98,7 +98,7 @@ export function because(key, error, words) {
  */
 export function hasReport(client, survey) {
   try {
-    return client?.answered(survey) ?? false;
+    return (client?.report(survey) ?? null) !== null;
   } catch {
     return true;
   }

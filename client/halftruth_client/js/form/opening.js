@@ -195,7 +195,7 @@ function consent(text, { agreed, missing, agree }, words) {
  * A harmless question, on which chance works as it will on the answers.
  *
  * @param {object} step
- * @param {import("../practice.js").Practice} step.practice
+ * @param {import("./practice.js").Practice} step.practice
  * @param {Tried} step.tried
  * @param {() => void} step.back
  * @param {Wording} words

@@ -1,6 +1,7 @@
 /** The form's words in a language: texts with what is put into them, numbers, moments, promises. */
 
-import { Reading } from "../reading.js";
+import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
+import { inLanguage } from "../texts.js";
 import { designsInWords } from "./designs.js";
 import { ENGLISH } from "./words.js";
 
@@ -23,14 +24,18 @@ export function directionOf(language) {
  */
 
 /** What the form says, around the texts of a survey in their language. */
-export class Wording extends Reading {
+export class Wording {
   /**
    * @param {string} [language] Of the survey's texts; empty where it is not known.
    * @param {string} [locale] Of the words.
    * @param {import("./words.js").Vocabulary} [words]
    */
   constructor(language = "en", locale = "en", words = ENGLISH) {
-    super(language, locale, words);
+    this.language = language;
+    this.locale = locale;
+    this.words = words;
+    this.plural = new Intl.PluralRules(locale);
+    this.decimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
     const style = /** @type {const} */ ({ style: "percent", maximumFractionDigits: 1 });
     this.percentage = new Intl.NumberFormat(locale, style);
     this.direction = directionOf(language);
@@ -46,13 +51,26 @@ export class Wording extends Reading {
    * @returns {string}
    */
   say(key, values = {}) {
-    if (!this.isForeign) return super.say(key, values);
-    // Each keeps its own direction.
-    const isolated = Object.entries(values).map(([name, value]) => [
-      name,
-      typeof value === "string" ? `\u2068${value}\u2069` : value,
-    ]);
-    return super.say(key, Object.fromEntries(isolated));
+    return this.text(key, values.count).replace(/\{(\w+)\}/g, (all, /** @type {string} */ name) => {
+      const value = values[name];
+      if (value === undefined) return all;
+      if (typeof value === "number") return this.decimal.format(value);
+      // Each keeps its own direction.
+      return this.isForeign ? `\u2068${value}\u2069` : value;
+    });
+  }
+
+  /**
+   * A text before anything is put into it.
+   *
+   * @param {Key} key
+   * @param {string | number} [count] What a text by number is chosen by.
+   */
+  text(key, count) {
+    const text = this.words[key];
+    if (typeof text === "string") return text;
+    const forms = /** @type {Readonly<Record<string, string>>} */ (text);
+    return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
   /**
@@ -63,7 +81,7 @@ export class Wording extends Reading {
    * @returns {readonly string[]}
    */
   around(key, name) {
-    return super.say(key).split(`{${name}}`);
+    return this.text(key).split(`{${name}}`);
   }
 
   /**
@@ -74,6 +92,58 @@ export class Wording extends Reading {
    */
   list(key) {
     return /** @type {readonly string[]} */ (this.words[key]);
+  }
+
+  /**
+   * A number that was written with a point, with what the language has in its place.
+   *
+   * @param {string} number
+   */
+  point(number) {
+    const parts = this.decimal.formatToParts(0.5);
+    return number.replace(".", parts.find(({ type }) => type === "decimal")?.value ?? ".");
+  }
+
+  /** @param {import("../attribute.js").Attribute} attribute */
+  label(attribute) {
+    return attribute.labelIn(this.language);
+  }
+
+  /**
+   * The categories of an attribute, in order; those that a survey has not named itself in our words.
+   *
+   * @param {import("../attribute.js").Attribute} attribute
+   */
+  answers(attribute) {
+    return attribute.categories.map((category, code) => {
+      const text = attribute.answers.get(category);
+      return text ? inLanguage(text, this.language) : this.implied(attribute, category, code);
+    });
+  }
+
+  /**
+   * One of them.
+   *
+   * @param {import("../attribute.js").Attribute} attribute
+   * @param {string} category
+   */
+  answer(attribute, category) {
+    return this.answers(attribute)[attribute.categories.indexOf(category)];
+  }
+
+  /**
+   * @param {import("../attribute.js").Attribute} attribute
+   * @param {string} category
+   * @param {number} code
+   */
+  implied({ optional, askIf, question, number }, category, code) {
+    if (optional && category === NO_ANSWER) return this.say("noAnswer");
+    if (askIf.size > 0 && category === NOT_ASKED) return this.say("wasNotAsked");
+    if (question && (category === "yes" || category === "no")) return this.say(category);
+    const ends = number?.ends(code);
+    if (!ends) return category;
+    const [low, high] = [this.point(ends.low), this.point(ends.high)];
+    return low === high ? low : this.say(ends.isOpen ? "fromUnder" : "fromTo", { low, high });
   }
 
   /** @param {number} tenths Of a percent. */

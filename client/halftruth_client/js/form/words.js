@@ -7,11 +7,40 @@
  */
 
 import { loaded } from "../delivery.js";
-import { ENGLISH as OF_REPORTS } from "../reading.js";
+
+/**
+ * A text, or one by the categories of `Intl.PluralRules`; or a list.
+ *
+ * @typedef {string | readonly string[] | Readonly<Record<string, string>>} Words
+ */
 
 export const ENGLISH = {
-  ...OF_REPORTS,
   language: "Language",
+
+  // Answers that no survey names, and reports.
+  yes: "yes",
+  no: "no",
+  noAnswer: "No answer",
+  wasNotAsked: "Not asked",
+  fromTo: "{low} to {high}",
+  fromUnder: "{low} to less than {high}",
+  picked: "Your device picked {some} of the {all} questions at random",
+  reportedOn: "Your device reported on",
+  code: "It sent this code",
+  likelierAnswers: {
+    one: "The code is {gamma} times likelier for this answer than for any other",
+    other: "The code is {gamma} times likelier for these answers than for others",
+  },
+  likelierCombinations: {
+    one: "The code is {gamma} times likelier for this combination of answers than for any other",
+    other: "The code is {gamma} times likelier for these combinations of answers than for others",
+  },
+  likelierSomeAnswers:
+    "The code is {gamma} times likelier for some answers than for others; these are some of them",
+  likelierSomeCombinations:
+    "The code is {gamma} times likelier for some combinations of answers than for others; these" +
+    " are some of them",
+
   loading: "Loading the questions …",
   back: "Back",
   continue: "Continue",
@@ -225,7 +254,7 @@ export const ENGLISH = {
 
 /**
  * @typedef {keyof typeof ENGLISH} Key
- * @typedef {Readonly<Record<Key, import("../reading.js").Words>>} Vocabulary
+ * @typedef {Readonly<Record<Key, Words>>} Vocabulary
  */
 
 /** @type {Readonly<Record<string, () => Promise<{default: Vocabulary}>>>} */

@@ -1,8 +1,7 @@
 /** What every mechanism offers, and what those share whose report is a record. */
 
 import { ParameterError } from "../errors.js";
-import { ONE } from "../rational.js";
-import { Reading } from "../reading.js";
+import { ONE, Rational } from "../rational.js";
 
 /**
  * What a report looks like: a name and a number of values for each of its columns.
@@ -14,6 +13,14 @@ import { Reading } from "../reading.js";
  *
  * @typedef {{known: import("../rational.js").Rational | null,
  *   unknown: import("../rational.js").Rational | null}} AnswerAmplification
+ *
+ * What a report holds: codes by position of their attributes and, where it is about all others
+ * together, a symbol of so many of these, which is γ times as likely for some combinations of codes.
+ *
+ * @typedef {object} Contents
+ * @property {readonly (readonly [position: number, code: number])[]} codes
+ * @property {{code: number, gamma: Rational, positions: readonly number[],
+ *   likelier: readonly (readonly number[])[]}} [symbol]
  *
  * A way to perturb one record of a schema.
  *
@@ -29,9 +36,8 @@ import { Reading } from "../reading.js";
  *   view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.
- * @property {(values: readonly number[], reading?: Reading) =>
- *   {label: string, value: string}[]} describe
- *   A report in words, for the person whose it is; a line of a value for each thing it tells.
+ * @property {(values: readonly number[], most: number) => Contents} contents
+ *   What a report holds, with at most so many of the combinations that its symbol is likelier for.
  * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
  *   Answers that a report can prove where it never proves the other, by attribute; none without it.
  * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
@@ -40,9 +46,9 @@ import { Reading } from "../reading.js";
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
  * @property {(view: number) => readonly string[]} [asked]
  *   Names of the attributes that a report about a view tells of.
- * @property {(schema: import("../schema.js").Schema) => Mechanism | null} [practice]
- *   The same mechanism, as strong, for a single question, whose answer it reports; null where it is
- *   for no question with as many answers. Without it there is no practice round.
+ * @property {(size: number) => Rational[][] | null} [single]
+ *   The channel of a single question with so many answers that is as strong, a row for each reported
+ *   answer; null where there is none of this size. Without it there is no practice round.
  */
 
 /** A mechanism whose report is itself a record of the schema. */
@@ -56,14 +62,23 @@ export class RecordMechanism {
 
   /**
    * @param {readonly number[]} values
-   * @param {Reading} [reading]
+   * @returns {Contents}
    */
-  describe(values, reading = new Reading()) {
-    return this.schema.attributes.map((attribute, j) => ({
-      label: reading.label(attribute),
-      value: reading.answers(attribute)[values[j]],
-    }));
+  contents(values) {
+    return { codes: values.map((code, j) => [j, code]) };
   }
+}
+
+/**
+ * The channel of one answer that is γ times as likely to be reported as each other one.
+ *
+ * @param {number} size Number of answers.
+ * @param {Rational} gamma
+ */
+export function uniformChannel(size, gamma) {
+  const other = ONE.over(gamma.plus(new Rational(BigInt(size - 1))));
+  const codes = Array.from({ length: size }, (_, code) => code);
+  return codes.map((v) => codes.map((u) => (u === v ? gamma.times(other) : other)));
 }
 
 /**

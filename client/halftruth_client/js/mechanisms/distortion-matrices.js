@@ -62,18 +62,14 @@ export class DistortionMatrices extends AttributeMechanism {
   }
 
   /**
-   * With the matrix of the first question that has as many answers and is not sent as it is.
+   * The matrix of the first question that has as many answers and is not sent as it is.
    *
-   * @param {import("../schema.js").Schema} schema
+   * @param {number} size
    */
-  practice(schema) {
-    const [[name], [size]] = [schema.names, schema.shape];
-    const matrix = this.matrices.find(
-      (rows, j) => this.schema.shape[j] === size && !rows.every((row, v) => row[v].compare(ONE) === 0),
-    );
-    if (matrix === undefined) return null;
-    const written = matrix.map((row) => row.map(String));
-    return new DistortionMatrices({ matrices: { [name]: written } }, schema);
+  single(size) {
+    const isPerturbed = (/** @type {Rational[][]} */ rows) =>
+      rows.some((row, v) => row[v].compare(ONE) !== 0);
+    return this.matrices.find((rows) => rows.length === size && isPerturbed(rows)) ?? null;
   }
 
   /**

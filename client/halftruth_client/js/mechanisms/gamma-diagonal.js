@@ -2,7 +2,7 @@
 
 import { SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { largest, RecordMechanism } from "./base.js";
+import { largest, RecordMechanism, uniformChannel } from "./base.js";
 import { sampleColumns } from "./columns.js";
 
 export class GammaDiagonal extends RecordMechanism {
@@ -38,12 +38,9 @@ export class GammaDiagonal extends RecordMechanism {
     return { known: this.amplification(known), unknown: largest(alone) };
   }
 
-  /**
-   * @param {import("../schema.js").Schema} schema
-   * @returns {import("./base.js").Mechanism}
-   */
-  practice(schema) {
-    return new GammaDiagonal({ gamma: String(this.gamma) }, schema);
+  /** @param {number} size */
+  single(size) {
+    return uniformChannel(size, this.gamma);
   }
 
   /**

@@ -27,22 +27,12 @@ export class RandomizedGammaDiagonal extends GammaDiagonal {
     if (alpha.sign() < 0 || alpha.compare(ONE) > 0 || range.compare(others) > 0) {
       throw new SurveyError("alpha: expected that no probability is negative", "alpha");
     }
-    this.alpha = alpha;
     this.steps = BigInt(steps);
     const shift = range.over(others).over(new Rational(this.steps));
     const scale = lcm([this.gamma.denominator, shift.denominator]);
     this.same = (this.gamma.numerator * scale) / this.gamma.denominator;
     this.other = scale;
     this.shift = (shift.numerator * scale) / shift.denominator;
-  }
-
-  /** @param {import("../schema.js").Schema} schema */
-  practice(schema) {
-    // With few answers, less can be shifted between them before one becomes impossible.
-    const most = new Rational(schema.size - 1n).over(this.gamma);
-    const alpha = String(this.alpha.compare(most) > 0 ? most : this.alpha);
-    const parameters = { gamma: String(this.gamma), alpha, steps: Number(this.steps) };
-    return new RandomizedGammaDiagonal(parameters, schema);
   }
 
   /**

@@ -3,7 +3,7 @@
 import { SurveyError } from "../errors.js";
 import { gcd, ONE, Rational } from "../rational.js";
 import { another } from "./columns.js";
-import { largest } from "./base.js";
+import { largest, uniformChannel } from "./base.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 /**
@@ -46,15 +46,11 @@ export class RandomizedResponse extends AttributeMechanism {
   /**
    * With the amplification of the answer that is protected least, of those that are.
    *
-   * @param {import("../schema.js").Schema} schema
+   * @param {number} size
    */
-  practice(schema) {
-    const finite = this.hidden(new Set()).filter((gamma) => gamma !== null);
-    const gamma = largest(finite);
-    if (gamma === null || gamma.compare(ONE) <= 0) return null;
-    const [name] = schema.names;
-    const keep = gamma.over(gamma.plus(new Rational(schema.shape[0] - 1n)));
-    return new RandomizedResponse({ keep: { [name]: String(keep) } }, schema);
+  single(size) {
+    const gamma = largest(this.hidden(new Set()).filter((one) => one !== null));
+    return gamma === null || gamma.compare(ONE) <= 0 ? null : uniformChannel(size, gamma);
   }
 
   /**

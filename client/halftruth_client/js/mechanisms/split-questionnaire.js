@@ -5,8 +5,7 @@
 
 import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { Reading } from "../reading.js";
-import { largest } from "./base.js";
+import { largest, uniformChannel } from "./base.js";
 import { another } from "./columns.js";
 import {
   codesOf,
@@ -25,9 +24,6 @@ const MOST_DIRECT = 2 ** 20;
 
 /** Most symbols of cells that are looked at for the promise, views of one shape being one. */
 const MOST_LOOKED_AT = 2 ** 22;
-
-/** Combinations of answers that a receipt shows. */
-const EXAMPLES = 3;
 
 /** @typedef {import("./views.js").View} View */
 
@@ -213,64 +209,40 @@ export class SplitQuestionnaire {
     return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
   }
 
-  /** @param {import("../schema.js").Schema} schema */
-  practice(schema) {
-    const direct = Math.max(this.direct, Number(schema.size));
-    const views = [{ attributes: [schema.names], weight: 1 }];
-    const parameters = { gamma: String(this.gamma), prime: this.prime, direct, views };
-    return new SplitQuestionnaire(parameters, schema);
+  /** @param {number} size */
+  single(size) {
+    return uniformChannel(size, this.gamma);
   }
 
   /**
    * @param {readonly number[]} values
-   * @param {Reading} [reading]
+   * @param {number} most
+   * @returns {import("./base.js").Contents}
    */
-  describe(values, reading = new Reading()) {
-    const { attributes } = this.schema;
-    const labelOf = (/** @type {number} */ j) => reading.label(attributes[j]);
-    const answers = attributes.map((attribute) => reading.answers(attribute));
-    const symbol = values[values.length - 1];
-    const view = this.views.find(({ first, response }) => symbol < first + response.symbols);
+  contents(values, most) {
+    const code = values[values.length - 1];
+    const view = this.views.find(({ first, response }) => code < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");
     const { positions, shape, first } = view;
-    const likelier = this.cellsOf(symbol - first, view).map((cell) =>
-      codesOf(cell, shape)
-        .map((code, i) => answers[positions[i]][code])
-        .join(", "),
-    );
-    // Options of one question are one, as on the first page.
-    const count = (/** @type {readonly number[]} */ places) =>
-      new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
-    const hidden = attributes.map((_, j) => j).filter((j) => !this.public.includes(j));
-    const [some, all] = [count(positions), count(hidden)];
-    const what = positions.length > 1 ? "Combinations" : "Answers";
-    const told = likelier.length > EXAMPLES ? "likelierSome" : "likelier";
-    const gamma = reading.point(String(Number(this.gamma.toNumber().toPrecision(3))));
-    const label = reading.say(`${told}${what}`, { gamma, count: likelier.length });
-    return [
-      ...this.public.map((j, i) => ({ label: labelOf(j), value: answers[j][values[i]] })),
-      {
-        label: some < all ? reading.say("picked", { some, all }) : reading.say("reportedOn"),
-        value: positions.map(labelOf).join("\n"),
-      },
-      { label: reading.say("code"), value: String(symbol) },
-      ...(likelier.length > 0
-        ? [{ label, value: likelier.slice(0, EXAMPLES).join("\n") }]
-        : []),
-    ];
+    const likelier = this.cellsOf(code - first, view, most).map((cell) => codesOf(cell, shape));
+    return {
+      codes: this.public.map((j, i) => [j, values[i]]),
+      symbol: { code, gamma: this.gamma, positions, likelier },
+    };
   }
 
   /**
-   * Cells that a symbol is likelier for: one more than are shown, where there are as many.
+   * Cells that a symbol is likelier for.
    *
    * @param {number} symbol
    * @param {View} view
+   * @param {number} most How many at most.
    */
-  cellsOf(symbol, { response: { cells, symbols, dimension } }) {
+  cellsOf(symbol, { response: { cells, symbols, dimension } }, most) {
     if (dimension === 0) return [symbol];
     const found = [];
     const own = coordinates(symbol, this.prime, dimension);
-    for (let cell = 0; cell < cells && found.length <= EXAMPLES; cell += 1) {
+    for (let cell = 0; cell < cells && found.length < most; cell += 1) {
       const point = coordinates(placed(cell, symbols), this.prime, dimension);
       if (scalar(point, own) % this.prime === 0) found.push(cell);
     }
