@@ -3,12 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[pandas,plot]' -e './collector[cluster,parquet,pdf,postgres,redis]'
+ROOMS := -e ./shared -e './client[pandas,plot]' -e './collector[cluster,parquet,pdf,postgres,redis]' \
+  -e ./docs/studies
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Hundreds of processes start in the tests: what one has compiled is kept for the others, whatever
 # the environment says.
 export PYTHONDONTWRITEBYTECODE :=
-PROJECTS := pyproject.toml shared/pyproject.toml client/pyproject.toml collector/pyproject.toml
+PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
 .PHONY: install demo test check bench soak studies serve dist clean
 
@@ -49,13 +50,13 @@ soak: .venv/.benched
 studies: .venv/.installed
 	$(BIN)/python docs/studies/run.py
 
-# Wheels of the three rooms, the npm package with types and a bundle, and that bundle for plain pages.
+# Wheels of the four distributions, the npm package with types and a bundle, and that bundle for plain pages.
 DIST ?= dist
 dist: .venv/.installed client/node_modules/.installed
 	mkdir -p $(DIST)
 	rm -rf client/dist $(DIST)/halftruth*
 	$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir $(DIST) \
-	  ./shared ./client ./collector
+	  ./shared ./client ./collector ./docs/studies
 	cd client && npm pack --silent --pack-destination $(abspath $(DIST))
 	cp client/dist/halftruth.js $(DIST)
 	@echo "halftruth.js: $$(gzip -9 -c $(DIST)/halftruth.js | wc -c) bytes compressed"

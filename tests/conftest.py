@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from clusters import Cluster, started
 from disks import wait_for_no_disk
 from flask import Flask
+from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
@@ -33,6 +34,8 @@ SCHEMA = Schema(
         Attribute("drinks", ("never", "weekly", "daily")),
     )
 )
+Command = Callable[..., tuple[int, str, str]]
+
 RECORD = {"smoker": "yes", "drinks": "weekly"}
 
 wait_for_no_disk()
@@ -215,3 +218,26 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("HALFTRUTH_") and not name.startswith("HALFTRUTH_TEST"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def command(capsys) -> Command:
+    """Run a command in this process; gives status, standard output and standard error."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        try:
+            main([str(word) for word in words])
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return (status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def halftruth(command, database, monkeypatch) -> Command:
+    """Run a command on the database of the test."""
+    monkeypatch.setenv("HALFTRUTH_DATABASE", database)
+    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
+    return command

@@ -11,10 +11,11 @@ import yaml
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"]
 DOCUMENTS += [str(file.relative_to(ROOT)) for file in ROOT.glob("docs/*.md")]
-DOCUMENTS += [f"{room}/README.md" for room in ("shared", "client", "collector")]
+DOCUMENTS += [f"{room}/README.md" for room in ("shared", "client", "collector", "docs/studies")]
 
 #: Folders whose files are written by hand.
 ROOMS = ["shared/halftruth_shared", "client/halftruth_client", "collector/halftruth_collector"]
+ROOMS += ["docs/studies/halftruth_studies"]
 
 
 def commands_of(target: str) -> set[str]:

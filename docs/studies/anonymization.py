@@ -4,9 +4,10 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from halftruth_collector.charts.comparison import compare_chart
 from halftruth_collector.cli.microdata import read_microdata
-from halftruth_collector.rivals.comparison import (
+from halftruth_shared.analyses.wording import UNDEFINED, percent
+from halftruth_studies.anonymization.charts import compare_chart
+from halftruth_studies.anonymization.comparison import (
     CompareQuery,
     CompareResult,
     People,
@@ -17,9 +18,8 @@ from halftruth_collector.rivals.comparison import (
     randomized,
     uncertainty_coefficient,
 )
-from halftruth_collector.rivals.distances import cube, relative_error
-from halftruth_collector.rivals.hierarchies import Hierarchy, read_hierarchies
-from halftruth_shared.analyses.wording import UNDEFINED, percent
+from halftruth_studies.anonymization.distances import cube, relative_error
+from halftruth_studies.anonymization.hierarchies import Hierarchy, read_hierarchies
 from page import FOLDER, Page
 
 QUASI, SENSITIVE, LIMITS = ["education", "salary", "sex", "race"], "occupation", [2, 3, 4, 5, 6, 7]

@@ -10,15 +10,15 @@ import numpy as np
 from halftruth_collector.analyses.risk import chart as risk_chart
 from halftruth_collector.analyses.risk import of_people as risk_of_people
 from halftruth_collector.charts import Axis, Curve, CurveChart
-from halftruth_collector.disclosure.limits import (
+from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, single_valued
+from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_studies.limits import (
     Limited,
     best_under_limit,
     factors_of,
     inverse_norm,
 )
-from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, single_valued
-from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.risk import RiskQuery
 from numpy.typing import NDArray
 from page import FOLDER, Page
 

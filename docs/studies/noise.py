@@ -1,6 +1,7 @@
 """Tables and figures of ``noise.md``: when correlations undo additive noise."""
 
-from halftruth_collector.attacks.experiments import (
+from halftruth_collector.charts import Axis, Curve, CurveChart, Reference
+from halftruth_studies.attacks.experiments import (
     SIGMA,
     Point,
     larger_remainder,
@@ -8,7 +9,6 @@ from halftruth_collector.attacks.experiments import (
     more_components,
     noise_like_the_data,
 )
-from halftruth_collector.charts import Axis, Curve, CurveChart, Reference
 from page import Page
 
 RECORDS, SEED = 10_000, 1

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from halftruth_collector.charts.rivals import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
 from halftruth_collector.demo.census import SCHEMA, census_counts
-from halftruth_collector.rivals.cut_and_paste import CutAndPaste
-from halftruth_collector.rivals.experiment import Records, errors_of
-from halftruth_collector.rivals.mask import Mask
-from halftruth_collector.rivals.results import LengthErrors
-from halftruth_collector.rivals.schemes import candidates, rival, try_schemes
 from halftruth_shared.analyses.wording import number, percent
+from halftruth_studies.schemes.candidates import candidates, rival, try_schemes
+from halftruth_studies.schemes.charts import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
+from halftruth_studies.schemes.cut_and_paste import CutAndPaste
+from halftruth_studies.schemes.experiment import Records, errors_of
+from halftruth_studies.schemes.mask import Mask
+from halftruth_studies.schemes.results import LengthErrors
 from page import Page
 
 GAMMA, MIN_SUPPORT = Fraction(19), 0.02

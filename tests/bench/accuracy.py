@@ -7,9 +7,9 @@ from functools import partial, reduce
 
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
+from halftruth_collector.demo.comparison import root_mean_square_errors
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import independence
-from halftruth_collector.rivals.errors import root_mean_square_errors
 from halftruth_shared import GammaDiagonal, Mechanism, RandomizedResponse, SplitQuestionnaire
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution

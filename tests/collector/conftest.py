@@ -1,16 +1,12 @@
 """Shortcuts to the HTTP interface of a collector in this process."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from halftruth_collector.cli import main
 from halftruth_collector.estimation import Counts
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -41,29 +37,6 @@ def batch(survey):
         }
 
     return make
-
-
-@pytest.fixture
-def command(capsys) -> Command:
-    """Run a command in this process; gives status, standard output and standard error."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        try:
-            main([str(word) for word in words])
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        return (status, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def halftruth(command, database, monkeypatch) -> Command:
-    """Run a command on the database of the test."""
-    monkeypatch.setenv("HALFTRUTH_DATABASE", database)
-    monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
-    return command
 
 
 @pytest.fixture

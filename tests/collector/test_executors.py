@@ -2,7 +2,6 @@
 
 import os
 import pickle
-from fractions import Fraction
 from operator import truediv
 
 import numpy as np
@@ -15,10 +14,6 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
 from halftruth_collector.estimation.planner import plan
 from halftruth_collector.executors import opened
-from halftruth_collector.rivals.comparison import CompareQuery, People, compare
-from halftruth_collector.rivals.experiment import Records
-from halftruth_collector.rivals.hierarchies import hierarchy
-from halftruth_collector.rivals.schemes import try_schemes
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from pieces import end_at, mark, square
@@ -143,11 +138,7 @@ def computations():
     schema = Schema([Attribute(name, list("abc")[:size]) for name, size in shape.items()])
     records = np.random.default_rng(5).integers(0, schema.shape, size=(3_000, 3))
     survey = Survey("health", "Health", schema, GammaDiagonal("19"))
-    people = np.zeros(schema.shape, dtype=np.int64)
-    np.add.at(people, tuple(records.T), 1)
-    truth = Counts.from_cells(survey, list(np.ndindex(people.shape)), people.ravel())
-    compared = CompareQuery(quasi=["v", "w"], sensitive="x", diversity=[2], repetitions=2)
-    climbed = [hierarchy(attribute) for attribute in schema.attributes[:-1]]
+    truth = Counts.from_reports(survey, records)
     asked = PlanQuery(respondents=1_000)
 
     def all_tables(map_pieces):
@@ -158,12 +149,6 @@ def computations():
         "tables": all_tables,
         "plan": lambda map_pieces: plan(survey, asked, map_pieces),
         "audit": lambda map_pieces: repr(audit(survey, 1_000, map_pieces=map_pieces)),
-        "compare": lambda map_pieces: compare(
-            People(schema, people), compared, climbed, map_pieces
-        ),
-        "rivals": lambda map_pieces: try_schemes(
-            Records.of(schema, truth, 0.05, 2), Fraction(19), 1, steps=1, map_pieces=map_pieces
-        ),
     }
 
 

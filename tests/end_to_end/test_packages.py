@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "client" / "node_modules" / ".bin"
 ROOMS = ("halftruth_shared", "halftruth_client", "halftruth_collector")
+STUDIES = "halftruth_studies"
 
 #: What is taken for installed already: the test installs nothing but what it built.
 MADE = (".venv/.installed", "client/node_modules/.installed")
@@ -77,7 +78,7 @@ def run(*command, cwd):
 def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_path):
     folder, _ = dist
     wheels = {wheel.name.split("-")[0]: wheel for wheel in folder.glob("*.whl")}
-    assert wheels.keys() == set(ROOMS)
+    assert wheels.keys() == {*ROOMS, STUDIES}
     needed = {
         name: {line for line in metadata(wheel).get_all("Requires-Dist") if "halftruth" in line}
         for name, wheel in wheels.items()
@@ -86,6 +87,7 @@ def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_
         "halftruth_shared": set(),
         "halftruth_client": {"halftruth-shared==0.1.0"},
         "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
+        STUDIES: {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"},
     }
 
     # Third parties are those of this environment, which tests/docker installs anew; without its
@@ -95,23 +97,18 @@ def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_
     [site] = tmp_path.glob("clean/lib/python3.*/site-packages")
     (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
-    run(
-        *pip,
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--ignore-installed",
-        *wheels.values(),
-        cwd=tmp_path,
-    )
+    install = [*pip, "install", "--no-deps", "--no-index", "--ignore-installed"]
+    studies = wheels.pop(STUDIES)
+    run(*install, *wheels.values(), cwd=tmp_path)
     program = f"print(__import__('json').dumps([__import__(name).__file__ for name in {ROOMS}]))"
     found = json.loads(run(python, "-c", program, cwd=tmp_path))
     assert [Path(file).parent for file in found] == [site / name for name in ROOMS]
-    said = run(
-        *[tmp_path / "clean/bin/halftruth", "survey", "check", ROOT / "docs/examples/work.toml"],
-        cwd=tmp_path,
-    )
+    halftruth = tmp_path / "clean" / "bin" / "halftruth"
+    said = run(halftruth, "survey", "check", ROOT / "docs/examples/work.toml", cwd=tmp_path)
     assert said.startswith("work: ")
+    run(*install, studies, cwd=tmp_path)
+    said = run(halftruth, "study", "--help", cwd=tmp_path)
+    assert {"attack", "compare", "limit", "rivals"} <= set(said.split())
 
 
 def metadata(wheel):

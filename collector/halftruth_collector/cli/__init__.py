@@ -11,13 +11,11 @@ from halftruth_shared import HalftruthError
 #: Where each command is that is no analysis. A command is imported when it is asked for, for what
 #: all of them need takes longer to load than most of them take.
 _PLACES = {
-    "attack": "attack:attack",
     "audit": "audit:audit",
     "audit-log": "maintenance:audit_log",
     "backup": "maintenance:backup",
     "classify": "classify:classify",
     "compact": "maintenance:compact",
-    "compare": "compare:compare",
     "count": "campaign:count",
     "demo": "demo:demo",
     "export": "maintenance:export_reports",
@@ -31,9 +29,9 @@ _PLACES = {
     "report": "report:report",
     "reports": "campaign:reports",
     "restore": "maintenance:restore",
-    "rivals": "rivals:rivals",
     "sealing-key": "keys:sealing_key",
     "serve": "serve:serve",
+    "study": "study:study",
     "survey": "surveys:survey",
     "tables": "tables:tables",
     "token": "tokens:token",

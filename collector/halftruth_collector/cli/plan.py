@@ -3,7 +3,7 @@
 from typing import Any
 
 import click
-from halftruth_shared import ParameterError, Survey, read_survey
+from halftruth_shared import read_survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
 from halftruth_shared.analyses.wording import half_width, number, percent, value
@@ -12,23 +12,14 @@ from ..analyses.tabular import to_parquet
 from ..charts.planning import plan_chart
 from ..estimation.planner import plan as make_plan
 from ..estimation.recommendation import foretold
-from . import limited, options
+from . import options
 from .output import as_form, draw, print_table, write
 
 
 def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
     form, working = options.form(given), options.executor(given, "mechanisms")
-    limit, out = limited.take(given)
-    if limit is not None and out is None and not form.is_text:
-        raise ParameterError(
-            "out: expected a file for the parameters, with --json or --csv", field="out"
-        )
     query = read(PlanQuery, options.texts(given))
-    survey, said = read_survey(survey_file), ""
-    if limit is not None:
-        mechanism, sentences = limited.meet(survey, limit)
-        survey = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
-        said = "\n".join([*sentences, limited.as_toml(mechanism, out), ""])
+    survey = read_survey(survey_file)
     with working as map_pieces:
         result = make_plan(survey, query, map_pieces)
     if form.parquet is not None:
@@ -36,7 +27,6 @@ def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
     if plot is not None:
         draw(plan_chart(result), plot)
     if form.is_text:
-        click.echo(said, nl=False)
         _print(result)
     else:
         click.echo(as_form(result, form))
@@ -48,7 +38,6 @@ plan = click.Command(
     params=[
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
         *options.of_query(fields(PlanQuery), {"lengths": "length"}),
-        *limited.OPTIONS,
     ],
     help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
 )

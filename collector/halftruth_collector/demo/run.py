@@ -25,10 +25,15 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from ..estimation import Counts, Estimator
-from ..rivals.errors import root_mean_square_errors
 from ..store import Store
 from .census import SCHEMA, census_counts, census_records, census_survey
-from .comparison import Itemset, LengthComparison, compare, true_supports
+from .comparison import (
+    Itemset,
+    LengthComparison,
+    compare,
+    root_mean_square_errors,
+    true_supports,
+)
 from .process import collector_process
 
 GAMMA = "19"

@@ -284,23 +284,6 @@ def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int,
     return shape
 
 
-def single_valued(table: ArrayLike) -> tuple[int, float]:
-    """Groups of equal quasi-identifiers that all give one sensitive answer.
-
-    Whatever is done to that answer, their risk with quasi-identifiers sent as they are is 1.
-
-    Returns
-    -------
-    int
-        Number of these groups.
-    float
-        Share of all people in them.
-    """
-    people = _people(table)
-    alone = (people > 0).sum(axis=-1) == 1
-    return int(alone.sum()), float(people[alone].sum())
-
-
 def _groups(
     people: Array, forward: Callable[[Array], Array]
 ) -> Iterator[tuple[tuple[int, ...], Array, Array]]:

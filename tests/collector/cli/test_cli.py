@@ -183,3 +183,15 @@ def test_help_names_every_command(halftruth):
     for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "classify", "plan"):
         assert f"  {command} " in said
         assert halftruth(command, "--help")[0] == 0
+
+
+def test_without_studies_the_command_says_what_to_install(halftruth, monkeypatch):
+    monkeypatch.setattr("halftruth_collector.cli.study.entry_points", lambda **_: ())
+    for words in ((), ("--help",), ("rivals", "records.csv")):
+        status, printed, complaint = halftruth("study", *words)
+        assert (status, printed) == (2, "")
+        assert complaint.startswith(
+            "halftruth: study: there is no study; expected halftruth-studies"
+        )
+        assert complaint.count("\n") == 1
+    assert "  study " in halftruth("--help")[1]

@@ -12,7 +12,6 @@ from halftruth_collector.disclosure.linking import (
     linking_risk,
     linking_risk_of,
     linking_risk_of_reports,
-    single_valued,
 )
 from halftruth_shared import (
     Attribute,
@@ -243,7 +242,6 @@ def test_one_answer_in_a_group_is_known_whatever_is_done_to_it():
     as_they_are = [keep(3, 1), keep(2, 1)]
     for p in (0.34, 0.5, 0.9):
         assert linking_risk(PEOPLE, [*as_they_are, keep(3, p)]).risk[0, 1, 1] == pytest.approx(1)
-    assert single_valued(PEOPLE) == (1, pytest.approx(4 / 30))
 
 
 def test_people_are_counted_by_risk():

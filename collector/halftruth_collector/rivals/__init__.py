@@ -1,1 +1,0 @@
-"""Other ways to protect records, held beside halftruth's own: pure functions."""

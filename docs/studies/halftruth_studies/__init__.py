@@ -1,0 +1,1 @@
+"""Other ways to protect records, beside halftruth's own: what `docs/studies` is computed with."""

@@ -1,0 +1,1 @@
+"""Anonymized releases beside randomized ones: l-diversity, anatomy, randomized response."""

@@ -1,0 +1,434 @@
+"""Anonymized releases and randomized ones, held against the same people (GYW §V).
+
+Of every release there is an estimate of the table of quasi-identifiers and sensitive attribute,
+and how far that is from the true one. The releases promise different things:
+
+- *generalization* and *anatomy* need somebody who holds all true records, and limit what their
+  tables say of anybody's sensitive value: its entropy is at least ln l, or its share at most 1/l;
+- *randomized* perturbs every quasi-identifier, so that a report is put back to a person's values
+  with a risk of at most 1/l (:mod:`halftruth_collector.disclosure.linking`). It does not limit what
+  the table tells of people with certain quasi-identifiers, and sensitive values travel as they are;
+- *split-questionnaire* promises γ to everybody, whatever others know, and trusts nobody with a
+  record; it has no l.
+
+`guessed` and `over_limit` say what the releases' tables give away of single people, alike for all.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+import numpy as np
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.constrained import CONSTRAINED_CELLS
+from halftruth_collector.estimation.jets import Jet
+from halftruth_collector.estimation.measures import Cells, find_measure
+from halftruth_collector.executors import Map
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.base import AttributeName, AttributeNames, Columns
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.protocol.base import Message, Request
+from halftruth_shared.rational import Rational
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from ..limits import best_under_limit
+from .anatomy import anatomize, anatomy_estimate
+from .distances import distances
+from .generalization import generalize
+from .hierarchies import Hierarchy
+
+#: A share that is over 1/l by so much is over it by rounding.
+_ROUNDING = 1e-9
+
+
+class CompareQuery(Request, frozen=True, kw_only=True):
+    """Which releases of which people are compared."""
+
+    quasi: Annotated[AttributeNames, Meta(description="Quasi-identifiers, which others may know.")]
+    sensitive: Annotated[AttributeName, Meta(description="The sensitive attribute.")]
+    diversity: Annotated[
+        list[Annotated[int, Meta(ge=2)]],
+        Meta(min_length=1, description="l: the limit is 1/l. Several with commas between them."),
+    ]
+    gamma: Annotated[
+        str, Meta(description="Amplification of the split questionnaire beside them.")
+    ] = "19"
+    pairs: (
+        Annotated[
+            list[Annotated[list[AttributeName], Meta(min_length=2, max_length=2)]],
+            Meta(
+                description="Two attributes whose uncertainty coefficient is wanted: what the"
+                " first tells of the second. By default each quasi-identifier and the sensitive"
+                " attribute."
+            ),
+        ]
+        | None
+    ) = None
+    repetitions: Annotated[
+        int, Meta(ge=1, description="How often whatever is left to chance is done.")
+    ] = 3
+    seed: Annotated[int, Meta(ge=0, description="Seed of the simulation.")] = 0
+
+
+class Release(Message, frozen=True, kw_only=True):
+    """How far the estimate from one release is from the true table.
+
+    `diversity` is null where there is no l, `repetition` in means. `kl` is null where the estimate
+    is not positive in a cell with people; `uncertainty`, pair by pair, where it has a negative cell
+    or a category without a positive share. `guessed` is the share of people whose sensitive value
+    is the one that the estimate has most of among their quasi-identifiers, and `over_limit` that
+    of people whose own value it has more than 1/l of there.
+    """
+
+    kind: str
+    estimate: str
+    diversity: int | None
+    repetition: int | None
+    variational: float
+    l2: float
+    kl: float | None
+    chi_squared: float
+    base_error: float
+    cube_error: float
+    guessed: float
+    over_limit: float | None
+    uncertainty: list[float | None]
+
+
+#: What is measured of a release.
+MEASURED = Release.__struct_fields__[4:-1]
+
+
+class ReleaseParameters(Message, frozen=True, kw_only=True):
+    """What a limit was met by.
+
+    `levels` are the groups of each quasi-identifier, `minimal` is how many minimal
+    generalizations there are; `keep` is the probability to report each as it is, of least loss
+    under a limit of 1/l on the linking risk.
+    """
+
+    diversity: int
+    levels: dict[str, list[str]]
+    minimal: int
+    keep: dict[str, float]
+
+
+class CompareResult(Message, frozen=True, kw_only=True):
+    """All releases, each repetition by itself.
+
+    `original` are the uncertainty coefficients of the people themselves, and `guessed` is how many
+    could be guessed from their own table, `guessed_without` from the sensitive attribute alone.
+    """
+
+    query: CompareQuery
+    people: int
+    pairs: list[list[str]]
+    original: list[float | None]
+    guessed: float
+    guessed_without: float
+    parameters: list[ReleaseParameters]
+    releases: list[Release]
+
+    @property
+    def means(self) -> list[Release]:
+        """Each release once, with means over the repetitions; null where one of them is."""
+        found: dict[tuple[str, str, int | None], list[Release]] = {}
+        for release in self.releases:
+            key = (release.kind, release.estimate, release.diversity)
+            found.setdefault(key, []).append(release)
+        return [_mean(several) for several in found.values()]
+
+    @property
+    def columns(self) -> Columns:
+        """Name and type of each column of `rows`."""
+        return [
+            ("kind", str),
+            ("estimate", str),
+            ("diversity", int),
+            ("repetition", int),
+            *((name, float) for name in MEASURED),
+            *((f"uncertainty {row} {column}", float) for row, column in self.pairs),
+        ]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """One row of `columns` for each release and repetition."""
+        for release in self.releases:
+            fields = [getattr(release, name) for name in Release.__struct_fields__[:-1]]
+            yield (*fields, *release.uncertainty)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Microdata: quasi-identifiers and, last, the sensitive attribute.
+
+    Attributes
+    ----------
+    schema : Schema
+    counts : ndarray of int, shape of the schema
+        How many people are in each cell.
+    """
+
+    schema: Schema
+    counts: NDArray[np.int64]
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """Everybody's codes, shape (N, M)."""
+        cells = np.argwhere(self.counts > 0)
+        return np.repeat(cells, self.counts[tuple(cells.T)], axis=0)
+
+    @cached_property
+    def shares(self) -> Array:
+        """The true table."""
+        return np.asarray(self.counts / self.counts.sum())
+
+
+def anatomized(people: People, diversity: int, rng: np.random.Generator) -> Array:
+    """Estimated table of a release by anatomy."""
+    shape, records = people.schema.shape, people.records
+    cells = np.ravel_multi_index(tuple(records[:, :-1].T), shape[:-1])
+    groups = anatomize(records[:, -1], diversity, rng)
+    size = people.counts.size // shape[-1]
+    return anatomy_estimate(cells, records[:, -1], groups, (size, shape[-1])).reshape(shape)
+
+
+def randomized(people: People, keep: Mapping[str, Rational], rng: np.random.Generator) -> Estimator:
+    """Everybody's quasi-identifiers by randomized response, the sensitive attribute as it is.
+
+    Parameters
+    ----------
+    people : People
+    keep : mapping of str to Fraction, int or str
+        Probability to report each quasi-identifier as it is.
+    rng : Generator
+        A seeded one: this is a simulation.
+    """
+    *quasi, sensitive = people.schema.attributes
+    mechanism = RandomizedResponse({**keep, sensitive.name: Fraction(1)})
+    public = {name for name, p in mechanism.keep.items() if p == 1}
+    attributes = [
+        Attribute(a.name, a.categories, sensitive=a.name not in public) for a in (*quasi, sensitive)
+    ]
+    return _simulated(
+        Survey("release", "Release", Schema(tuple(attributes)), mechanism), people, rng
+    )
+
+
+def split_questionnaire(people: People, gamma: Rational, rng: np.random.Generator) -> Estimator:
+    """Everybody answers a split questionnaire for tables of all attributes; none is public."""
+    every = dict.fromkeys(range(1, len(people.schema.names) + 1), 1.0)
+    mechanism = SplitQuestionnaire.designed(people.schema, gamma, (), every)
+    return _simulated(Survey("release", "Release", people.schema, mechanism), people, rng)
+
+
+def _simulated(survey: Survey, people: People, rng: np.random.Generator) -> Estimator:
+    reports = survey.mechanism.perturb_many(survey.schema, people.records, rng)
+    return Estimator(survey, Counts.from_reports(survey, reports))
+
+
+def estimates(estimator: Estimator) -> dict[str, Array]:
+    """What can be made of reports: three estimates of the table of all attributes.
+
+    The unbiased moment estimate, which can be negative; *clipped*, the same with 0 for what is
+    negative, and the rest scaled to add up to 1; and *likelihood*, the best guess.
+    """
+    names = estimator.survey.schema.names
+    moment = estimator.table(names).support
+    clipped = np.maximum(moment, 0)
+    return {
+        "moment": moment,
+        "clipped": clipped / clipped.sum(),
+        "likelihood": estimator.support(names, "likelihood"),
+    }
+
+
+def compare(
+    people: People,
+    query: CompareQuery,
+    hierarchies: Sequence[Hierarchy],
+    map_pieces: Map = map,
+) -> CompareResult:
+    """Make every release of the same people, and measure what it lost.
+
+    Parameters
+    ----------
+    people : People
+        Its attributes are those of the query, the sensitive one last.
+    query : CompareQuery
+    hierarchies : sequence of tuple of Level
+        Of each quasi-identifier.
+    map_pieces : callable
+        Where the releases are made; the numbers are the same everywhere. It is given the people:
+        choose one of this machine.
+
+    Raises
+    ------
+    ParameterError
+        If the people do not allow an l for one of the releases, or a parameter is outside its
+        range.
+    DomainTooLarge
+        If the table has more than `CONSTRAINED_CELLS` cells.
+    """
+    if people.schema.size > CONSTRAINED_CELLS:
+        raise DomainTooLarge(
+            f"quasi: a table of {people.schema.size} cells; expected at most {CONSTRAINED_CELLS},"
+            " so fewer quasi-identifiers",
+            field="quasi",
+        )
+    names, actual = people.schema.names, people.shares
+    pairs = query.pairs or [[name, names[-1]] for name in names[:-1]]
+    axes = [people.schema.positions(pair, "pairs") for pair in pairs]
+    if any(len(pair) != 2 for pair in axes):
+        raise ParameterError("pairs: expected two attributes each", field="pairs")
+    diversities = sorted(set(query.diversity))
+    limits = [*map_pieces(partial(_limits, people, hierarchies), diversities)]
+    pieces = [
+        _Piece(kind, limit, repetition)
+        for limit in limits
+        for kind, times in (
+            ("generalization", 1),
+            ("anatomy", query.repetitions),
+            ("randomized", query.repetitions),
+        )
+        for repetition in range(times)
+    ]
+    pieces += [_Piece("split-questionnaire", None, k) for k in range(query.repetitions)]
+    releases = map_pieces(partial(_releases, people, query, axes), pieces)
+    return CompareResult(
+        query=query,
+        people=int(people.counts.sum()),
+        pairs=pairs,
+        original=[uncertainty_coefficient(actual, *pair) for pair in axes],
+        guessed=guessed(actual, actual),
+        guessed_without=float(actual.sum(axis=tuple(range(actual.ndim - 1))).max()),
+        parameters=[
+            ReleaseParameters(
+                diversity=limit.diversity,
+                levels={
+                    name: list(levels[level].names)
+                    for name, levels, level in zip(names, hierarchies, limit.levels, strict=False)
+                },
+                minimal=limit.minimal,
+                keep={name: float(p) for name, p in limit.keep.items()},
+            )
+            for limit in limits
+        ],
+        releases=[release for of_piece in releases for release in of_piece],
+    )
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """How a limit of 1/l is met: by a generalization, and by what is kept of each answer."""
+
+    diversity: int
+    generalized: Array
+    levels: tuple[int, ...]
+    minimal: int
+    keep: dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One release of one kind; those that leave something to chance are made several times."""
+
+    kind: str
+    limit: _Limit | None
+    repetition: int
+
+
+def _limits(people: People, hierarchies: Sequence[Hierarchy], diversity: int) -> _Limit:
+    found = generalize(people.counts, hierarchies, diversity)
+    quasi = people.schema.names[:-1]
+    # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
+    limited = best_under_limit(people.counts, 1 / diversity, range(len(quasi)))
+    keep = dict(zip(quasi, limited.keep, strict=False))
+    return _Limit(diversity, found.estimate, tuple(found.levels), len(found.minimal), keep)
+
+
+def _estimated(people: People, query: CompareQuery, piece: _Piece) -> dict[str, Array]:
+    """The estimates from one release, by name."""
+    limit = piece.limit
+    diversity = 0 if limit is None else limit.diversity
+    rng = np.random.default_rng([query.seed, diversity, piece.repetition])
+    if limit is None:
+        return estimates(split_questionnaire(people, query.gamma, rng))
+    if piece.kind == "generalization":
+        return {"uniform in groups": limit.generalized}
+    if piece.kind == "anatomy":
+        return {"shares of groups": anatomized(people, diversity, rng)}
+    return estimates(randomized(people, limit.keep, rng))
+
+
+def _releases(
+    people: People, query: CompareQuery, axes: Sequence[Sequence[int]], piece: _Piece
+) -> list[Release]:
+    """What one release lost, for each estimate from it."""
+    actual, diversity = people.shares, None if piece.limit is None else piece.limit.diversity
+    return [
+        Release(
+            kind=piece.kind,
+            estimate=estimate,
+            diversity=diversity,
+            repetition=piece.repetition,
+            **asdict(distances(actual, table)),
+            guessed=guessed(actual, table),
+            over_limit=None if diversity is None else over_limit(actual, table, diversity),
+            uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
+        )
+        for estimate, table in _estimated(people, query, piece).items()
+    ]
+
+
+def guessed(actual: Array, estimated: Array) -> float:
+    """Share of people whose sensitive value is the one estimated most often for their like."""
+    guess = estimated.argmax(axis=-1)[..., None]
+    return float(np.take_along_axis(actual, guess, axis=-1).sum())
+
+
+def over_limit(actual: Array, estimated: Array, diversity: int) -> float:
+    """Share of people whose own sensitive value has more than 1/l of those of their like."""
+    likely = estimated * diversity > estimated.sum(axis=-1, keepdims=True) * (1 + _ROUNDING)
+    return float(actual[likely].sum())
+
+
+def uncertainty_coefficient(table: Array, row: int, column: int) -> float | None:
+    """What one attribute tells of another, None where it is undefined (Guo Table 3.6)."""
+    others = tuple(axis for axis in range(table.ndim) if axis not in (row, column))
+    margin = table.sum(axis=others)
+    margin = margin if row < column else margin.T
+    # Nobody asks for its gradient.
+    cells = Cells(Jet(margin, np.empty((*margin.shape, 0))), 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = find_measure("uncertainty_coefficient").of(cells, 1.0).value.item()
+    # It is below 0 by rounding only.
+    return None if np.isnan(value) else max(value, 0.0)
+
+
+def _mean(several: Sequence[Release]) -> Release:
+    def mean(values: Sequence[float | None]) -> Any:
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if len(known) == len(values) else None
+
+    first = several[0]
+    return Release(
+        kind=first.kind,
+        estimate=first.estimate,
+        diversity=first.diversity,
+        repetition=None,
+        **{name: mean([getattr(release, name) for release in several]) for name in MEASURED},
+        uncertainty=[
+            mean(values) for values in zip(*(r.uncertainty for r in several), strict=True)
+        ],
+    )

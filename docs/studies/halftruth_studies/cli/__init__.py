@@ -1,0 +1,1 @@
+"""Commands of ``halftruth study``: entry points of the group ``halftruth.studies``."""

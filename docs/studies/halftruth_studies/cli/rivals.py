@@ -1,0 +1,154 @@
+"""``halftruth study rivals``: earlier schemes beside halftruth's own, tried on records."""
+
+from dataclasses import replace
+from typing import IO, Any
+
+import click
+from halftruth_collector.analyses.tabular import to_parquet
+from halftruth_collector.cli import options
+from halftruth_collector.cli.microdata import read_microdata
+from halftruth_collector.cli.output import as_form, draw, print_table, write
+from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
+from halftruth_shared.rational import parse_rational
+
+from ..schemes.candidates import try_schemes
+from ..schemes.charts import RIVAL_CHARTS
+from ..schemes.experiment import Records
+from ..schemes.results import RivalsResult
+
+
+@click.command()
+@click.argument("records", type=click.File("r", encoding="utf-8-sig"), required=False)
+@click.option("--count", metavar="NAME", help="Column with the number of people of a line.")
+@click.option("--gamma", default="19", show_default=True, help="Amplification of every scheme.")
+@click.option(
+    "--min-support",
+    type=float,
+    default=0.02,
+    show_default=True,
+    help="Least support of a frequent itemset.",
+)
+@click.option("--max-length", type=int, help="Longest itemsets; usually 6.")
+@click.option(
+    "--levels/--no-levels",
+    default=True,
+    show_default=True,
+    help="Find an itemset only if all itemsets within it are found, as Apriori does.",
+)
+@click.option(
+    "--surveys",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="How many surveys are simulated with each scheme.",
+)
+@click.option(
+    "--measure",
+    type=click.Choice(list(RIVAL_CHARTS)),
+    default="support-error",
+    show_default=True,
+    help="What --plot draws.",
+)
+@options.processes
+@options.plot
+@options.formats
+def rivals(
+    records: IO[str] | None,
+    count: str | None,
+    gamma: str,
+    min_support: float,
+    max_length: int | None,
+    levels: bool,
+    surveys: int,
+    measure: str,
+    plot: str | None,
+    **given: Any,
+) -> None:
+    """Try MASK, EMASK and cut-and-paste beside halftruth's mechanisms.
+
+    RECORDS is a CSV file of true records, of which nothing is sent; each column is a question and
+    its values are the categories. Without it these are the 48 842 people of CENSUS. All schemes
+    have the same amplification, or the nearest below that they can have.
+    """
+    form = options.form(given)
+    if records is None:
+        # Imported here: no other command needs it.
+        from halftruth_collector.demo.census import SCHEMA, census_counts
+
+        schema, truth = SCHEMA, census_counts()
+    else:
+        schema, truth = read_microdata(records, count=count)
+    asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
+    with options.executor(given, "schemes") as map_pieces:
+        result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, map_pieces=map_pieces)
+    if form.parquet is not None:
+        write(form.parquet, to_parquet(result))
+    if plot is not None:
+        draw(RIVAL_CHARTS[measure](result), plot)
+    if form.is_text:
+        _print(result)
+    else:
+        click.echo(as_form(result, form))
+
+
+def _print(result: RivalsResult) -> None:
+    click.echo(
+        f"{number(result.records)} records, amplification {number(result.gamma)}; frequent from a"
+        f" support of {percent(result.min_support)} on; mean of {result.surveys} simulated surveys"
+    )
+    print_table(
+        [
+            "scheme",
+            "amplification",
+            "length",
+            "frequent",
+            "found",
+            "support error",
+            "false negatives",
+            "false positives",
+            "error of all supports",
+            "condition number",
+        ],
+        [
+            [
+                scheme.scheme,
+                value(scheme.amplification, None),
+                errors.length,
+                errors.frequent,
+                number(errors.found, 1),
+                percent(errors.support_error, 1),
+                percent(errors.false_negatives, 1),
+                percent(errors.false_positives, 1),
+                percent(errors.root_mean_square, 2),
+                value(errors.condition_number, None),
+            ]
+            for scheme in result.schemes
+            for errors in scheme.lengths
+        ],
+    )
+    click.echo(
+        "support error: of found frequent itemsets, relative to their supports; error of all"
+        f" supports: root mean square; {UNDEFINED}: nothing found, or nothing told of this length"
+    )
+    for reason in result.left_out:
+        click.echo(f"left out: {reason}")
+    if result.randomized:
+        length = min(4, len(result.randomized[0].errors.lengths))
+        click.echo(
+            "\nrandomized gamma-diagonal by α: posterior of a property with a prior of"
+            f" {percent(result.randomized[0].prior)} for someone who knows a client's matrix, and"
+            f" errors of itemsets of length {length}"
+        )
+        print_table(
+            ["α", "posterior from", "to", "support error", "error of all supports"],
+            [
+                [
+                    value(point.alpha, None),
+                    percent(point.lower, 1),
+                    percent(point.upper, 1),
+                    percent(point.errors.lengths[length - 1].support_error, 1),
+                    percent(point.errors.lengths[length - 1].root_mean_square, 2),
+                ]
+                for point in result.randomized
+            ],
+        )

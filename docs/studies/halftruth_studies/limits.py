@@ -1,0 +1,295 @@
+"""The most accurate randomized response whose linking risk stays below a limit (Guo Result 16).
+
+Minimize a loss over the p_i of the attributes that are perturbed, 1/d_i < p_i ≤ 1, subject to the
+risk of every person of the table being at most τ = 1/l. The risk is that of
+`halftruth_collector.disclosure.linking`, with all that it is not.
+
+The largest of some thousand risks has kinks, which gradients dislike, and most of these risks are
+never near the limit. So each round of sequential quadratic programming is about the cells
+that came near it, each a smooth constraint of its own, until it leaves no other one above. The
+problem is not convex: there are several starts, and the best end counts. Every end is pulled back
+to where all risks are met, and what is returned are decimals that still meet them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy
+from halftruth_collector.disclosure.linking import linking_risk
+from halftruth_shared import ParameterError
+from halftruth_shared.channels import Channel, Kronecker, UniformMixture
+from halftruth_shared.channels.axes import Array
+from numpy.typing import ArrayLike, NDArray
+
+#: From the p_i to a number that is to be small.
+Loss = Callable[[Array], float]
+
+#: Shares of the way from 1/d to 1 at which to start, and how many starts are drawn besides.
+_STARTS, _DRAWN = (0.25, 0.5, 0.75), 5
+
+#: Cells with the largest risks that are taken up at once, and most rounds of taking up some.
+_CELLS, _ROUNDS = 40, 20
+
+#: Nearest that p comes to 1/d, as a share of the way to its largest, so that matrices can be
+#: inverted; and steps of halving an interval.
+_BLIND, _HALVINGS = 1e-3, 50
+
+#: Shares of the limit by which a risk is above it only as far as gradients can tell.
+_MET = 1e-6
+
+#: Part of the last decimal that is rounding.
+_NEARLY = 1e-2
+
+#: Decimals of the result: as few as still meet the limit.
+_PLACES = range(4, 10)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Parameters that meet a limit.
+
+    Attributes
+    ----------
+    keep : tuple of Fraction
+        p_i of each axis, decimals; 1 where nothing is perturbed.
+    loss : float
+    maximum : float
+        The largest risk with exactly these parameters.
+    """
+
+    keep: tuple[Fraction, ...]
+    loss: float
+    maximum: float
+
+
+def best_under_limit(
+    table: ArrayLike,
+    limit: float,
+    perturbed: Sequence[int],
+    *,
+    whole_reports: bool = False,
+    loss: Loss | None = None,
+    most: ArrayLike = 1.0,
+) -> Limited:
+    """The p_i of least loss under which nobody's risk is above a limit.
+
+    Parameters
+    ----------
+    table : array_like, shape (d_1, …, d_m, d_S)
+        Counts or shares of people by quasi-identifiers and, last, sensitive attribute.
+    limit : float
+        τ, above 0 and below 1.
+    perturbed : sequence of int
+        Axes of the attributes that are perturbed.
+    whole_reports : bool
+        Whether the risk is that of reports that are put back at once, instead of eq. 5.6.
+    loss : callable, optional
+        ∏‖P_i⁻¹‖_F² by default; see also `error_of_tables`.
+    most : array_like
+        Largest p_i of each axis that is perturbed, above 1/d_i.
+
+    Raises
+    ------
+    ParameterError
+        If no parameters meet the limit, or `table` or `perturbed` are none.
+
+    Examples
+    --------
+    >>> found = best_under_limit([[30, 10], [5, 25]], 0.5, perturbed=[0, 1])
+    >>> [float(p) for p in found.keep], round(found.maximum, 3)
+    ([0.8125, 0.9136], 0.5)
+    """
+    sizes, axes = np.shape(table), np.unique(np.asarray(perturbed, dtype=int))
+    people = linking_risk(table, factors_of(np.ones(len(sizes)), sizes)).table
+    if not axes.size or axes[0] < 0 or axes[-1] >= people.ndim:
+        raise ParameterError("perturbed: expected axes of the table", field="perturbed")
+    if not 0 < limit < 1:
+        raise ParameterError("limit: expected a number above 0 and below 1", field="limit")
+    ends = np.ones(len(sizes))
+    ends[axes] = np.broadcast_to(most, ends.shape)[axes]
+    if not ((ends > 1 / np.array(sizes)) & (ends <= 1)).all():
+        raise ParameterError("most: expected numbers above 1/d and at most 1", field="most")
+    search = _Search(people, limit, axes, ends, whole_reports, loss or inverse_norm(sizes))
+    lowest = float(search.risks(np.full(len(axes), _BLIND)).max())
+    if lowest > limit:
+        raise ParameterError(_unmet(people, axes, lowest), field="limit")
+    return search.rounded(min(map(search.end, search.starts()), key=search.loss_at))
+
+
+def factors_of(keep: ArrayLike, sizes: Sequence[int]) -> list[Channel]:
+    """Channels that keep an answer with p_i ≥ 1/d_i, else report any other one."""
+    return [
+        UniformMixture((size,), p - (1 - p) / (size - 1))
+        for p, size in zip(np.asarray(keep, dtype=np.float64).tolist(), sizes, strict=True)
+    ]
+
+
+def inverse_norm(sizes: ArrayLike) -> Loss:
+    """∏‖P_i⁻¹‖_F² = ∏[(d_i − 1)³/(d_i p_i − 1)² + 1]; an attribute that is kept counts d_i."""
+    d = np.asarray(sizes, dtype=np.float64)
+    return lambda keep: float(np.prod((d - 1) ** 3 / (d * keep - 1) ** 2 + 1))
+
+
+def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
+    """Mean of the variances of all cells of chosen tables, times the number of respondents.
+
+    Each table counts the same, whatever its number of cells.
+
+    Parameters
+    ----------
+    table : array_like
+        Counts or shares of people.
+    tables : sequence of sequence of int
+        Axes of each chosen table.
+    """
+    shares = np.asarray(table, dtype=np.float64) / np.sum(table)
+    chosen = []
+    for axes in tables:
+        kept = sorted(set(axes))
+        chosen.append((kept, shares.sum(axis=tuple(set(range(shares.ndim)) - set(kept)))))
+
+    def loss(keep: Array) -> float:
+        variances = []
+        for kept, margin in chosen:
+            channel = Kronecker(factors_of(keep[kept], margin.shape))
+            moments = channel.solve_squared(channel.forward(margin)) - margin**2
+            variances.append(float(moments.mean()))
+        return math.fsum(variances) / len(variances)
+
+    return loss
+
+
+def single_valued(table: ArrayLike) -> tuple[int, float]:
+    """Groups of equal quasi-identifiers that all give one sensitive answer.
+
+    Whatever is done to that answer, their risk with quasi-identifiers sent as they are is 1.
+
+    Returns
+    -------
+    int
+        Number of these groups.
+    float
+        Share of all people in them.
+    """
+    people = np.asarray(table, dtype=np.float64)
+    alone = np.count_nonzero(people, axis=-1) == 1
+    return int(alone.sum()), float(people[alone].sum() / people.sum())
+
+
+class _Search:
+    """Points are shares of the way from 1/d to the largest p, one for each perturbed attribute."""
+
+    def __init__(
+        self,
+        people: Array,
+        limit: float,
+        axes: NDArray[np.intp],
+        most: Array,
+        whole_reports: bool,
+        loss: Loss,
+    ) -> None:
+        self._people, self._there, self._limit = people, people > 0, limit
+        self._axes, self._least, self._most = axes, 1 / np.array(people.shape), most
+        self._whole_reports, self._loss = whole_reports, loss
+
+    def keep(self, point: Array) -> Array:
+        """All p_i."""
+        found = np.ones(len(self._least))
+        least, most = self._least[self._axes], self._most[self._axes]
+        found[self._axes] = np.minimum(least + point * (most - least), most)
+        return found
+
+    def loss_at(self, point: Array) -> float:
+        return self._loss(self.keep(point))
+
+    def risks(self, point: Array) -> Array:
+        """Of every cell where somebody is."""
+        return self._risks(self.keep(point))
+
+    def _risks(self, keep: Array) -> Array:
+        found = linking_risk(self._people, factors_of(keep, self._people.shape))
+        found = found.of_whole_reports if self._whole_reports else found
+        return np.asarray(found.risk[self._there])
+
+    def starts(self) -> list[Array]:
+        """Points that meet the limit: in the middle, and in drawn directions."""
+        rng, count = np.random.default_rng(0), len(self._axes)
+        drawn = rng.uniform(_BLIND, 1, (_DRAWN, count))
+        return [self._within(point) for point in [*(np.full(count, t) for t in _STARTS), *drawn]]
+
+    def _within(self, point: Array) -> Array:
+        """The farthest point on the way from blind reports to this one that meets the limit."""
+        if self.risks(point).max() <= self._limit:
+            return point
+        blind, low, high = np.full(len(point), _BLIND), 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            within = self.risks(blind + middle * (point - blind)).max() <= self._limit
+            low, high = (middle, high) if within else (low, middle)
+        return np.asarray(blind + low * (point - blind))
+
+    def end(self, point: Array) -> Array:
+        """Where sequential quadratic programming comes from a point, pulled back."""
+        near = np.argsort(-self.risks(point))[:_CELLS]
+        for _ in range(_ROUNDS):
+            found = scipy.optimize.minimize(
+                lambda x: math.log(self.loss_at(x)),
+                point,
+                method="SLSQP",
+                bounds=[(_BLIND, 1.0)] * len(point),
+                constraints={
+                    "type": "ineq",
+                    "fun": lambda x, near=near: 1 - self.risks(x)[near] / self._limit,
+                },
+                options={"ftol": 1e-10, "maxiter": 200},
+            )
+            point = np.clip(found.x, _BLIND, 1.0)
+            risks = self.risks(point)
+            worst = np.argsort(-risks)[:_CELLS]
+            above = worst[risks[worst] > self._limit * (1 + _MET)]
+            if np.isin(above, near).all():
+                break
+            near = np.union1d(near, above)
+        return self._within(point)
+
+    def rounded(self, point: Array) -> Limited:
+        """The end as decimals, rounded down, that meet the limit.
+
+        Risks need not grow with every p, so it is looked at whether they do.
+        """
+        exact = self.keep(point)
+        for places in _PLACES:
+            scale = 10**places
+            # A last digit that is missing by rounding alone is not taken away.
+            keep = [
+                Fraction(min(math.floor(p * scale + _NEARLY), math.floor(most * scale)), scale)
+                for p, most in zip(exact.tolist(), self._most.tolist(), strict=True)
+            ]
+            rounded = np.array([float(p) for p in keep])
+            if (rounded > self._least).all():
+                maximum = float(self._risks(rounded).max())
+                if maximum <= self._limit:
+                    return Limited(tuple(keep), self._loss(rounded), maximum)
+        raise ParameterError(
+            f"limit: no parameters of up to {_PLACES[-1]} decimals meet it; expected a larger one",
+            field="limit",
+        )
+
+
+def _unmet(people: Array, axes: NDArray[np.intp], lowest: float) -> str:
+    """Why no parameters meet the limit."""
+    groups, share = single_valued(people)
+    if groups and axes.tolist() == [people.ndim - 1]:
+        return (
+            f"limit: in {groups} group{'s' * (groups > 1)} of equal quasi-identifiers"
+            f" ({share:.2%} of the people) all give one sensitive answer, so that perturbing this"
+            " answer alone leaves their risk at 1; expected quasi-identifiers that are perturbed,"
+            " too"
+        )
+    return (
+        f"limit: even blind reports about these attributes leave a risk of {lowest:.4g}; expected"
+        " a limit above that, or more attributes that are perturbed"
+    )

@@ -1,0 +1,236 @@
+"""The schemes that are tried beside each other, and the trial."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.constrained import CONSTRAINED_CELLS
+from halftruth_collector.executors import Map
+from halftruth_shared import (
+    GammaDiagonal,
+    Mechanism,
+    ParameterError,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms.records import RecordMechanism
+from halftruth_shared.rational import as_float
+
+from .baskets import BasketScheme, BasketSupports
+from .cut_and_paste import CUTOFF, CutAndPaste
+from .experiment import Records, Scheme, Support, errors_of
+from .mask import Mask
+from .results import RandomizedErrors, RivalsResult, SchemeErrors
+
+#: Of the property whose posterior under RAN-GD is told.
+PRIOR = Fraction(1, 20)
+
+_RANDOMIZED = "randomized gamma-diagonal"
+
+
+def try_schemes(
+    records: Records,
+    gamma: Fraction,
+    surveys: int,
+    *,
+    others: Mapping[str, Scheme] | None = None,
+    surveys_of_alpha: int | None = None,
+    steps: int = 4,
+    map_pieces: Map = map,
+) -> RivalsResult:
+    """Hold all schemes of one amplification beside each other.
+
+    Parameters
+    ----------
+    records : Records
+    gamma : Fraction
+        Amplification of every candidate, above 1.
+    surveys : int
+        How many are simulated with each scheme.
+    others : mapping, optional
+        Further schemes by name.
+    surveys_of_alpha, steps : int, optional
+        How many are simulated with RAN-GD for each α, as many as `surveys` by default, and the
+        number of steps to the largest α.
+    map_pieces : callable
+        Where the schemes are tried, but for the others; the numbers are the same everywhere. It is
+        given the records: choose one of this machine.
+
+    Raises
+    ------
+    ParameterError
+        If γ is not above 1.
+    """
+    if gamma <= 1:
+        raise ParameterError("gamma: expected an amplification above 1", field="gamma")
+    names = [*_makers(records, gamma)]
+    tried = dict(
+        zip(names, map_pieces(partial(_tried, records, gamma, surveys), names), strict=True)
+    )
+    found = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
+    for name, scheme in (others or {}).items():
+        found += errors_of(name, scheme, records, surveys)
+    randomized = []
+    if not isinstance(tried[_RANDOMIZED], str):
+        times = surveys if surveys_of_alpha is None else surveys_of_alpha
+        randomized = randomized_errors(records, gamma, times, steps, map_pieces)
+    return RivalsResult(
+        records=records.truth.reports,
+        gamma=as_float(gamma),
+        min_support=records.min_support,
+        surveys=surveys,
+        schemes=found,
+        left_out=[reason for reason in tried.values() if isinstance(reason, str)],
+        randomized=randomized,
+    )
+
+
+def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], list[str]]:
+    """The schemes of an amplification, and why others are left out.
+
+    Cut-and-paste is there twice: with FRAPP's cutoff, and with the best one for the longest
+    itemsets, of which the first may tell nothing.
+    """
+    schemes, left_out = {}, []
+    for name, make in _makers(records, gamma).items():
+        try:
+            schemes[name] = make()
+        except ParameterError as error:
+            left_out.append(f"{name}: {error}")
+    return schemes, left_out
+
+
+def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]]:
+    """What makes each scheme, or raises ParameterError if it cannot serve the records."""
+    schema, lengths = records.schema, records.lengths
+    best = CutAndPaste.best(schema, gamma, lengths[-1])
+    cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
+    return {
+        "gamma-diagonal": lambda: own(records, GammaDiagonal(gamma)),
+        _RANDOMIZED: lambda: own(records, RandomizedGammaDiagonal.for_amplification(schema, gamma)),
+        "MASK": lambda: rival(records, Mask.for_amplification(schema, gamma)),
+        "EMASK": lambda: rival(records, Mask.extended(schema, gamma)),
+        **{
+            f"cut-and-paste, K = {cutoff}": partial(_cut_and_paste, records, gamma, cutoff)
+            for cutoff in sorted(cutoffs)
+        },
+        "randomized response": lambda: own(
+            records, RandomizedResponse.for_amplification(schema, gamma)
+        ),
+        "split questionnaire": lambda: own(
+            records,
+            SplitQuestionnaire.designed(schema, gamma, (), dict.fromkeys(lengths, 1.0)),
+            guess=schema.size <= CONSTRAINED_CELLS,
+        ),
+    }
+
+
+def _tried(records: Records, gamma: Fraction, surveys: int, name: str) -> list[SchemeErrors] | str:
+    """Errors of a scheme, or why it is left out."""
+    try:
+        scheme = _makers(records, gamma)[name]()
+    except ParameterError as error:
+        return f"{name}: {error}"
+    return errors_of(name, scheme, records, surveys)
+
+
+def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
+    """One of halftruth's own mechanisms, estimated from its reports without bias.
+
+    Parameters
+    ----------
+    records : Records
+    mechanism : Mechanism
+    guess : bool
+        Whether to have the best guess beside it.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot serve these records.
+    """
+    schema, codes = records.schema, records.codes
+    mechanism.check(schema)
+    survey = Survey("rivals", "Rivals", schema, mechanism)
+    longest = mechanism.reconstruction(schema).longest
+
+    def simulate(rng: np.random.Generator) -> dict[str, Support]:
+        reports = mechanism.perturb_many(schema, codes, rng)
+        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+
+        def support(names: Sequence[str]) -> Array | None:
+            return estimator.support(names) if len(names) <= longest else None
+
+        guesses = {"best guess": partial(estimator.support, estimate="likelihood")} if guess else {}
+        return {"": support, **guesses}
+
+    def condition_number(names: Sequence[str]) -> float | None:
+        if isinstance(mechanism, RecordMechanism):
+            return mechanism.channel(schema, names).condition_number
+        return None
+
+    return Scheme(mechanism.amplification(schema), condition_number, simulate)
+
+
+def rival(records: Records, scheme: BasketScheme) -> Scheme:
+    """An earlier scheme, on the baskets of the records."""
+    schema, codes = records.schema, records.codes
+    attributes = len(schema.shape)
+    return Scheme(
+        scheme.amplification(schema),
+        lambda names: scheme.condition_number(attributes, len(names)),
+        lambda rng: {
+            "": BasketSupports(scheme, schema, scheme.simulate(schema, codes, rng)).support
+        },
+    )
+
+
+def randomized_errors(
+    records: Records, gamma: Fraction, surveys: int, steps: int = 4, map_pieces: Map = map
+) -> list[RandomizedErrors]:
+    """RAN-GD for α from 0 to γx, or as far as no probability is negative.
+
+    Parameters
+    ----------
+    records : Records
+    gamma : Fraction
+    surveys : int
+        How many are simulated for each α.
+    steps : int
+        Number of steps from the smallest to the largest α.
+    map_pieces : callable
+        Where they are simulated.
+
+    Raises
+    ------
+    ParameterError
+        If gamma-diagonal matrices cannot serve these records.
+    """
+    most = min(Fraction(1), Fraction(records.schema.size - 1) / gamma)
+    mechanisms = [RandomizedGammaDiagonal(gamma, most * step / steps) for step in range(steps + 1)]
+    # Surveys of their own: what differs between two α is then as uncertain as it looks.
+    seeds = range(0, surveys * len(mechanisms), surveys)
+    return [*map_pieces(partial(_randomized, records, surveys), mechanisms, seeds)]
+
+
+def _randomized(
+    records: Records, surveys: int, mechanism: RandomizedGammaDiagonal, seed: int
+) -> RandomizedErrors:
+    lower, upper = mechanism.posterior_range(records.schema, PRIOR)
+    [errors] = errors_of(_RANDOMIZED, own(records, mechanism), records, surveys, seed)
+    return RandomizedErrors(
+        alpha=float(mechanism.alpha),
+        prior=float(PRIOR),
+        lower=float(lower),
+        upper=float(upper),
+        errors=errors,
+    )
+
+
+def _cut_and_paste(records: Records, gamma: Fraction, cutoff: int) -> Scheme:
+    return rival(records, CutAndPaste.for_amplification(records.schema, gamma, cutoff))

@@ -1,0 +1,217 @@
+"""Releases of the same people: published values, and what each release keeps and gives away."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema, SchemaError
+from halftruth_studies.anonymization.charts import COMPARED, compare_chart
+from halftruth_studies.anonymization.comparison import (
+    CompareQuery,
+    People,
+    anatomized,
+    compare,
+    estimates,
+    guessed,
+    over_limit,
+    randomized,
+    uncertainty_coefficient,
+)
+from halftruth_studies.anonymization.hierarchies import hierarchy
+
+REPETITIONS = 20
+
+#: Probabilities to keep education, salary, sex and race under a linking risk of 1/l.
+KEEP = {
+    3: ("0.6743", "0.9433", "0.9819", "0.9774"),
+    4: ("0.5993", "0.9204", "0.9818", "0.9745"),
+    5: ("0.5436", "0.9056", "0.9876", "0.9678"),
+}
+SALARY, OCCUPATION = 1, 4
+
+
+@pytest.fixture(scope="module")
+def people(adult):
+    return People(*adult)
+
+
+def small_people(seed=0):
+    schema = Schema([Attribute(n, list("xyz")[:d]) for n, d in zip("abs", (3, 2, 3), strict=True)])
+    return People(schema, np.random.default_rng(seed).integers(5, 60, schema.shape))
+
+
+def small_comparison(**asked):
+    people = small_people()
+    query = CompareQuery(**{"quasi": ["a", "b"], "sensitive": "s", "diversity": [2], **asked})
+    return people, compare(people, query, [hierarchy(a) for a in people.schema.attributes[:-1]])
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "published", "places"),
+    [
+        ("education", "salary", 11.54, 2),
+        ("education", "occupation", 9.90, 2),
+        ("salary", "occupation", 2.74, 2),
+    ],
+)
+def test_uncertainty_coefficients_of_adult_are_those_published(
+    people, row, column, published, places
+):
+    found = uncertainty_coefficient(people.shares, *people.schema.positions([row, column]))
+    assert round(100 * found, places) == published
+
+
+@pytest.mark.parametrize(("diversity", "published"), [(3, 0.20), (4, 0.12), (5, 0.05)])
+def test_anatomy_keeps_as_little_of_salary_and_occupation_as_published(
+    people, diversity, published
+):
+    """Three standard deviations and the rounding of what is printed: the seeds are fixed."""
+    found = [
+        100 * uncertainty_coefficient(anatomized(people, diversity, rng), SALARY, OCCUPATION)
+        for rng in map(np.random.default_rng, range(REPETITIONS))
+    ]
+    assert abs(np.mean(found) - published) < 3 * np.std(found) + 0.005
+
+
+@pytest.mark.parametrize(("diversity", "published"), [(3, 2.41), (4, 2.27), (5, 2.17)])
+def test_what_is_published_of_randomized_releases_is_the_clipped_estimate(
+    people, diversity, published
+):
+    """The printed values are of one release each, so that 3 standard deviations of one are held."""
+    keep = dict(zip(people.schema.names, KEEP[diversity], strict=False))
+    found = []
+    for seed in range(REPETITIONS):
+        estimator = randomized(people, keep, np.random.default_rng(seed))
+        clipped = np.maximum(estimator.table(people.schema.names).support, 0)
+        found.append(100 * uncertainty_coefficient(clipped / clipped.sum(), SALARY, OCCUPATION))
+    assert abs(np.mean(found) - published) < 3 * np.std(found) + 0.005
+    # Away from the original by more than chance: clipping loses association.
+    assert np.mean(found) + 3 * np.std(found) / math.sqrt(REPETITIONS) < 2.74
+
+
+def test_anatomy_keeps_all_among_quasi_identifiers(people):
+    found = anatomized(people, 5, np.random.default_rng(1))
+    np.testing.assert_allclose(found.sum(axis=-1), people.shares.sum(axis=-1), atol=1e-15)
+
+
+def test_anatomy_tells_of_nobody_more_than_its_limit(people):
+    for diversity in (2, 7):
+        found = anatomized(people, diversity, np.random.default_rng(2))
+        assert over_limit(people.shares, found, diversity) == 0
+
+
+def test_randomized_release_sends_the_sensitive_attribute_as_it_is():
+    people = small_people()
+    estimator = randomized(people, {"a": Fraction(4, 5), "b": 1}, np.random.default_rng(3))
+    kept = people.shares.sum(axis=0)
+    np.testing.assert_allclose(estimator.table(["b", "s"]).support, kept, atol=1e-12)
+    assert np.abs(estimator.table(["a"]).support - people.shares.sum(axis=(1, 2))).max() > 1e-3
+
+
+def test_the_moment_estimate_of_a_randomized_release_is_right_in_the_mean():
+    """400 releases: every cell within 4.5 standard errors; by chance not in one of 8 000 runs."""
+    people, keep = small_people(), {"a": "4/5", "b": "7/10"}
+    found = [
+        randomized(people, keep, np.random.default_rng(seed)).table(["a", "b", "s"]).support
+        for seed in range(400)
+    ]
+    error = np.std(found, axis=0) / math.sqrt(len(found))
+    assert (np.abs(np.mean(found, axis=0) - people.shares) < 4.5 * error).all()
+
+
+def test_clipped_and_likelihood_are_tables():
+    people = small_people()
+    found = estimates(randomized(people, {"a": "1/2", "b": "3/5"}, np.random.default_rng(5)))
+    assert list(found) == ["moment", "clipped", "likelihood"]
+    assert (found["moment"] < 0).any()
+    for name in ("clipped", "likelihood"):
+        assert (found[name] >= 0).all()
+        assert found[name].sum() == pytest.approx(1)
+
+
+def test_what_is_given_away_is_counted_person_by_person():
+    actual = np.array([[0.2, 0.2, 0.1], [0.0, 0.1, 0.4]])
+    estimated = np.array([[0.3, 0.1, 0.1], [0.2, 0.2, 0.1]])
+    # Guessed are the first value of the first group, and the first of the second, which nobody has.
+    assert guessed(actual, estimated) == pytest.approx(0.2)
+    # More than a third: 3/5 of the first group; 2/5 and 2/5 of the second.
+    assert over_limit(actual, estimated, 3) == pytest.approx(0.2 + 0.0 + 0.1)
+    assert over_limit(actual, estimated, 2) == pytest.approx(0.2)
+
+
+def test_every_release_is_compared_once_for_each_l_and_repetition():
+    people, result = small_comparison(repetitions=2)
+    assert result.people == people.counts.sum()
+    found = [(r.kind, r.estimate, r.diversity, r.repetition) for r in result.releases]
+    three = ("moment", "clipped", "likelihood")
+    assert sorted(found, key=str) == sorted(
+        [
+            ("generalization", "uniform in groups", 2, 0),
+            *(("anatomy", "shares of groups", 2, k) for k in range(2)),
+            *(("randomized", name, 2, k) for name in three for k in range(2)),
+            *(("split-questionnaire", name, None, k) for name in three for k in range(2)),
+        ],
+        key=str,
+    )
+    assert [len(row) for row in result.rows()] == [len(result.columns)] * len(found)
+    assert result == small_comparison(repetitions=2)[1]
+    [limited] = result.parameters
+    assert all(1 / d < p <= 1 for d, p in zip((3, 2), limited.keep.values(), strict=True))
+
+
+def test_means_are_over_repetitions_and_undefined_where_one_is():
+    _, result = small_comparison(repetitions=2, gamma="3/2")
+    assert len(result.means) == 1 + 1 + 3 + 3
+    for mean in result.means:
+        same = [
+            r
+            for r in result.releases
+            if (r.kind, r.estimate, r.diversity) == (mean.kind, mean.estimate, mean.diversity)
+        ]
+        assert mean.variational == pytest.approx(np.mean([r.variational for r in same]))
+        divergences = [r.kl for r in same]
+        assert (mean.kl is None) == (None in divergences)
+        if mean.kl is not None:
+            assert mean.kl == pytest.approx(np.mean(divergences))
+
+
+def test_pairs_can_be_chosen_and_are_directed():
+    people, result = small_comparison(pairs=[["s", "a"], ["a", "s"]])
+    table = people.shares.sum(axis=1)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    information = (table * np.log(table / np.outer(rows, columns))).sum()
+    assert result.original == pytest.approx(
+        [
+            information / -(rows * np.log(rows)).sum(),
+            information / -(columns * np.log(columns)).sum(),
+        ]
+    )
+
+
+def test_an_association_of_negative_cells_is_undefined():
+    assert uncertainty_coefficient(np.array([[0.6, -0.1], [0.2, 0.3]]), 0, 1) is None
+    assert uncertainty_coefficient(np.array([[0.25, 0.25], [0.25, 0.25]]), 0, 1) == 0
+
+
+def test_what_the_people_do_not_allow_is_refused():
+    with pytest.raises(ParameterError, match="diversity: the sensitive values of everybody"):
+        small_comparison(diversity=[5])
+    with pytest.raises(SchemaError, match="pairs: unknown attribute 'c'"):
+        small_comparison(pairs=[["a", "c"]])
+    large = Schema([Attribute(n, list(map(str, range(100)))) for n in "abs"])
+    query = CompareQuery(quasi=["a", "b"], sensitive="s", diversity=[2])
+    with pytest.raises(DomainTooLarge, match="quasi: a table of 1000000 cells; expected at most"):
+        compare(People(large, np.zeros(0, dtype=int)), query, [])
+
+
+@pytest.mark.parametrize("measure", COMPARED)
+def test_a_chart_has_a_curve_for_every_release(measure):
+    _, result = small_comparison(diversity=[2], repetitions=1)
+    chart = compare_chart(result, measure)
+    names = {curve.name: curve for curve in chart.curves}
+    [anatomy] = [release for release in result.releases if release.kind == "anatomy"]
+    assert names["anatomy"].known == [(2.0, getattr(anatomy, measure))]
+    assert ("split-questionnaire, likelihood" in names) == (measure != "over_limit")
+    assert "split-questionnaire, moment" not in names
+    assert COMPARED[measure] in chart.description

@@ -1,0 +1,117 @@
+"""``halftruth study compare``: from records and hierarchies to a table and a figure."""
+
+import csv
+import io
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+ASKED = ("--quasi", "town,sex", "--sensitive", "illness", "--l", "2", "--repetitions", "1")
+
+
+def records(rng):
+    towns, sexes, illnesses = ("A1", "A2", "B1"), ("f", "m"), ("flu", "cold", "none")
+    for _ in range(400):
+        yield [rng.choice(towns), rng.choice(sexes), rng.choice(illnesses), "somebody"]
+
+
+@pytest.fixture
+def compare(command):
+    """Run the command."""
+    return partial(command, "study", "compare")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = list(records(np.random.default_rng(1)))
+    lines = [",".join(row) for row in rows]
+    (tmp_path / "records.csv").write_text("\n".join(["town,sex,illness,name", *lines]) + "\n")
+    counted = sorted({line: lines.count(line) for line in lines}.items())
+    for file, column in (("counts.csv", "people"), ("pilot.csv", "count")):
+        header = f"town,sex,illness,name,{column}"
+        (tmp_path / file).write_text("\n".join([header, *(f"{line},{n}" for line, n in counted)]))
+    (tmp_path / "hierarchies.toml").write_text('[[town]]\nA = ["A1", "A2"]\n')
+    return tmp_path
+
+
+def test_releases_are_a_table(compare, folder):
+    status, said, complaint = compare(folder / "records.csv", *ASKED)
+    assert (status, complaint) == (0, "")
+    assert said.startswith("400 people; quasi-identifiers town, sex; sensitive illness; means of 1")
+    for kind in ("generalization", "anatomy", "randomized", "split-questionnaire", "the people"):
+        assert f"\n{kind} " in said
+    assert "promises γ = 19 to everybody and knows no l" in said
+
+
+def test_counted_records_are_the_same_people(compare, folder):
+    found = [
+        json.loads(compare(folder / file, *ASKED, "--json", *more)[1])
+        for file, more in (
+            ("records.csv", ()),
+            ("counts.csv", ("--count", "people")),
+            ("pilot.csv", ()),
+        )
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["people"] == 400
+
+
+def test_a_hierarchy_generalizes_less_than_suppression(compare, folder):
+    given = ("--hierarchies", folder / "hierarchies.toml", "--json", "--l", "2")
+    found = json.loads(compare(folder / "records.csv", *ASKED[:-4], *given)[1])
+    [parameters] = found["parameters"]
+    assert parameters["levels"]["town"] in (["A1", "A2", "B1"], ["A", "B1"], ["*"])
+
+
+def test_csv_has_a_row_for_each_release(compare, folder):
+    _, said, _ = compare(folder / "records.csv", *ASKED, "--csv", "--pair", "town,sex")
+    rows = list(csv.DictReader(io.StringIO(said)))
+    assert [row["kind"] for row in rows] == [
+        "generalization", "anatomy", *["randomized"] * 3, *["split-questionnaire"] * 3,
+    ]  # fmt: skip
+    assert float(rows[1]["uncertainty town sex"]) >= 0
+
+
+def test_a_picture_shows_the_measure_asked_for(compare, folder):
+    picture = folder / "lost.svg"
+    compare(
+        folder / "records.csv",
+        *ASKED,
+        "--plot",
+        picture,
+        "--measure",
+        "cube_error",
+    )
+    assert "Releases compared: mean relative error of the cube" in picture.read_text()
+
+
+@pytest.mark.parametrize("name", ["compare", "rivals"])
+def test_true_records_are_given_to_no_cluster(command, folder, name):
+    asked = ASKED if name == "compare" else ()
+    scheduler = ("--scheduler", "tcp://127.0.0.1:1")
+    status, said, complaint = command("study", name, folder / "records.csv", *asked, *scheduler)
+    assert (status, said) == (2, "")
+    assert "No such option" in complaint
+    assert "--scheduler" in complaint
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (("--quasi", "town", "--sensitive", "age", "--l", "2"), "no column 'age'; the file has:"),
+        (("--quasi", "town", "--sensitive", "illness"), "diversity: "),
+        ((*ASKED, "--count", "name"), "record 1: column 'name': expected how many people"),
+        ((*ASKED, "--hierarchies", "missing.toml"), "hierarchies: expected a TOML file"),
+        ((*ASKED, "--gamma", "1"), "gamma: expected an amplification above 1"),
+        ((*ASKED, "--pair", "town"), "pairs: expected"),
+        (("--quasi", "town,illness", "--sensitive", "illness", "--l", "2"), "'illness' is named"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(compare, folder, given, complaint):
+    status, said, told = compare(folder / "records.csv", *given)
+    assert (status, said) == (2, "")
+    assert complaint in told
+    assert told.count("\n") == 1
+    assert "somebody" not in told

@@ -1,0 +1,137 @@
+"""``halftruth study rivals``: schemes beside each other on a file of records."""
+
+import csv
+import io
+import json
+from functools import partial
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rivals(command):
+    """Run the command."""
+    return partial(command, "study", "rivals")
+
+
+@pytest.fixture
+def records(tmp_path):
+    """A file with 300 records of three columns, one value of which is empty."""
+    rng = np.random.default_rng(1)
+    rows = ["smoker,drinks,town"]
+    for smoker, drinks, town in rng.integers(0, 2, (300, 3)):
+        rows.append(f"{'yes' if smoker else 'no'},{('never', 'daily')[drinks]},{('', 'A')[town]}")
+    file = tmp_path / "records.csv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def test_every_scheme_is_tried_on_the_records_of_a_file(rivals, records):
+    status, out, err = rivals(records, "--json", "--surveys", 1)
+    assert (status, err) == (0, "")
+    result = json.loads(out)
+    assert (result["records"], result["gamma"], result["surveys"]) == (300, 19, 1)
+    assert [scheme["scheme"] for scheme in result["schemes"]] == [
+        "gamma-diagonal",
+        "randomized gamma-diagonal",
+        "MASK",
+        "EMASK",
+        "cut-and-paste, K = 3",
+        "randomized response",
+        "split questionnaire",
+        "split questionnaire, best guess",
+    ]
+    for scheme in result["schemes"]:
+        assert [length["length"] for length in scheme["lengths"]] == [1, 2, 3]
+        # Two categories each, all of them frequent.
+        assert [length["frequent"] for length in scheme["lengths"]] == [6, 12, 8]
+
+
+def test_the_table_is_for_people_and_says_what_is_left_out(rivals, records):
+    status, out, _ = rivals(records, "--surveys", 1, "--gamma", "4", "--max-length", 2)
+    assert status == 0
+    assert "300 records, amplification 4" in out
+    assert "left out: cut-and-paste, K = 3: gamma: expected an amplification above 4" in out
+    assert "posterior of a property with a prior of 5\u202f%" in out
+
+
+def test_csv_has_a_row_for_each_scheme_and_length(rivals, records):
+    status, out, _ = rivals(records, "--csv", "--surveys", 1, "--max-length", 2)
+    assert status == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["scheme"], row["length"]) for row in rows[:3]] == [
+        ("gamma-diagonal", "1"),
+        ("gamma-diagonal", "2"),
+        ("randomized gamma-diagonal", "1"),
+    ]
+    split = [row for row in rows if row["scheme"] == "split questionnaire"]
+    assert [row["condition_number"] for row in split] == ["", ""]
+
+
+def test_a_line_may_stand_for_many_people(rivals, tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text("a,people,b\nno,300,x\nyes,100,x\nno,200,y\n", encoding="utf-8")
+    asked = ("--count", "people", "--json", "--surveys", 1, "--min-support", "0.5")
+    status, out, _ = rivals(file, *asked)
+    assert status == 0
+    result = json.loads(out)
+    assert result["records"] == 600
+    # a = no, b = x, and both together.
+    assert [length["frequent"] for length in result["schemes"][0]["lengths"]] == [2, 1]
+
+
+def test_a_measure_is_drawn(rivals, records, tmp_path):
+    picture = tmp_path / "errors.svg"
+    asked = ("--surveys", 1, "--plot", picture, "--measure", "condition-number")
+    status, _, err = rivals(records, *asked)
+    assert (status, err) == (0, f"drawn: {picture}\n")
+    assert ElementTree.parse(picture).getroot()[0].text == "Condition numbers by length"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "records: expected a line with the names of the columns, and records"),
+        (b"a,b\n", "records: expected a line with the names of the columns, and records"),
+        (b"a,b\n1,2\nsecret\n", "record 2: expected 2 values, got 1"),
+        (b"a,b\nsecret,1\nsecret,2\n", "attribute 'a': expected 2 to 65536 categories, got 1"),
+        (b"a\n\xff\n", "expected CSV in UTF-8"),
+        (b"a\nx\x07secret\ny\n", "expected text of 1 to 256 characters"),
+        (
+            b"age\n" + b"".join(b"%d\n" % k for k in range(201)),
+            "column 'age': expected categories, 200 at most, got 201 different values; cut numbers"
+            " into ranges, or leave it out",
+        ),
+    ],
+)
+def test_a_file_that_is_no_table_of_categories_is_refused_without_its_answers(
+    rivals, tmp_path, content, said
+):
+    file = tmp_path / "records.csv"
+    file.write_bytes(content)
+    status, out, err = rivals(file)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert "secret" not in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--gamma", "1"), "gamma: expected an amplification above 1"),
+        (("--gamma", "x"), "gamma: expected an exact number"),
+        (("--min-support", "0"), "min_support: expected a number above 0 and at most 1"),
+        (("--max-length", "4"), "max_length: expected an integer from 1 to 3"),
+        (("--surveys", "0"), "0 is not in the range x>=1"),
+        (("--json", "--csv"), "expected one of them"),
+        (("--plot", "picture.txt"), "plot: expected a file name that ends in one of"),
+    ],
+)
+def test_options_outside_their_range_are_one_line(rivals, records, options, said):
+    status, out, err = rivals(records, *options)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1

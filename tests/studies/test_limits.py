@@ -1,0 +1,137 @@
+"""Best parameters under a risk limit: published values, fine grids, and what is never exceeded."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from adult import adult
+from halftruth_collector.disclosure.linking import linking_risk
+from halftruth_shared import ParameterError
+from halftruth_studies.limits import (
+    best_under_limit,
+    error_of_tables,
+    factors_of,
+    inverse_norm,
+    single_valued,
+)
+
+#: By two quasi-identifiers and an answer; nobody in some cells.
+PEOPLE = np.array([[[6, 1, 2], [3, 4, 0]], [[3, 3, 0], [2, 1, 0]], [[1, 0, 2], [5, 2, 1]]])
+
+
+def risk(table, keep, *, whole_reports=False):
+    found = linking_risk(table, factors_of(keep, np.shape(table)))
+    return (found.of_whole_reports if whole_reports else found).maximum
+
+
+def dense_norms(keep, sizes):
+    """‖P⁻¹‖_F² of each matrix, inverted."""
+    for p, d in zip(keep, sizes, strict=True):
+        matrix = np.full((d, d), (1 - p) / (d - 1)) + np.eye(d) * (p - (1 - p) / (d - 1))
+        yield np.square(np.linalg.inv(matrix)).sum()
+
+
+def test_the_published_parameters_are_found():
+    table = adult()
+    found = best_under_limit(table, 1 / 2, perturbed=[0, 1, 2, 3])
+    assert [float(p) for p in found.keep] == pytest.approx(
+        [0.824, 0.872, 0.920, 0.941, 1], abs=6e-4
+    )
+    assert found.keep[-1] == 1
+    assert 2 * found.maximum == pytest.approx(1, abs=5e-4)
+    assert found.maximum <= 1 / 2
+    # The source's 3018 and 21129 are of its rounded parameters.
+    assert found.loss == pytest.approx(21_129, rel=1e-3)
+    assert found.loss / 7 == pytest.approx(3_018, rel=1e-3)
+
+
+def test_the_loss_is_the_sources():
+    assert inverse_norm([16, 7, 2, 5])(np.array([0.824, 0.872, 0.920, 0.941])) == pytest.approx(
+        3_018, abs=0.5
+    )
+    keep, sizes = [0.6, 0.9, 1.0], [3, 2, 7]
+    assert inverse_norm(sizes)(np.array(keep)) == pytest.approx(prod(dense_norms(keep, sizes)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "perturbed", "whole_reports"),
+    [
+        (0.3, (0, 1), True),
+        (0.45, (0, 1), False),
+        (0.3, (0, 2), False),
+        (0.45, (0, 2), True),
+        (0.3, (0, 1, 2), False),
+        (0.45, (0, 1, 2), True),
+    ],
+)
+def test_no_point_of_a_fine_grid_is_better(limit, perturbed, whole_reports):
+    found = best_under_limit(PEOPLE, limit, perturbed, whole_reports=whole_reports)
+    keep = np.array([float(p) for p in found.keep])
+    assert found.maximum == risk(PEOPLE, keep, whole_reports=whole_reports) <= limit
+    loss, best = inverse_norm(PEOPLE.shape), np.inf
+    steps = 50 if len(perturbed) == 2 else 15
+    for point in product(np.linspace(0, 1, steps + 1)[1:], repeat=len(perturbed)):
+        p = np.ones(3)
+        least = 1 / np.array(PEOPLE.shape)[list(perturbed)]
+        p[list(perturbed)] = least + point * (1 - least)
+        # Few points are worth a look.
+        if loss(p) < best and risk(PEOPLE, p, whole_reports=whole_reports) <= limit:
+            best = loss(p)
+    assert found.loss <= best < np.inf
+
+
+def test_the_sensitive_answer_alone_is_perturbed_as_far_as_needed():
+    """With one parameter, the best one is where the risk meets the limit."""
+    table = [[30, 20, 10], [10, 20, 30]]
+    found = best_under_limit(table, 0.3, perturbed=[1])
+    low, high = 1 / 3, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if risk(table, [1, middle]) <= 0.3 else (low, middle)
+    assert float(found.keep[1]) == pytest.approx(low, abs=1e-4)
+    assert found.keep[0] == 1
+
+
+def test_where_the_limit_is_met_anyway_nothing_is_perturbed():
+    assert best_under_limit(PEOPLE, 0.9, [0, 1, 2]).keep == (1, 1, 1)
+
+
+def test_a_group_with_one_answer_cannot_be_helped_by_perturbing_that_answer():
+    table = np.array([[5, 0], [3, 4]])
+    with pytest.raises(
+        ParameterError, match=r"in 1 group .*\(41\.67% of the people\) all give one"
+    ):
+        best_under_limit(table, 0.5, perturbed=[1])
+    best_under_limit(table, 0.5, perturbed=[0])
+    assert single_valued(table) == (1, pytest.approx(5 / 12))
+
+
+def test_a_limit_below_that_of_blind_reports_is_refused_with_it():
+    blind = risk(PEOPLE, 1 / np.array(PEOPLE.shape) + 1e-9)
+    with pytest.raises(ParameterError, match="leave a risk of"):
+        best_under_limit(PEOPLE, 0.99 * blind, [0, 1, 2])
+    found = best_under_limit(PEOPLE, 1.05 * blind, [0, 1, 2])
+    assert found.maximum <= 1.05 * blind
+
+
+def test_a_loss_can_be_the_error_of_tables():
+    """The variance of one answer's table, by dense algebra; and it changes what is best."""
+    loss = error_of_tables(PEOPLE, [[2]])
+    keep, shares = np.array([0.7, 0.8, 0.6]), PEOPLE.sum(axis=(0, 1)) / PEOPLE.sum()
+    matrix = np.full((3, 3), 0.2) + np.eye(3) * 0.4
+    inverse = np.linalg.inv(matrix)
+    assert loss(keep) == pytest.approx(np.mean(inverse**2 @ matrix @ shares - shares**2))
+    usual = best_under_limit(PEOPLE, 0.35, [0, 1, 2])
+    for_answer = best_under_limit(PEOPLE, 0.35, [0, 1, 2], loss=loss)
+    assert for_answer.keep[2] == 1 > usual.keep[2]
+    both = error_of_tables(PEOPLE, [[2], [0, 1]])
+    assert both(keep) == pytest.approx((loss(keep) + error_of_tables(PEOPLE, [[0, 1]])(keep)) / 2)
+
+
+@pytest.mark.parametrize(
+    ("limit", "perturbed"), [(0, [0]), (1, [0]), (np.nan, [0]), (0.5, []), (0.5, [3]), (0.5, [-1])]
+)
+def test_bad_input_is_refused(limit, perturbed):
+    with pytest.raises(ParameterError, match="expected"):
+        best_under_limit(PEOPLE, limit, perturbed)
