@@ -201,7 +201,7 @@ const REFUSED = [
   ["views", { views: [{ attributes: [["a0", "a1"]], weight: 0 }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], weight: "1" }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], weight: 2 ** 32 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"]], weight: 1, shape: [] }] }],
+  ["shape", { views: [{ attributes: [["a0", "a1"]], weight: 1, shape: [] }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], choose: [0], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], choose: [3], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], choose: [1, 1], weight: 1 }] }],

@@ -177,6 +177,14 @@ const design = (more) => ({ kind: "distortion-matrices", designs: { a0: { ...FOR
 const proving = (more) => design({ yes: undefined, no: undefined, ...TRIANGULAR, ...more });
 const kept = (keep) => ({ kind: "randomized-response", keep });
 
+const SPLIT = {
+  kind: "split-questionnaire",
+  gamma: "19",
+  prime: 19,
+  direct: 28,
+  views: [{ attributes: [["a1"]], weight: 1 }],
+};
+
 const NO_SURVEYS = {
   nothing: null,
   "a list": [],
@@ -185,9 +193,6 @@ const NO_SURVEYS = {
   "an id with a slash": surveyOf([2], GAMMA, { id: "../health" }),
   "an id in capitals": surveyOf([2], GAMMA, { id: "Health" }),
   "an id with a line feed": surveyOf([2], GAMMA, { id: "health\n" }),
-  "no title": surveyOf([2], GAMMA, { title: undefined }),
-  "a title of another type": surveyOf([2], GAMMA, { title: 5 }),
-  "a description of another type": surveyOf([2], GAMMA, { description: null }),
   "no attributes": surveyOf([], GAMMA),
   "attributes of another type": surveyOf([2], GAMMA, { attributes: { a0: ["x", "y"] } }),
   "an attribute of another type": surveyOf([2], GAMMA, { attributes: [null] }),
@@ -198,11 +203,11 @@ const NO_SURVEYS = {
   "a category twice": surveyOf([2], GAMMA, one({ categories: ["x", "y", "x"] })),
   "an empty category": surveyOf([2], GAMMA, one({ categories: ["x", ""] })),
   "categories of numbers": surveyOf([2], GAMMA, one({ categories: [1, 2] })),
-  "items that are no categories": surveyOf([2], GAMMA, one({ items: ["z"] })),
-  "items of another type": surveyOf([2], GAMMA, one({ items: "x" })),
-  "a label of another type": surveyOf([2], GAMMA, one({ label: { text: "x" } })),
-  "a help of another type": surveyOf([2], GAMMA, one({ help: 5 })),
-  "sensitive as text": surveyOf([2], GAMMA, one({ sensitive: "no" })),
+  "an attribute sent as it is that is not plainly said to be insensitive": surveyOf(
+    [2, 2],
+    { ...SPLIT, public: ["a0"] },
+    { attributes: [...one({ sensitive: "no" }).attributes, { name: "a1", categories: ["x", "y"] }] },
+  ),
   "a name twice": surveyOf([2], GAMMA, {
     attributes: [...one({}).attributes, ...one({}).attributes],
   }),

@@ -1,8 +1,9 @@
 /** Questions as surveys have them, and the attributes that they are perturbed as. */
 
 import { RecordError, SurveyError } from "./errors.js";
-import { NumberRange, readNumber } from "./number.js";
-import { arranged, inLanguage, isText } from "./texts.js";
+import { membersOf } from "./members.js";
+import { NumberRange } from "./number.js";
+import { arranged, inLanguage } from "./texts.js";
 
 /** The category of who passes over an optional question. */
 export const NO_ANSWER = "no answer";
@@ -32,7 +33,7 @@ const MEMBERS = {
 
 /**
  * @typedef {import("./texts.js").Text} Text
- * @typedef {Record<string, unknown> & {name: string}} Written
+ * @typedef {Record<string, unknown> & {name: string, label?: Text, help?: Text, page?: Text}} Written
  */
 
 /** One question with one answer, or one option of a question with several. */
@@ -43,53 +44,43 @@ export class Attribute {
    * @param {{name: string, label: Text} | null} [question] What this is an option of.
    */
   constructor(written, languages, question = null) {
-    const { name, label = "", help = "", page = "" } = written;
-    const kind = /** @type {string} */ (written.kind ?? "choice");
-    const { sensitive = true, optional = false, ordered = false, shuffle = false } = written;
-    if (!NAME.test(name)) {
+    const { name, label = "", help = "", page = "", missing = [] } = written;
+    if (typeof name !== "string" || !NAME.test(name)) {
       throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
     }
-    if (!isText(label) || !isText(help) || !isText(page)) {
-      throw fault(name, "label, help and page: expected text, or text by language");
-    }
-    if (![sensitive, optional, ordered, shuffle].every((flag) => typeof flag === "boolean")) {
-      throw fault(name, "sensitive, optional, ordered and shuffle: expected true or false");
-    }
     this.name = name;
-    this.kind = kind;
     this.question = question;
     this.label = arranged(label, languages);
     this.help = arranged(help, languages);
     this.page = arranged(page, languages);
-    this.sensitive = sensitive === true;
-    this.optional = optional === true;
-    this.shuffle = shuffle === true;
-    this.ordered = ordered === true || kind !== "choice";
-    if (this.ordered && this.shuffle) throw fault(name, "shuffle: expected false in an order");
+    // Nothing but a plain false gives a protection up.
+    this.sensitive = written.sensitive !== false;
+    this.optional = written.optional === true;
+    this.shuffle = written.shuffle === true;
     /** @type {ReadonlyMap<string, readonly string[]>} */
     this.askIf = new Map(conditions(name, written.ask_if));
     /** The numbers that are answers; null where these are the categories. */
-    this.number = kind === "number" ? readRange(written) : null;
+    this.number = written.kind === "number" ? new NumberRange(written) : null;
+    if (!isTexts(missing)) throw fault(name, "missing: expected categories");
     /** @type {readonly string[]} Categories that are no answer. */
-    this.missing = withImplied(name, written.missing, this.optional, this.askIf.size > 0);
-    if (this.number !== null && this.missing.some((category) => readNumber(category) !== null)) {
-      throw fault(name, "missing: expected words, since a number would be an answer");
-    }
+    this.missing = unique(
+      missing,
+      this.optional ? [NO_ANSWER] : [],
+      this.askIf.size > 0 ? [NOT_ASKED] : [],
+    );
     const categories = this.number?.categories ?? written.categories;
-    if (!isTexts(categories)) throw fault(name, "expected two or more different categories");
-    /** @type {readonly string[]} The possible answers; an answer's code is its position. */
-    this.categories = categories.concat(this.missing.filter((c) => !categories.includes(c)));
-    const different = new Set(this.categories).size === this.categories.length;
-    const allMissing = this.categories.length === this.missing.length;
-    if (this.categories.length < 2 || !different || allMissing) {
+    if (!isTexts(categories) || unique(categories).length < categories.length) {
       throw fault(name, "expected two or more different categories");
     }
-    const { items, answers = {} } = written;
-    if (items != null && !(isTexts(items) && items.every((i) => this.categories.includes(i)))) {
-      throw fault(name, "items: expected categories");
-    }
+    /** @type {readonly string[]} The possible answers; an answer's code is its position. */
+    this.categories = unique(categories, this.missing);
+    if (this.categories.length < 2) throw fault(name, "expected two or more different categories");
     /** @type {ReadonlyMap<string, Text>} What a form shows instead of a category. */
-    this.answers = new Map(readAnswers(this, answers, languages));
+    this.answers = new Map(
+      Object.entries(/** @type {Record<string, Text>} */ (written.answers ?? {})).map(
+        ([category, text]) => [category, arranged(text, languages)],
+      ),
+    );
     Object.freeze(this);
   }
 
@@ -146,26 +137,20 @@ export class Attribute {
 /** A question as people see it: an attribute, or all options of a question with several answers. */
 export class Question {
   /**
-   * @param {Written} written
+   * @param {unknown} document As a survey has it.
    * @param {readonly string[]} languages
    */
-  constructor(written, languages) {
-    const { name, kind = "choice", label = "", help = "" } = written;
-    if (typeof name !== "string" || !NAME.test(name)) {
-      throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
+  constructor(document, languages) {
+    const { kind = "choice" } = Object(document);
+    if (!Object.hasOwn(MEMBERS, kind)) {
+      throw new SurveyError(`kind: expected one of: ${Object.keys(MEMBERS).join(", ")}`, "kind");
     }
-    const members = typeof kind === "string" && Object.hasOwn(MEMBERS, kind) && MEMBERS[kind];
-    if (!members) throw fault(name, `kind: expected one of: ${Object.keys(MEMBERS).join(", ")}`);
-    for (const member of Object.keys(written)) {
-      if (!members.includes(member)) throw fault(name, `unknown member '${member}'`);
-    }
-    this.name = name;
-    this.kind = /** @type {string} */ (kind);
-    if (!isText(label) || !isText(help)) {
-      throw fault(name, "label, help and page: expected text, or text by language");
-    }
-    this.label = arranged(label, languages);
-    this.help = arranged(help, languages);
+    const written = /** @type {Written} */ (membersOf(document, MEMBERS[kind], "attributes"));
+    this.name = written.name;
+    /** @type {string} */
+    this.kind = kind;
+    this.label = arranged(written.label ?? "", languages);
+    this.help = arranged(written.help ?? "", languages);
     /** @type {readonly Attribute[]} */
     this.attributes =
       kind === "several"
@@ -195,45 +180,20 @@ export class Question {
 }
 
 /**
- * @param {unknown} written
- * @param {readonly string[]} languages
- * @returns {Question}
- */
-export function readQuestion(written, languages) {
-  if (typeof written !== "object" || written === null || Array.isArray(written)) {
-    throw new SurveyError("attributes: expected objects", "attributes");
-  }
-  return new Question(/** @type {Written} */ (written), languages);
-}
-
-/**
  * @param {Written} written
  * @param {readonly string[]} languages
  */
-function readOptions({ options, label, help, ...common }, languages) {
+function readOptions({ options, label = "", help, ...common }, languages) {
   const { name } = common;
-  const question = { name, label: arranged(/** @type {Text} */ (label ?? ""), languages) };
+  const question = { name, label: arranged(label, languages) };
   if (!Array.isArray(options) || options.length === 0) {
     throw fault(name, "options: expected one or more");
   }
   return options.map((option) => {
-    const { name: own, label: said = "", ...more } = Object(option);
-    if (typeof own !== "string" || Object.keys(more).length > 0) {
-      throw fault(name, "options: expected a name and a label of each");
-    }
-    const attribute = { ...common, name: `${name}.${own}`, kind: "choice", label: said };
-    return new Attribute({ ...attribute, categories: OPTION, items: ["yes"] }, languages, question);
+    const own = /** @type {Written} */ (membersOf(option, ["name", "label"], "options"));
+    const attribute = { ...common, ...own, name: `${name}.${own.name}`, kind: "choice" };
+    return new Attribute({ ...attribute, categories: OPTION }, languages, question);
   });
-}
-
-/** @param {Written} written */
-function readRange({ name, minimum, maximum, step, whole }) {
-  try {
-    return new NumberRange({ minimum, maximum, step, whole });
-  } catch (error) {
-    if (error instanceof SurveyError) throw fault(name, error.message);
-    throw error;
-  }
 }
 
 /**
@@ -251,37 +211,11 @@ function conditions(name, written = {}) {
 }
 
 /**
- * @param {string} name
- * @param {unknown} written
- * @param {boolean} optional
- * @param {boolean} conditional
+ * @param {...readonly string[]} categories
+ * @returns {readonly string[]} Each once.
  */
-function withImplied(name, written = [], optional, conditional) {
-  if (!isTexts(written)) throw fault(name, "missing: expected categories");
-  const implied = [
-    { category: NO_ANSWER, applies: optional },
-    { category: NOT_ASKED, applies: conditional },
-  ];
-  if (implied.some(({ category, applies }) => !applies && written.includes(category))) {
-    throw fault(name, "missing: expected what its question can lack");
-  }
-  const added = implied.filter((i) => i.applies && !written.includes(i.category));
-  return written.concat(added.map(({ category }) => category));
-}
-
-/**
- * @param {Attribute} attribute
- * @param {unknown} answers
- * @param {readonly string[]} languages
- * @returns {[string, Text][]}
- */
-function readAnswers({ name, categories }, answers, languages) {
-  const expected = fault(name, "answers: expected text by category");
-  if (typeof answers !== "object" || answers === null || Array.isArray(answers)) throw expected;
-  return Object.entries(answers).map(([category, text]) => {
-    if (!categories.includes(category) || !isText(text) || !text) throw expected;
-    return [category, arranged(text, languages)];
-  });
+function unique(...categories) {
+  return [...new Set(categories.flat())];
 }
 
 /**

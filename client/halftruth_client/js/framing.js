@@ -1,11 +1,10 @@
 /** What those who ask say around the questions; part of what the digest names. */
 
 import { SurveyError } from "./errors.js";
-import { arranged, isText } from "./texts.js";
+import { membersOf } from "./members.js";
+import { arranged } from "./texts.js";
 
-const TEXTS = { asked_by: "askedBy", purpose: "purpose", consent: "consent", thanks: "thanks" };
-const LEAST_SECONDS = 5;
-const MOST_SECONDS = 120;
+const MEMBERS = ["asked_by", "purpose", "consent", "thanks", "redirect", "redirect_after"];
 
 /**
  * @typedef {import("./texts.js").Text} Text
@@ -25,38 +24,24 @@ const MOST_SECONDS = 120;
  * @returns {Framing}
  */
 export function readFraming(written = {}, languages = []) {
-  const members = /** @type {Record<string, unknown>} */ (written);
-  if (typeof written !== "object" || written === null || Array.isArray(written)) {
-    throw new SurveyError("form: expected an object", "form");
+  const members = membersOf(written, MEMBERS, "form");
+  const { redirect = null, redirect_after: after = null } = members;
+  if (redirect !== null && !isRedirect(redirect)) {
+    throw new SurveyError(
+      "form.redirect: expected an address with https://, or a path of the site",
+      "form.redirect",
+    );
   }
-  /** @type {Framing} */
-  const framing = {
-    askedBy: "",
-    purpose: "",
-    consent: "",
-    thanks: "",
-    redirect: null,
-    redirectAfter: null,
-  };
-  for (const [member, value] of Object.entries(members)) {
-    if (Object.hasOwn(TEXTS, member)) {
-      if (!isText(value)) throw wrong(member, "text, or text by language");
-      const name = /** @type {"thanks"} */ (TEXTS[/** @type {"thanks"} */ (member)]);
-      framing[name] = arranged(value, languages);
-    } else if (member === "redirect") {
-      if (!isRedirect(value)) throw wrong(member, "an address with https://, or a path of the site");
-      framing.redirect = value;
-    } else if (member === "redirect_after") {
-      const seconds = Number(value);
-      if (!Number.isInteger(value) || seconds < LEAST_SECONDS || seconds > MOST_SECONDS) {
-        throw wrong(member, `an integer from ${LEAST_SECONDS} to ${MOST_SECONDS}`);
-      }
-      framing.redirectAfter = seconds;
-    } else {
-      throw new SurveyError(`form: unknown member '${member}'`, "form");
-    }
-  }
-  return Object.freeze(framing);
+  const text = (/** @type {string} */ member) =>
+    arranged(/** @type {Text} */ (members[member] ?? ""), languages);
+  return Object.freeze({
+    askedBy: text("asked_by"),
+    purpose: text("purpose"),
+    consent: text("consent"),
+    thanks: text("thanks"),
+    redirect,
+    redirectAfter: Number(after) || null,
+  });
 }
 
 /**
@@ -72,12 +57,4 @@ function isRedirect(written) {
   if (!URL.canParse(written, "https://site.invalid")) return false;
   const { protocol, username, password } = new URL(written, "https://site.invalid");
   return protocol === "https:" && username === "" && password === "";
-}
-
-/**
- * @param {string} member
- * @param {string} expected
- */
-function wrong(member, expected) {
-  return new SurveyError(`form.${member}: expected ${expected}`, `form.${member}`);
 }

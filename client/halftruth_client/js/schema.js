@@ -1,6 +1,6 @@
 /** Schemas, and records as category codes. */
 
-import { NO_ANSWER, NOT_ASKED, readQuestion } from "./attribute.js";
+import { NO_ANSWER, NOT_ASKED, Question } from "./attribute.js";
 import { RecordError, SurveyError } from "./errors.js";
 
 /**
@@ -21,7 +21,7 @@ export class Schema {
       throw new SurveyError("attributes: expected one attribute or more", "attributes");
     }
     /** The questions as people see them. */
-    this.questions = attributes.map((written) => readQuestion(written, languages));
+    this.questions = attributes.map((document) => new Question(document, languages));
     /** @type {readonly import("./attribute.js").Attribute[]} */
     this.attributes = this.questions.flatMap((question) => question.attributes);
     this.names = this.attributes.map((attribute) => attribute.name);

@@ -1,49 +1,44 @@
 /** Surveys as collectors publish them, named by their digest. */
 
 import { toHex, utf8 } from "./bytes.js";
-import { SurveyError } from "./errors.js";
+import { ParameterError, SurveyError } from "./errors.js";
 import { readFraming } from "./framing.js";
 import { readMechanism } from "./mechanisms/index.js";
+import { membersOf } from "./members.js";
 import { checkConditions } from "./protection.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
 import { readTerms } from "./terms.js";
-import { arranged, isLanguage, isText } from "./texts.js";
+import { arranged } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = new Set(
-  ["id", "title", "description", "languages", "attributes", "mechanism", "form"],
-);
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form"];
+
+/** @typedef {import("./texts.js").Text} Text */
 
 /** A questionnaire with its mechanism. */
 export class Survey {
   /** @param {unknown} written As JSON has it. */
   constructor(written) {
-    const members = /** @type {Record<string, unknown>} */ (written);
-    if (typeof written !== "object" || written === null || Array.isArray(written)) {
-      throw new SurveyError("survey: expected an object", "survey");
-    }
-    for (const member of Object.keys(members)) {
-      if (!MEMBERS.has(member)) throw new SurveyError(`survey: unknown member '${member}'`, member);
-    }
-    const { id, title, description = "", languages = [] } = members;
+    const members = membersOf(written, MEMBERS, "survey");
+    const { id, title = "", description = "" } = /** @type {Record<string, Text>} */ (members);
     if (typeof id !== "string" || !ID.test(id)) {
       throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
     }
-    if (!isText(title) || !isText(description)) {
-      throw new SurveyError("title and description: expected text", "title");
-    }
-    if (!Array.isArray(languages) || !languages.every(isLanguage)) {
-      throw new SurveyError("languages: expected tags of languages", "languages");
-    }
     this.id = id;
     /** @type {readonly string[]} The first is the one of plain texts, and is fallen back to. */
-    this.languages = languages;
-    this.title = arranged(title, languages);
-    this.description = arranged(description, languages);
-    this.framing = readFraming(members.form, languages);
-    this.schema = new Schema(members.attributes, languages);
-    this.mechanism = readMechanism(members.mechanism, this.schema);
+    this.languages = Array.isArray(members.languages) ? members.languages : [];
+    this.title = arranged(title, this.languages);
+    this.description = arranged(description, this.languages);
+    this.framing = readFraming(members.form, this.languages);
+    try {
+      this.schema = new Schema(members.attributes, this.languages);
+      this.mechanism = readMechanism(members.mechanism, this.schema);
+    } catch (error) {
+      // A number that cannot be read is no setting of the caller here.
+      if (!(error instanceof ParameterError)) throw error;
+      throw new SurveyError(error.message, error.field);
+    }
     checkConditions(this.schema, this.mechanism);
     this.canonical = canonicalJson(written);
     /** Whether the collector takes no more reports. */

@@ -1,17 +1,11 @@
 /** How a collector takes the reports of a survey, and what a caller brings for that. */
 
 import { ParameterError, SurveyError } from "./errors.js";
+import { membersOf } from "./members.js";
 
 const KEY = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
-const MEMBERS = new Set([
-  "invitations",
-  "sealing_key",
-  "closes_at",
-  "max_reports",
-  "shared_devices",
-]);
+const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shared_devices"];
 
 /**
  * How a collector takes the reports of a survey.
@@ -31,13 +25,7 @@ const MEMBERS = new Set([
  * @returns {Terms}
  */
 export function readTerms(written = {}) {
-  if (typeof written !== "object" || written === null || Array.isArray(written)) {
-    throw new SurveyError("terms: expected an object", "terms");
-  }
-  const members = /** @type {Record<string, unknown>} */ (written);
-  for (const member of Object.keys(members)) {
-    if (!MEMBERS.has(member)) throw new SurveyError(`terms: unknown member '${member}'`, member);
-  }
+  const members = membersOf(written, MEMBERS, "terms");
   const { invitations = false, sealing_key: sealingKey = null } = members;
   const { closes_at: closesAt = null, max_reports: maxReports = null } = members;
   const { shared_devices: sharedDevices = false } = members;
@@ -50,19 +38,13 @@ export function readTerms(written = {}) {
       "sealing_key",
     );
   }
-  if (closesAt !== null && !(typeof closesAt === "string" && isMoment(closesAt))) {
-    throw new SurveyError("closes_at: expected a moment in UTC, or null", "closes_at");
-  }
-  if (maxReports !== null && !(Number.isSafeInteger(maxReports) && Number(maxReports) > 0)) {
-    throw new SurveyError("max_reports: expected an integer above 0, or null", "max_reports");
-  }
   if (typeof sharedDevices !== "boolean") {
     throw new SurveyError("shared_devices: expected true or false", "shared_devices");
   }
   return Object.freeze({
     invitations,
     sealingKey,
-    closesAt,
+    closesAt: /** @type {string | null} */ (closesAt),
     maxReports: /** @type {number | null} */ (maxReports),
     sharedDevices,
   });
@@ -110,9 +92,4 @@ export function checkInvitation(survey, invitation) {
  */
 function isKey(value) {
   return typeof value === "string" && KEY.test(value);
-}
-
-/** @param {string} text */
-function isMoment(text) {
-  return MOMENT.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -36,23 +36,6 @@ function shorter(language) {
 }
 
 /**
- * Whether a value is text, or text by one language or more.
- *
- * @param {unknown} value
- * @returns {value is Text}
- */
-export function isText(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return typeof value === "string";
-  }
-  const texts = Object.entries(value);
-  return (
-    texts.length > 0 &&
-    texts.every(([language, text]) => isLanguage(language) && typeof text === "string" && text)
-  );
-}
-
-/**
  * Whether a value is the tag of a language, such as de or pt-BR.
  *
  * @param {unknown} value

@@ -1,6 +1,7 @@
 /** Named designs of survey methodology for a question with two answers, as distortion matrices. */
 
 import { SurveyError } from "../errors.js";
+import { membersOf } from "../members.js";
 import { ONE, Rational } from "../rational.js";
 
 /**
@@ -55,16 +56,13 @@ const DESIGNS = {
  * @returns {Design}
  */
 export function readDesign(written, field, { categories }) {
-  const given = /** @type {Record<string, unknown>} */ (written ?? {});
-  const name = String(given.design);
+  const name = String(Object(written).design);
   if (!Object.hasOwn(DESIGNS, name)) {
     const names = Object.keys(DESIGNS).join(", ");
     throw new SurveyError(`${field}: expected a design, one of: ${names}`, field);
   }
   const [parameters, reported] = DESIGNS[name];
-  const known = new Set(["design", "answer", "not_sensitive", ...parameters]);
-  const unknown = Object.keys(given).find((member) => !known.has(member));
-  if (unknown !== undefined) throw new SurveyError(`${field}: unknown member '${unknown}'`, field);
+  const given = membersOf(written, ["design", "answer", "not_sensitive", ...parameters], field);
   const { answer = "yes", not_sensitive: notSensitive } = given;
   const place = categories.indexOf(String(answer));
   if (categories.length !== 2 || place < 0) {

@@ -1,6 +1,7 @@
 /** Any column-stochastic matrix for each attribute, or a named design. */
 
 import { SurveyError } from "../errors.js";
+import { membersOf } from "../members.js";
 import { lcm, ONE, Rational, ZERO } from "../rational.js";
 import { largest } from "./base.js";
 import { readDesign } from "./designs.js";
@@ -24,8 +25,8 @@ export class DistortionMatrices extends AttributeMechanism {
    */
   constructor(parameters, schema) {
     super(schema);
-    const matrices = tableOf(parameters.matrices, "matrices");
-    const designs = tableOf(parameters.designs, "designs");
+    const matrices = membersOf(parameters.matrices ?? {}, schema.names, "matrices");
+    const designs = membersOf(parameters.designs ?? {}, schema.names, "designs");
     const twice = Object.keys(designs).find((name) => Object.hasOwn(matrices, name));
     if (twice !== undefined) {
       throw new SurveyError(`designs: '${twice}': expected a design or a matrix`, "designs");
@@ -84,17 +85,6 @@ export class DistortionMatrices extends AttributeMechanism {
       return bounds[code].findIndex((bound) => draw < bound);
     });
   }
-}
-
-/**
- * @param {unknown} written
- * @param {string} field
- */
-function tableOf(written = {}, field) {
-  if (typeof written !== "object" || written === null || Array.isArray(written)) {
-    throw new SurveyError(`${field}: expected one entry for each attribute`, field);
-  }
-  return /** @type {Record<string, unknown>} */ (written);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The mechanisms, by the name that surveys give them. */
 
-import { ParameterError, SurveyError } from "../errors.js";
+import { SurveyError } from "../errors.js";
+import { membersOf } from "../members.js";
 import { DistortionMatrices } from "./distortion-matrices.js";
 import { GammaDiagonal } from "./gamma-diagonal.js";
 import { RandomizedGammaDiagonal } from "./randomized-gamma-diagonal.js";
@@ -44,22 +45,10 @@ for (const mechanism of [
  * @param {import("../schema.js").Schema} schema
  */
 export function readMechanism(written, schema) {
-  const parameters = /** @type {Record<string, unknown>} */ (written ?? {});
-  const found = KINDS.get(String(parameters.kind));
+  const found = KINDS.get(Object(written).kind);
   if (found === undefined) {
     const kinds = [...KINDS.keys()].join(", ");
     throw new SurveyError(`mechanism: expected one of: ${kinds}`, "mechanism");
   }
-  for (const member of Object.keys(parameters)) {
-    if (member !== "kind" && !found.members.includes(member)) {
-      throw new SurveyError(`mechanism: unknown member '${member}'`, member);
-    }
-  }
-  try {
-    return new found(parameters, schema);
-  } catch (error) {
-    // A number that cannot be read is no setting of the caller here.
-    if (!(error instanceof ParameterError)) throw error;
-    throw new SurveyError(error.message, error.field);
-  }
+  return new found(membersOf(written, ["kind", ...found.members], "mechanism"), schema);
 }

@@ -1,6 +1,7 @@
 /** What mechanisms share that perturb each attribute by itself. */
 
 import { SurveyError } from "../errors.js";
+import { membersOf } from "../members.js";
 import { ONE } from "../rational.js";
 import { largest, RecordMechanism } from "./base.js";
 
@@ -16,16 +17,10 @@ import { largest, RecordMechanism } from "./base.js";
  * @returns {T[]}
  */
 export function byAttribute(written, field, schema, read) {
-  const given = /** @type {Record<string, unknown>} */ (written);
-  if (typeof written !== "object" || written === null || Array.isArray(written)) {
-    throw new SurveyError(`${field}: expected one entry for each attribute`, field);
-  }
-  const names = new Set(schema.names);
-  const wrong =
-    Object.keys(given).find((name) => !names.has(name)) ??
-    schema.names.find((name) => !Object.hasOwn(given, name));
-  if (wrong !== undefined) {
-    throw new SurveyError(`${field}: '${wrong}': expected one entry for each attribute`, field);
+  const given = membersOf(written, schema.names, field);
+  const missing = schema.names.find((name) => !Object.hasOwn(given, name));
+  if (missing !== undefined) {
+    throw new SurveyError(`${field}: '${missing}': expected one entry for each attribute`, field);
   }
   return schema.attributes.map((attribute, j) =>
     read(given[attribute.name], `${field}.${attribute.name}`, schema.shape[j], attribute),

@@ -1,13 +1,14 @@
 /** Which groups of questions are drawn, how often, and by how many symbols they are answered. */
 
 import { SurveyError } from "../errors.js";
+import { membersOf } from "../members.js";
 import { points } from "./projective.js";
 
 const MOST_CELLS = 2 ** 20;
 const MOST_VIEWS = 2 ** 17;
 const MOST_SYMBOLS = 2 ** 32 - 1;
 const MOST_WEIGHT = 2 ** 32 - 1;
-const MEMBERS = new Set(["attributes", "choose", "weight"]);
+const MEMBERS = ["attributes", "choose", "weight"];
 
 /**
  * How one cell out of so many is reported: of all symbols it has its own, γ times as likely as the
@@ -65,15 +66,12 @@ export function readClasses(written, schema, sentAsTheyAre) {
 }
 
 /**
- * @param {any} written
+ * @param {unknown} written
  * @param {import("../schema.js").Schema} schema
  * @returns {ViewClass}
  */
 function readClass(written, schema) {
-  if (typeof written !== "object" || written === null) throw wrong("expected objects");
-  const unknown = Object.keys(written).find((member) => !MEMBERS.has(member));
-  if (unknown !== undefined) throw wrong(`unknown member '${unknown}'`);
-  const { attributes, choose, weight } = written;
+  const { attributes, choose, weight } = membersOf(written, MEMBERS, "views");
   if (!Array.isArray(attributes) || !attributes.every(Array.isArray)) {
     throw wrong("attributes: expected lists of names");
   }
@@ -92,7 +90,7 @@ function readClass(written, schema) {
   if (!isWithin(weight, 1, MOST_WEIGHT)) {
     throw wrong(`weight: expected an integer from 1 to ${MOST_WEIGHT}`);
   }
-  return { groups, sizes, weight };
+  return { groups, sizes, weight: Number(weight) };
 }
 
 /**
