@@ -259,26 +259,12 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     return [*public, before + index_of(y, q)]
 
 
-def one_symbol(mechanism, names, sizes, codes, stream):
-    """Of the tests alone: one of the record's own two symbols, or any other."""
-    gamma, cell = Fraction(mechanism["gamma"]), 0
-    for code, size in zip(codes, sizes, strict=True):
-        cell = size * cell + code
-    own, other = gamma.numerator, gamma.denominator
-    t = stream.below(2 * own + (mechanism["size"] - 2) * other)
-    if t < 2 * own:
-        return [2 * cell + t // own]
-    symbols = [y for y in range(mechanism["size"]) if y // 2 != cell]
-    return [symbols[(t - 2 * own) // other]]
-
-
 SAMPLERS = {
     "gamma-diagonal": gamma_diagonal,
     "randomized-gamma-diagonal": randomized_gamma_diagonal,
     "randomized-response": randomized_response,
     "distortion-matrices": distortion_matrices,
     "split-questionnaire": split_questionnaire,
-    "test-symbol": one_symbol,
 }
 
 
@@ -349,10 +335,6 @@ def split(value, prime, direct, *views, public=()):
     mechanism = {"kind": "split-questionnaire", "gamma": value, "prime": prime, "direct": direct}
     mechanism["views"] = list(views)
     return mechanism | ({"public": [f"a{j}" for j in public]} if public else {})
-
-
-def symbol(value, size):
-    return {"kind": "test-symbol", "gamma": value, "size": size}
 
 
 def randomized(value, alpha, steps):
@@ -464,10 +446,6 @@ SURVEYS = {
             survey("long-number", [3, 4, 5], split(f"{10**40 + 1}/{3**50}", 7, 9, view([2, 1, 0]))),
             6,
         ),
-    ],
-    "test-symbol": [
-        (survey("few-symbols", [2, 3], symbol("19/2", 12)), 6),
-        (survey("many-symbols", [2, 3, 4], symbol("5", 70_000)), 6),
     ],
     "distortion-matrices": [
         (survey("warner", [2], matrices(WARNER)), 4),
@@ -1274,7 +1252,20 @@ def files():
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
-    return {f"{name}.json": json.dumps(vectors, indent=1) + "\n" for name, vectors in made.items()}
+    return {f"{name}.json": text_of(vectors) for name, vectors in made.items()}
+
+
+def text_of(members):
+    """JSON with a line for each vector."""
+    return (
+        "{\n" + ",\n".join(f"{json.dumps(k)}: {lines_of(v)}" for k, v in members.items()) + "\n}\n"
+    )
+
+
+def lines_of(member):
+    if not isinstance(member, list):
+        return json.dumps(member)
+    return "[\n" + ",\n".join(json.dumps(vector) for vector in member) + "\n]"
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
-import { register } from "../../client/halftruth_client/js/mechanisms/index.js";
 import { randomBelow } from "../../client/halftruth_client/js/sampling.js";
 import { knownBytes, readVectors } from "./helpers.mjs";
-import { TestSymbol } from "./symbol.mjs";
 
 const MECHANISMS = [
   "gamma-diagonal",
@@ -15,10 +13,7 @@ const MECHANISMS = [
   "randomized-response",
   "distortion-matrices",
   "split-questionnaire",
-  "test-symbol",
 ];
-
-register(TestSymbol);
 
 const vectors = (name) => readVectors(name).vectors;
 

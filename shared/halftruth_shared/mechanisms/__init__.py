@@ -11,7 +11,7 @@ from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
 from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate
 from .records import RecordMechanism, RecordReconstruction
-from .registry import any_parameters, forget, kinds, register
+from .registry import any_parameters, kinds, register
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
 from .variances import Target, UnitVariance
@@ -46,7 +46,6 @@ __all__ = [
     "UnitVariance",
     "ViewClass",
     "any_parameters",
-    "forget",
     "kinds",
     "register",
 ]

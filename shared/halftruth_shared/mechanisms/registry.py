@@ -18,11 +18,6 @@ def register(*mechanisms: type[Mechanism]) -> None:
     _KINDS.update({mechanism.kind: mechanism for mechanism in mechanisms})
 
 
-def forget(mechanism: type[Mechanism]) -> None:
-    """Undo what :func:`register` did."""
-    del _KINDS[mechanism.kind]
-
-
 def kinds() -> Iterator[type[Mechanism]]:
     """Every type of mechanism, in the order in which they were registered."""
     return iter(tuple(_KINDS.values()))

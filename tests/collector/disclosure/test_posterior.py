@@ -16,7 +16,6 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.protection import Guarantee
-from symbols import Symbol
 
 SHAPE = (2, 3, 2)
 SCHEMA = Schema(
@@ -188,20 +187,13 @@ def test_k_reports_of_one_person_have_the_kth_power():
     assert float(found.gamma) == pytest.approx((alike.max(axis=1) / alike.min(axis=1)).max())
 
 
-@pytest.mark.parametrize("name", [*CASES, *weights_of_views.DESIGNS, "symbols"])
+@pytest.mark.parametrize("name", [*CASES, *weights_of_views.DESIGNS])
 @pytest.mark.parametrize("length", [1, 2])
 def test_a_false_report_weighs_what_the_largest_weight_of_a_report_is(name, length):
-    if name == "symbols":
-        survey = Survey("s", "S", SCHEMA, Symbol("4", 30))
-    else:
-        survey, channel = case(name)
+    survey, channel = case(name)
     expected = 0.0
     for positions in combinations(range(len(survey.schema.shape)), length):
-        if name == "symbols":
-            reconstruction = survey.mechanism.reconstruction(survey.schema)
-            names = [survey.schema.names[j] for j in positions]
-            weights = reconstruction.weights_of(names)
-        elif name in CASES:
+        if name in CASES:
             weights = _inverse_of(channel, positions)
         else:
             definition = weights_of_views.Definition(survey)

@@ -17,14 +17,13 @@ from halftruth_shared import (
 )
 from scipy.optimize import brentq
 from scipy.special import xlogy
-from symbols import Symbol
 
 #: Half-width of normal intervals of confidence 0.95, in standard errors.
 Z = 1.959963984540054
 PAIR = [[0, 0], [0, 1], [1, 0], [1, 1]]
-#: A randomized gamma-diagonal mechanism reconstructs as a gamma-diagonal one. Reports of the last
-#: kind are no records.
-KINDS = ("gamma-diagonal", "randomized-response", "distortion-matrices", "test-symbol")
+#: A randomized gamma-diagonal mechanism reconstructs as a gamma-diagonal one. Split questionnaires,
+#: whose reports are no records, have a definition of their own: weights_of_views.
+KINDS = ("gamma-diagonal", "randomized-response", "distortion-matrices")
 GAMMA = 19
 KEEP = ("4/5", "3/4", "9/10", "7/10")
 
@@ -69,8 +68,6 @@ def mechanism_of(kind, schema, matrix=uneven_matrix):
         return GammaDiagonal(GAMMA)
     if kind == "randomized-gamma-diagonal":
         return RandomizedGammaDiagonal(GAMMA, "1/20")
-    if kind == "test-symbol":
-        return Symbol(GAMMA, 2 * schema.size + 1)
     if kind == "randomized-response":
         return RandomizedResponse(
             {a.name: KEEP[j % 4] if a.sensitive else 1 for j, a in enumerate(schema.attributes)}
@@ -91,9 +88,6 @@ class Oracle:
             cells = int(np.prod([sizes[name] for name in names]))
             keep = (gamma - 1) / (gamma + whole - 1)
             return keep * np.eye(cells) + (1 - keep) / cells
-        if isinstance(mechanism, Symbol):
-            assert tuple(names) == schema.names
-            return np.array(mechanism.matrix(schema), dtype=float)
         factors = []
         for name in names:
             size = sizes[name]
@@ -107,17 +101,7 @@ class Oracle:
 
     def contributions(self, survey, names):
         """What each different report contributes to each cell, shape (cells, reports)."""
-        if not isinstance(survey.mechanism, Symbol):
-            return np.linalg.inv(self.matrix(survey, names))
-        # Generalized least squares at the uniform table, which is unbiased everywhere.
-        schema = survey.schema
-        matrix = self.matrix(survey, schema.names)
-        scaled = matrix.T / matrix.sum(axis=1)
-        whole = np.linalg.solve(scaled @ matrix, scaled)
-        table = np.zeros((math.prod(schema.shape[j] for j in schema.positions(names)), len(matrix)))
-        records = np.stack(np.unravel_index(np.arange(schema.size), schema.shape), axis=1)
-        np.add.at(table, self.cells(survey, records, names), whole)
-        return table
+        return np.linalg.inv(self.matrix(survey, names))
 
     def cells(self, survey, records, names):
         """Row-major cell of each record in the table of some attributes."""
@@ -128,8 +112,7 @@ class Oracle:
     def known(self, survey, reports, names):
         """Contributions to each cell, and the share of the reports that make each of them."""
         contributions = self.contributions(survey, list(names))
-        one_symbol = isinstance(survey.mechanism, Symbol)
-        which = reports[:, 0] if one_symbol else self.cells(survey, reports, names)
+        which = self.cells(survey, reports, names)
         return contributions, np.bincount(which, minlength=contributions.shape[1]) / len(reports)
 
     def support(self, survey, reports, names):

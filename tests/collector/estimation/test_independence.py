@@ -18,7 +18,6 @@ from halftruth_shared import (
 from respondents import SURVEYS as THREE
 from respondents import estimators, independent_people
 from scipy.stats import chi2_contingency
-from symbols import Symbol
 
 SURVEYS = 1_500
 ASYMMETRIC = [["9/10", "3/10"], ["1/10", "7/10"]]
@@ -90,8 +89,6 @@ UNDER_INDEPENDENCE = {
                                           ([0.6, 0.4], [0.7, 0.3], [0.5, 0.3, 0.2], HALVES), 5_000),
     "rare categories, 1 000": (response("99/100", 5, 2),
                                ([0.5, 0.3, 0.15, 0.03, 0.02], [0.9, 0.1]), 1_000),
-    "a report that is one symbol, 1 000": (survey_of(Symbol("19", 12), 2, 3),
-                                           ([0.6, 0.4], [0.5, 0.3, 0.2]), 1_000),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.planner import plan
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
-from halftruth_shared.mechanisms.registry import forget, register
+from halftruth_shared.mechanisms import registry
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 
 from .definitions import Z, schema_of
@@ -104,7 +104,7 @@ def test_even_answers_are_foretold_over_all_cells_of_the_perturbed_attributes():
         )
 
 
-def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of():
+def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of(monkeypatch):
     class OnlyPairs(SplitQuestionnaire):
         kind = "only-pairs"
 
@@ -113,12 +113,9 @@ def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of():
             return super().for_amplification(schema, gamma, public, min(longest, 2))
 
     survey = Survey("x", "X", TEN, GammaDiagonal(3))
-    register(OnlyPairs)
-    try:
-        result = plan(survey, PlanQuery(respondents=1_000, lengths=[1, 2, 5]))
-        alone = plan(survey, PlanQuery(respondents=1_000, lengths=[5]))
-    finally:
-        forget(OnlyPairs)
+    monkeypatch.setitem(registry._KINDS, OnlyPairs.kind, OnlyPairs)
+    result = plan(survey, PlanQuery(respondents=1_000, lengths=[1, 2, 5]))
+    alone = plan(survey, PlanQuery(respondents=1_000, lengths=[5]))
     by_kind = {found.kind: found for found in result.mechanisms}
     told = [length.length for length in by_kind["only-pairs"].lengths]
     assert 2 in told

@@ -19,15 +19,6 @@ import { SplitQuestionnaire } from "./split-questionnaire.js";
 /** @type {Map<string, Kind>} */
 const KINDS = new Map();
 
-/**
- * Let surveys name a mechanism.
- *
- * @param {Kind} mechanism
- */
-export function register(mechanism) {
-  KINDS.set(mechanism.kind, mechanism);
-}
-
 for (const mechanism of [
   GammaDiagonal,
   RandomizedGammaDiagonal,
@@ -35,7 +26,7 @@ for (const mechanism of [
   DistortionMatrices,
   SplitQuestionnaire,
 ]) {
-  register(mechanism);
+  KINDS.set(mechanism.kind, mechanism);
 }
 
 /**
