@@ -16,8 +16,8 @@ from clusters import Cluster, started
 from disks import wait_for_no_disk
 from flask import Flask
 from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey

@@ -7,7 +7,7 @@ docs/analysing.md sees the same numbers. Real answers are drawn by the system's 
 from uuid import UUID
 
 import numpy as np
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared import read_survey
 from halftruth_shared.protocol.reports import Report
 

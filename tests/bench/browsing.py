@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import median
 from uuid import UUID
 
+from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
-from halftruth_collector.store import Store
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.protocol.reports import Report
 from measure import Figure

@@ -29,8 +29,8 @@ import numpy as np
 import sending
 import wrk
 from databases import Database, postgres_database, postgres_missing, sqlite_database, sync_seconds
+from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
-from halftruth_collector.store import Store
 from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.protocol.reports import Report, ReportBatch

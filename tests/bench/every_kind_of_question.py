@@ -19,8 +19,8 @@ import numpy as np
 from halftruth_client import Analyst, Client
 from halftruth_collector import Counts, Estimator
 from halftruth_collector.cli.output import print_table
+from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.process import collector_process
-from halftruth_collector.store import Store
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import Browser, Page, expect, sync_playwright

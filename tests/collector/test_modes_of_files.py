@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from halftruth_client import Client
 from halftruth_collector.cli import main
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, ReportBatch

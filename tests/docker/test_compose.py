@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 import pytest
 from distributed.cli import dask_scheduler, dask_worker
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.store import Store
 from werkzeug.serving import make_server
 from wire import PATIENCE, free_port, running, wait_until
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms

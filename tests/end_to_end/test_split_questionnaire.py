@@ -13,7 +13,7 @@ import requests
 from halftruth_client import Analyst, Client, SurveyRefused
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey, read_survey
 from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
 from halftruth_shared.protocol.sealing import seal

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from halftruth_client import Analyst, Client
 from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.store import Store
 from halftruth_collector.web import create_app
 from halftruth_shared import (
     DistortionMatrices,

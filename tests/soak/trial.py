@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.terms import Terms
 from ledger import Ledger
 from load import INVITED, SURVEYS, Load

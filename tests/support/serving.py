@@ -60,7 +60,7 @@ def run_collector(database: str, folder: Path, *options: str, **settings: Any) -
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}
     environment |= {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
     del given["database"]
-    module = "halftruth_collector.ops.serve"
+    module = "halftruth_collector.server.serve"
     command = [sys.executable, "-m", module, json.dumps(given)]
     popen = {name: settings.pop(name) for name in list(settings) if not name.isupper()}
     environment |= {f"HALFTRUTH_{name}": str(value) for name, value in settings.items()}

@@ -8,9 +8,9 @@ from halftruth_shared.protocol.base import Message, PublicKey
 from msgspec import Meta
 from sqlalchemy import Connection, select, update
 
+from ..store.audit import AuditLog
 from ..store.database import Database
 from ..store.tables import revoked_keys, surveys
-from .audit import AuditLog
 
 
 class KnownKey(Message, frozen=True, kw_only=True):

@@ -16,10 +16,10 @@ from msgspec import Meta
 from sqlalchemy import Connection, Row, select, update
 
 from ..errors import Unauthorized, UnknownToken
+from ..store.audit import AuditLog
 from ..store.database import Database
 from ..store.surveys import find
 from ..store.tables import surveys, tokens
-from .audit import AuditLog
 
 Role = Literal["analyst", "operator", "monitor"]
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import click
 from halftruth_shared import ParameterError
 
-from ..store import Store
+from ..collector_store import Store
 from ..web.invitations import MOST_CARDS, as_csv, as_document
 from . import options
 from .output import print_table, write

@@ -2,7 +2,7 @@
 
 import click
 
-from ..store import Store
+from ..collector_store import Store
 from . import options
 from .output import print_table
 

@@ -8,7 +8,7 @@ import click
 import msgspec
 from tqdm import tqdm
 
-from ..store import Store
+from ..collector_store import Store
 from ..store.database import Database
 from ..store.files import Progress
 from ..store.retention import KEEP_DAYS

@@ -33,7 +33,7 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     import os
     import sys
 
-    from ..store import Store
+    from ..collector_store import Store
 
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
     Config.from_environment()
@@ -41,5 +41,5 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     settings = {"host": host, "port": port, "workers": workers, "threads": threads, "quiet": quiet}
     os.environ["HALFTRUTH_DATABASE"] = database
     # A fresh interpreter, in which gevent takes its place before anything else is imported.
-    module = ["-m", "halftruth_collector.ops.serve"]
+    module = ["-m", "halftruth_collector.server.serve"]
     os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606

@@ -6,8 +6,8 @@ from halftruth_shared import ParameterError
 
 from ..analyses import Analysis, Counted
 from ..analyses.base import Q, R
+from ..collector_store import Store
 from ..ops.settings import Config
-from ..store import Store
 
 
 def counted_in(database: str, survey: str) -> Counted:

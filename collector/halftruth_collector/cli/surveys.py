@@ -12,9 +12,9 @@ from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
 
+from ..collector_store import Store
 from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
-from ..store import Store
 from ..store.closing import limits_said
 from ..store.surveys import SurveyStore
 from ..store.terms import Changes

@@ -6,7 +6,7 @@ from typing import get_args
 import click
 
 from ..access.tokens import Role
-from ..store import Store
+from ..collector_store import Store
 from . import options
 from .output import print_table
 

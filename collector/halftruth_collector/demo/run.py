@@ -24,8 +24,8 @@ from halftruth_shared.analyses.wording import items, number, percent, share, sha
 from tabulate import tabulate
 from tqdm import tqdm
 
+from ..collector_store import Store
 from ..estimation import Counts, Estimator
-from ..store import Store
 from .census import SCHEMA, census_counts, census_records, census_survey
 from .comparison import (
     Itemset,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from halftruth_shared import HalftruthError
-from halftruth_shared.protocol.reports import Receipt
+from halftruth_shared.protocol.reports import Receipt, Report
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
 
@@ -25,11 +25,12 @@ from ..errors import (
 )
 from ..store import rows
 from ..store.closing import COUNTED, counted, reason
-from ..store.counts import REPEATED
+from ..store.counts import REPEATED, CountStore, DailyOutcomes
 from ..store.database import Database
+from ..store.surveys import SurveyStore
 from ..store.tables import surveys
 from .batching import GroupCommit
-from .checking import Batch, needlessly_invited, needlessly_sealed, stale, unsealed
+from .checking import Batch, check, needlessly_invited, needlessly_sealed, stale, unsealed
 
 #: Most reports in one transaction, unless one request has more.
 _MOST = 20_000
@@ -69,17 +70,21 @@ class Observer(Protocol):
         """A request with reports was refused."""
 
 
-class ReportCounter:
-    """Counts reports, with those of other requests in one transaction.
+class ReportStore(CountStore):
+    """Counts reports, with those of other requests in one transaction, and reads the counts.
 
     Parameters
     ----------
     database : Database
+    surveys : SurveyStore
     observer : Observer, optional
     """
 
-    def __init__(self, database: Database, observer: Observer | None = None) -> None:
-        self._database = database
+    def __init__(
+        self, database: Database, surveys: SurveyStore, observer: Observer | None = None
+    ) -> None:
+        super().__init__(database)
+        self._surveys = surveys
         self._observer = observer
         self._commits: GroupCommit[Batch, Receipt] = GroupCommit(
             self._commit,
@@ -93,6 +98,18 @@ class ReportCounter:
         self._refused: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self._flushed = -math.inf
+
+    def add(self, survey_id: str, digest: str, reports: Sequence[Report]) -> Receipt:
+        """Check and count open reports, all of them or none, and return once that is durable.
+
+        Raises
+        ------
+        ReportError
+            If a report does not fit the survey.
+        UnknownSurvey, SurveyClosed, StaleDigest, InvitationRefused, StoreUnavailable
+        """
+        space = self._surveys.get(survey_id).survey().report_space
+        return self.count(check(survey_id, digest, space, reports))
 
     def count(self, batch: Batch) -> Receipt:
         """Count the reports of a request, all of them or none; return once that is durable.
@@ -138,6 +155,11 @@ class ReportCounter:
         except StoreUnavailable:
             with self._lock:
                 self._refused.update(refused)
+
+    def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
+        """What became of the reports of each day, those refused a moment ago included."""
+        self.flush()
+        return super().daily_outcomes(survey_id)
 
     def _write_refused(self, connection: Connection, refused: Counter[tuple[str, str]]) -> None:
         for name in sorted({survey for survey, _ in refused}):

@@ -5,14 +5,13 @@ a token or any other value of a request: only what this program's own templates 
 named by type and place, and what other libraries say is written without its arguments.
 """
 
+import json
 import logging
 import sys
 import threading
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
-
-from pythonjsonlogger.json import JsonFormatter
 
 from .settings import LogFormat
 
@@ -76,11 +75,11 @@ class TextLines(logging.Formatter):
         return " ".join([begin, *(f"{name}={value}" for name, value in said.items())])
 
 
-class JsonLines(JsonFormatter):
+class JsonLines(logging.Formatter):
     """A JSON object in each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return self.serialize_log_record(fields(record))
+        return json.dumps(fields(record), ensure_ascii=False)
 
 
 def _is_trusted(name: str) -> bool:

@@ -1,5 +1,1 @@
-"""The store: surveys, counts of perturbed reports, and tokens, in one SQL database."""
-
-from .store import Store
-
-__all__ = ["Store"]
+"""Database, tables, migrations, back-ups: what a collector keeps, and who did what to it."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import TYPE_CHECKING
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
 from sqlalchemy import Connection, exists, func, select, update
 
+from .audit import AuditLog
 from .database import Database
 from .rows import add_invitations, delete_invitations
 from .surveys import find
 from .tables import invitations, surveys
-
-if TYPE_CHECKING:
-    # Who may do what builds upon the store.
-    from ..access.audit import AuditLog
 
 #: Bytes of an invitation.
 _SIZE = 16

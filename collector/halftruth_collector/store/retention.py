@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
@@ -20,16 +20,13 @@ from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
 from ..errors import StoreUnavailable
+from .audit import AuditLog
 from .closing import COUNTED
 from .compaction import compact
 from .counts import total
 from .database import Database
 from .surveys import find
 from .tables import REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
-
-if TYPE_CHECKING:
-    # Who may do what builds upon the store.
-    from ..access.audit import AuditLog
 
 _log = logging.getLogger(__name__)
 

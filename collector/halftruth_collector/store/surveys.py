@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Signature, Terms
@@ -16,15 +16,12 @@ from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.engine import Row
 
 from ..errors import StoreUnavailable, SurveyClosed, SurveyExists, UnknownSurvey
+from .audit import AuditLog
 from .closing import Reason, counted, reason
 from .compaction import compact
 from .database import Database
 from .tables import cells, surveys
 from .terms import Changes, changed, columns
-
-if TYPE_CHECKING:
-    # Who may do what builds upon the store.
-    from ..access.audit import AuditLog
 
 _log = logging.getLogger(__name__)
 

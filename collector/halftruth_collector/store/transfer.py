@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
@@ -24,6 +24,7 @@ from sqlalchemy import cast as as_type
 
 from ..errors import SurveyExists
 from . import counts_folder, files
+from .audit import AuditLog
 from .closing import COUNTED
 from .counts import by_day, total
 from .database import Database
@@ -31,10 +32,6 @@ from .files import Progress, copy, existing_file, new_file, pages
 from .rows import SHARDS, add_ids, add_outcomes
 from .surveys import find, has_reports
 from .tables import cells, daily_outcomes, report_ids, revoked_keys, surveys
-
-if TYPE_CHECKING:
-    # Who may do what builds upon the store.
-    from ..access.audit import AuditLog
 
 #: Bytes of a report's id.
 _ID_SIZE = 16

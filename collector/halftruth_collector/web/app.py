@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from ..collector_store import Store
 from ..offloading import HERE, Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
-from ..store import Store
 from . import errors as problems
 from . import observation, pages
 from .context import EXTENSION, Collector

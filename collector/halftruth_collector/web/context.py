@@ -12,10 +12,10 @@ from halftruth_shared.protocol.base import Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..access.tokens import Role, StoredToken
+from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
 from ..offloading import HERE, Offloading
 from ..ops.settings import Config
-from ..store import Store
 from ..store.surveys import StoredSurvey
 from .limits import ReportLimit
 

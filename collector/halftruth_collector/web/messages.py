@@ -6,9 +6,9 @@ from typing import Annotated
 from halftruth_shared.protocol.base import Invitation, Message, PublicKey, Request, prepare
 from msgspec import Meta
 
-from ..access.audit import AuditEntry
 from ..access.keys import KnownKey
 from ..access.tokens import Role, StoredToken
+from ..store.audit import AuditEntry
 from ..store.retention import KEEP_DAYS, MOST_DAYS, Deleted
 from ..store.states import SurveyState
 

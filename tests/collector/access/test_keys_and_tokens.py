@@ -5,8 +5,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SignatureRefused, SurveyExists, Unauthorized, UnknownSurvey
-from halftruth_collector.store import Store
 from halftruth_shared import HalftruthError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Signature, Terms

@@ -10,9 +10,9 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.store import Store
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report

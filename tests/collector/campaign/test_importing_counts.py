@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from filed import by_hand, counted, some
 from halftruth_collector.campaign.counting import count
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Terms
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 

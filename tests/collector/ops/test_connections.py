@@ -12,7 +12,7 @@ from shutil import copyfile
 
 import pytest
 import requests
-from halftruth_collector.store import Store
+from halftruth_collector.collector_store import Store
 from serving import is_well, run_collector
 from wire import PATIENCE, REPORTS, answers, connect, get, in_chunks, post, rest, taken, wait_until
 

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.intake.checking import Batch
-from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
@@ -93,7 +93,7 @@ def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading
     The values are an event that says that it is held, and one to set it free.
     """
     held, free = threading.Event(), threading.Event()
-    counter = store.reports._counter
+    counter = store.reports
     write = counter._write
 
     def wait(*arguments: Any) -> Any:
@@ -111,16 +111,16 @@ def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading
 
 def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Future[Any]]:
     """Make requests that share a transaction, in this order; their outcomes."""
-    waiting = store.reports._counter._commits._queue
+    waiting = store.reports._commits._queue
     groups: list[int] = []
     with ThreadPoolExecutor(len(requests) + 1) as threads, transactions_held(store) as (held, free):
-        write = store.reports._counter._write
+        write = store.reports._write
 
         def note(connection: Any, items: Any) -> Any:
             groups.append(len(items))
             return write(connection, items)
 
-        store.reports._counter._write = note
+        store.reports._write = note
         # An empty request leads, and the others wait for it.
         first = threads.submit(store.reports.count, _nothing(store))
         assert held.wait(PATIENCE)

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import (
     InvitationRefused,
     StaleDigest,
@@ -13,7 +14,6 @@ from halftruth_collector.errors import (
     UnknownSurvey,
 )
 from halftruth_collector.intake.checking import check
-from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import HalftruthError, ReportError, Survey
 from halftruth_shared.protocol.terms import Terms
@@ -206,7 +206,7 @@ def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
         check("ended", ended.digest, shape, [report(1, 1, 1)]),
         check("health", survey.digest, shape, [report(2, 0, 1, invitation=invitations[1])]),
     ]
-    together = store.reports._counter._commits._outcomes
+    together = store.reports._commits._outcomes
     before = dump()
     seen: list[str] = []
     failed = 0

@@ -6,9 +6,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused, StoreUnavailable, UnknownSurvey
 from halftruth_collector.intake.checking import check
-from halftruth_collector.store import Store
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Terms
@@ -145,7 +145,7 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
             assert committing.wait(PATIENCE)
             again = threads.submit(other.reports.count, made)
             # SQLite has it wait as soon as it begins.
-            begun = other.reports._counter._commits
+            begun = other.reports._commits
             wait_until(lambda: begun._led if database.startswith("sqlite") else looked.is_set())
             assert not again.done()
         finally:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.store import Store
 from halftruth_collector.store import database as module
 from halftruth_collector.store.tables import REPORT_TABLES
 from halftruth_collector.web import create_app

@@ -9,8 +9,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
-from halftruth_collector.store import Store, schema
+from halftruth_collector.store import schema
 from halftruth_collector.store.database import Database
 from halftruth_collector.store.tables import REPORT_TABLES, metadata
 from sqlalchemy import inspect, text

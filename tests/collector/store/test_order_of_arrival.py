@@ -16,8 +16,9 @@ from shutil import copyfile
 from uuid import UUID
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
-from halftruth_collector.store import Store, compaction
+from halftruth_collector.store import compaction
 from halftruth_collector.store.compaction import compact
 from halftruth_collector.store.tables import REPORT_TABLES
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey

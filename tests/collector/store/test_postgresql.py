@@ -9,9 +9,10 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
-from halftruth_collector.store import Store, files
+from halftruth_collector.store import files
 from halftruth_collector.store.rows import SHARDS
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.signing import OperatorKey, sign

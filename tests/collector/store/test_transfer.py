@@ -12,8 +12,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
-from halftruth_collector.store import Store, files, schema
+from halftruth_collector.store import files, schema
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign

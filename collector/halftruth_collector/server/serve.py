@@ -28,12 +28,12 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from ..offloading import Offloading
+from ..ops import logs
+from ..ops.settings import Config
 from ..store.database import Offload
-from . import logs
-from .settings import Config
 
 #: By its name, for this module is also run as a program.
-_log = logging.getLogger("halftruth_collector.ops.serve")
+_log = logging.getLogger("halftruth_collector.server.serve")
 
 #: Seconds without a sign of life after which a worker is replaced.
 _TIMEOUT = 60
@@ -60,8 +60,8 @@ _SWITCH = 0.0005
 
 #: What workers need besides this module.
 _OF_WORKERS = (
-    "halftruth_collector.intake.reports",
-    "halftruth_collector.ops.receiving",
+    "halftruth_collector.collector_store",
+    "halftruth_collector.server.receiving",
     "halftruth_collector.web",
 )
 

@@ -7,8 +7,8 @@ from halftruth_shared.protocol.base import Message
 from msgspec import Meta
 from sqlalchemy import Connection, Select, select
 
-from ..store.database import Database
-from ..store.tables import audit
+from .database import Database
+from .tables import audit
 
 
 class AuditEntry(Message, frozen=True, kw_only=True):

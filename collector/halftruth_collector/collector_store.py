@@ -1,28 +1,22 @@
-"""One collector's store."""
-
-from __future__ import annotations
+"""One collector's store: what it keeps, who may use it, and how reports come in."""
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from ..errors import StoreUnavailable
-from . import backups, schema, transfer
-from .compaction import compact
-from .database import Database, Offload, here
-from .files import Progress
-from .invitations import InvitationStore
-from .retention import RetentionStore
-from .states import SurveyState, survey_state, survey_states
-from .surveys import SurveyStore
-
-if TYPE_CHECKING:
-    # Who may do what, and how reports come in, build upon the store.
-    from ..access.audit import AuditLog
-    from ..access.keys import KeyStore
-    from ..access.tokens import TokenStore
-    from ..intake.counting import Observer
-    from ..intake.reports import ReportStore
+from .access.keys import KeyStore
+from .access.tokens import TokenStore
+from .errors import StoreUnavailable
+from .intake.counting import Observer, ReportStore
+from .store import backups, schema, transfer
+from .store.audit import AuditLog
+from .store.compaction import compact
+from .store.database import Database, Offload, here
+from .store.files import Progress
+from .store.invitations import InvitationStore
+from .store.retention import RetentionStore
+from .store.states import SurveyState, survey_state, survey_states
+from .store.surveys import SurveyStore
 
 
 class Store:
@@ -90,8 +84,6 @@ class Store:
     @cached_property
     def reports(self) -> ReportStore:
         """Perturbed reports and their counts."""
-        from ..intake.reports import ReportStore
-
         return ReportStore(self.database, self.surveys, self._observer)
 
     @cached_property
@@ -100,11 +92,11 @@ class Store:
         return InvitationStore(self.database, self.audit)
 
     def states(self) -> list[SurveyState]:
-        """How every survey is doing; see :func:`~.states.survey_states`."""
+        """How every survey is doing; see :mod:`~.store.states`."""
         return survey_states(self.database)
 
     def state(self, survey_id: str) -> SurveyState:
-        """How one survey is doing; see :func:`~.states.survey_state`."""
+        """How one survey is doing; see :mod:`~.store.states`."""
         return survey_state(self.database, survey_id)
 
     @cached_property
@@ -115,46 +107,40 @@ class Store:
     @cached_property
     def tokens(self) -> TokenStore:
         """Tokens of analysts, operators and monitors."""
-        from ..access.tokens import TokenStore
-
         return TokenStore(self.database, self.audit)
 
     @cached_property
     def keys(self) -> KeyStore:
         """Operators' public keys."""
-        from ..access.keys import KeyStore
-
         return KeyStore(self.database, self.audit)
 
     @cached_property
     def audit(self) -> AuditLog:
         """What operators did."""
-        from ..access.audit import AuditLog
-
         return AuditLog(self.database, self._actor)
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:
-        """Write everything into a new file; see :func:`~.backups.back_up`."""
+        """Write everything into a new file; see :mod:`~.store.backups`."""
         return self.database.offload(backups.back_up, self.database, file, progress)
 
     def restore(self, file: Path, progress: Progress | None = None) -> int:
-        """Read a back-up into this empty store; see :func:`~.backups.restore`."""
+        """Read a back-up into this empty store; see :mod:`~.store.backups`."""
         return self.database.offload(backups.restore, self.database, file, progress)
 
     def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
-        """Write the reports of a survey into a file; see :func:`~.transfer.export_reports`."""
+        """Write the reports of a survey into a file; see :mod:`~.store.transfer`."""
         return self.database.offload(
             transfer.export_reports, self.database, survey_id, file, progress
         )
 
     def import_reports(self, file: Path, progress: Progress | None = None) -> transfer.Imported:
-        """Count the reports of a file; see :func:`~.transfer.import_reports`."""
+        """Count the reports of a file; see :mod:`~.store.transfer`."""
         return self.database.offload(
             transfer.import_reports, self.database, self.audit, file, progress
         )
 
     def compact(self) -> None:
-        """Destroy the order in which reports arrived; see :func:`~.compaction.compact`."""
+        """Destroy the order in which reports arrived; see :mod:`~.store.compaction`."""
         self.database.offload(compact, self.database)
         self.audit.note("compact", "")
 

@@ -1,0 +1,1 @@
+"""The HTTP server: the application under gunicorn's gevent worker."""
