@@ -12,7 +12,7 @@ from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.errors import WorkersLost
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
-from halftruth_collector.estimation.planner import plan
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_collector.executors import opened
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery

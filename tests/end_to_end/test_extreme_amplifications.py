@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from halftruth_client import Client
 from halftruth_collector.cli import main
-from halftruth_collector.estimation.planner import plan
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,

@@ -26,13 +26,13 @@ from halftruth_shared.analyses.wording import (
 )
 
 from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
+from ..estimation.answers import present_items
 from ..estimation.bounds import normal_quantile, optional
-from ..estimation.conditional import conditional_covariance, conditional_shares
 from ..estimation.delta_method import in_order, known_covariance
 from ..estimation.independence import Departures
-from ..estimation.presence import present_items
+from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.reliability import judge_table
-from ..estimation.table import error_parts
+from ..estimation.tables import error_parts
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome

@@ -26,7 +26,7 @@ from halftruth_shared.analyses.wording import (
 from halftruth_shared.number import read_number
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
-from ..estimation.answered import answered, answers_of
+from ..estimation.answers import answered, answers_of
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
 from ..estimation.delta_method import known_covariance
 from ..estimation.distribution import Distribution, Moment, distributions, largest_distance

@@ -5,14 +5,14 @@ import math
 from halftruth_shared.analyses.loglinear import FittedCell, LoglinearQuery, LoglinearResult
 from halftruth_shared.analyses.wording import p_value, value
 
+from ..estimation.reports.loglinear import model_of_reports
 from . import table
 from .base import Analysis, Counted, Grid, names_of_clearest
 
 
 def compute(counted: Counted, query: LoglinearQuery) -> LoglinearResult:
-    """A loglinear model of the reports as ``Estimator.loglinear`` fits it."""
-    estimator = counted.estimator
-    fit, preserved, statement = estimator.loglinear(query.terms)
+    """A loglinear model of the reports as ``model_of_reports`` fits it."""
+    fit, preserved, statement = model_of_reports(counted.estimator, query.terms)
     names = list(dict.fromkeys(name for term in query.terms for name in term))
     cells = []
     for cell, values in table.cells(counted.survey.schema, names):

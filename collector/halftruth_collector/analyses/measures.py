@@ -7,7 +7,7 @@ from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
-from ..estimation.presence import present_items
+from ..estimation.answers import present_items
 from . import sentences
 from .base import Analysis, Counted, Grid, asked, names_of_clearest
 

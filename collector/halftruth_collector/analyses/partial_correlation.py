@@ -3,7 +3,8 @@
 from halftruth_shared import Survey
 from halftruth_shared.analyses.partial_correlation import PartialQuery, PartialResult
 
-from ..estimation.presence import present_items
+from ..estimation.answers import present_items
+from ..estimation.reports.randomized import randomized_partial_correlation
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -19,7 +20,7 @@ def compute(counted: Counted, query: PartialQuery) -> PartialResult:
         query=query,
         present=present_items(counted.estimator.schema, names, query.present),
         reconstructed=reconstructed,
-        randomized=counted.estimator.randomized_partial_correlation(*asked),
+        randomized=randomized_partial_correlation(counted.estimator, *asked),
     )
 
 

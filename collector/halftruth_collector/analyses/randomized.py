@@ -3,14 +3,15 @@
 import msgspec
 from halftruth_shared.analyses.randomized import RandomizedQuery, RandomizedResult
 
-from ..estimation.presence import present_items
+from ..estimation.answers import present_items
+from ..estimation.reports.randomized import randomized_measures
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 
 
 def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
-    """Measures of the reports as ``Estimator.randomized`` gives them."""
-    found = counted.estimator.randomized(**msgspec.structs.asdict(query))
+    """Measures of the reports as ``randomized_measures`` gives them."""
+    found = randomized_measures(counted.estimator, **msgspec.structs.asdict(query))
     present = present_items(counted.survey.schema, query.attributes, query.present)
     return RandomizedResult(**counted.origin(), query=query, present=present, measures=found)
 

@@ -19,13 +19,12 @@ from halftruth_shared.analyses.wording import (
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
-from ..estimation.answered import nothing_missing
+from ..estimation.answers import nothing_missing, presence
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
 from ..estimation.equation import Equation, equation
-from ..estimation.presence import presence
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.reliability import clear, judge
-from ..estimation.table import Table
+from ..estimation.tables import Table
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 

@@ -12,7 +12,7 @@ from halftruth_shared.analyses.wording import percent
 from ..charts.specification import Axis, Curve, CurveChart, Reference
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array
-from ..estimation.constrained import project_to_simplex
+from ..estimation.likelihood import project_to_simplex
 from . import sentences
 from .base import Analysis, Counted, Grid
 

@@ -16,7 +16,7 @@ from ..charts import BarChart, BarGroup, Chart
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
 from ..estimation.reliability import judge_table, margin
-from ..estimation.table import Table
+from ..estimation.tables import Table
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled

@@ -25,7 +25,7 @@ from ..charts.specification import BarChart
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.delta_method import known_covariance
 from ..estimation.reliability import judge_table
-from ..estimation.table import error_parts
+from ..estimation.tables import error_parts
 from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest

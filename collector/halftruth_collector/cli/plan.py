@@ -10,8 +10,8 @@ from halftruth_shared.analyses.wording import half_width, number, percent, value
 
 from ..analyses.tabular import to_parquet
 from ..charts.planning import plan_chart
-from ..estimation.planner import plan as make_plan
-from ..estimation.recommendation import foretold
+from ..estimation.planning.planner import plan as make_plan
+from ..estimation.planning.recommendation import foretold
 from . import options
 from .output import as_form, draw, print_table, write
 

@@ -11,7 +11,7 @@ from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
 from halftruth_shared.analyses.plan import LengthPlan, PlanQuery
 from halftruth_shared.protection import Guarantee
 
-from ..estimation.planner import plan
+from ..estimation.planning.planner import plan
 from ..executors import Map
 from .linking import linking_risk_of, shape_of
 from .posterior import (

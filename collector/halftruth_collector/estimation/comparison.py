@@ -24,12 +24,11 @@ from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .conditional import conditional_shares
 from .delta_method import known_covariance
 from .jets import Jet
-from .ratios import Ratios
+from .ratios import Ratios, conditional_shares
 from .simultaneous import MaximumOfNormals
-from .table import Table
+from .tables import Table
 
 #: What is taken for the share of a cell that is estimated to be nobody's.
 _SOMEBODY = 1e-9

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, ReportError, ReportSpace, Survey
+from halftruth_shared import DomainTooLarge, NoReports, ReportError, ReportSpace, Survey
 from halftruth_shared.cells import ravel, unravel
+from halftruth_shared.errors import listing
 from numpy.typing import ArrayLike, NDArray
 
 #: Largest table that is ever held as an array.
@@ -89,6 +90,23 @@ class Counts:
         distinct, index = np.unique(rows, axis=0, return_inverse=True)
         table = _add_up(index.reshape(-1), weights, len(distinct))
         return cls(space.names, shape, distinct[table > 0].astype(np.int64), table[table > 0])
+
+    def check(self, survey: Survey) -> None:
+        """Make sure that these are counts of a survey's reports, and that there is one.
+
+        Raises
+        ------
+        ReportError, NoReports
+        """
+        space = survey.report_space
+        if (self.names, self.shape) != (space.names, space.shape):
+            raise ReportError(
+                f"counts: expected reports with the columns {listing(space.names)} of"
+                f" {listing(list(map(str, space.shape)))} values",
+                field="counts",
+            )
+        if self.reports == 0:
+            raise NoReports(f"survey '{survey.id}': no report has been counted yet")
 
     @cached_property
     def reports(self) -> int:

@@ -17,7 +17,7 @@ from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from numpy.typing import NDArray
 
-from .answered import answered, answers_of
+from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile, optional
 from .jets import Jet
 from .measures import (
@@ -29,11 +29,10 @@ from .measures import (
     check_measures,
     find_measure,
 )
-from .presence import presence
 from .ratios import Ratios
 from .reliability import clear, judge, margin
 from .second_order import SecondOrder
-from .table import Table
+from .tables import Table
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)

@@ -1,7 +1,7 @@
 """Means, deviations and quantiles of answers in an order, such as the bins of numbers.
 
 All are functions of the shares p of the answers within a group and of their covariance C (delta
-method, :mod:`.conditional`). With m what each answer counts as:
+method, :mod:`.ratios`). With m what each answer counts as:
 
 - The mean is m·p, with variance mᵀCm.
 - The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term makes it unbiased: without it
@@ -27,8 +27,7 @@ import numpy as np
 import scipy
 
 from .bounds import Array
-from .conditional import conditional_covariance
-from .confidences import CLEARLY
+from .ratios import CLEARLY, conditional_covariance
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from halftruth_shared.analyses.regression import Model
 from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
-from .answered import answers_of
+from .answers import answers_of, category_code, presence
 from .bounds import Array
-from .presence import category_code, presence
 
 Scores = Mapping[str, Sequence[float]]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import numpy as np
-from halftruth_shared import EstimateError, NoReports, ParameterError, ReportError, Survey
+from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import (
     Answers,
@@ -19,28 +19,22 @@ from halftruth_shared.analyses.base import (
 )
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
 from halftruth_shared.analyses.rules import RuleEstimate
-from halftruth_shared.errors import listing
 
 from .bounds import Array, check_confidence, check_target
-from .constrained import check_method, supports_within
 from .counts import Counts
 from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
-from .learning import Separates, check_features, check_limits, decision_tree, naive_bayes
+from .learning import check_features, check_limits, decision_tree, naive_bayes
+from .likelihood import WholeTable, check_method, supports_within
 from .measures import MEASURE_NAMES
-from .of_reports import ReportEstimator, conditional
-from .partial import partial_correlation
-from .reconstructed import Reconstructed
-from .rules import RuleCriteria, Rules, arrange, mine_rules, sides_of_rule
+from .partial import names_of_partial, partial_correlation
+from .rules import RuleCriteria, RuleMargins, Rules, arrange, mine_rules, sides_of_rule
 from .simultaneous import check_candidates
-from .table import Table
-
-#: Level of the test that shows a split of a tree to be no chance.
-_ALPHA = 0.05
+from .tables import Table, Tables
 
 
-class Estimator(ReportEstimator):
+class Estimator:
     """Reconstructs what the respondents answered, from counts of perturbed reports.
 
     Every method raises SchemaError for an attribute that is unknown or named twice, ParameterError
@@ -62,6 +56,8 @@ class Estimator(ReportEstimator):
     schema : Schema
         The attributes that can be asked about, all but those of `where`, with the categories that
         count.
+    tables : Tables
+        Unbiased tables of all kinds, which the estimates are made from.
 
     Raises
     ------
@@ -102,33 +98,25 @@ class Estimator(ReportEstimator):
         where: Answers | None = None,
         missing: Missing = "keep",
     ) -> None:
-        space = survey.report_space
-        if (counts.names, counts.shape) != (space.names, space.shape):
-            raise ReportError(
-                f"counts: expected reports with the columns {listing(space.names)} of"
-                f" {listing(list(map(str, space.shape)))} values",
-                field="counts",
-            )
-        if counts.reports == 0:
-            raise NoReports(f"survey '{survey.id}': no report has been counted yet")
-        self.survey = survey
-        self.counts = counts
+        counts.check(survey)
         if missing not in get_args(Missing):
             raise ParameterError("missing: expected keep or exclude", field="missing")
+        self.survey = survey
+        self.counts = counts
         self.missing: Missing = missing
-        self._where: Answers = where or {}
-        self._reconstructed = Reconstructed(survey, counts, self._where, missing == "exclude")
-        self.schema = self._reconstructed.schema
+        self.tables = Tables(survey, counts, where, missing == "exclude")
+        self.schema = self.tables.schema
+        self._whole = WholeTable(self.tables)
 
     @property
     def reports(self) -> int:
         """About how many of the reports are of those whom the estimates are about."""
-        return self._reconstructed.reports
+        return self.tables.reports
 
     @property
     def longest(self) -> int:
         """Most attributes of a table that the reports tell of."""
-        return self._reconstructed.longest
+        return self.tables.longest
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
@@ -137,20 +125,20 @@ class Estimator(ReportEstimator):
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
         """How large the group is that all estimates are about; None if it is everybody."""
         check_target(target)
-        return self._reconstructed.group(confidence, target)
+        return self.tables.group(confidence, target)
 
     def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given.
 
         If missing answers are excluded, of those who answered the ones in `answering`, too.
         """
-        return self._reconstructed.table(attributes, answering)
+        return self.tables.table(attributes, answering)
 
     def people(
         self, attributes: Sequence[str], answering: Sequence[str] = ()
     ) -> tuple[Array, Array]:
         """Share of everybody of each cell of that table, with the variance for *respondents*."""
-        return self._reconstructed.people(attributes, answering)
+        return self.tables.people(attributes, answering)
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
         """Support of each cell of a table, shape as of :meth:`table`.
@@ -165,7 +153,7 @@ class Estimator(ReportEstimator):
         check_method(estimate)
         if estimate == "moment":
             return self.table(attributes).support
-        return self._reconstructed.margin(estimate, attributes)
+        return self._whole.table(estimate, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
         """How far the best guess is off in tables like that of these attributes.
@@ -173,7 +161,7 @@ class Estimator(ReportEstimator):
         Held-out reports tell: the mean of (guess from the others − their unbiased estimate)², less
         the variance of that. It is too large by up to √(4/3): the others are three quarters.
         """
-        return self._reconstructed.typical_error(attributes)
+        return self._whole.typical_error(attributes)
 
     def itemsets(
         self,
@@ -219,26 +207,26 @@ class Estimator(ReportEstimator):
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
         self._check_keeping()
-        schema, reconstructed = self.schema, self._reconstructed
+        schema, tables = self.schema, self.tables
         criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
-        criteria = criteria.up_to(reconstructed.longest, schema)
+        criteria = criteria.up_to(tables.longest, schema)
         if select in ("bonferroni", "holm"):
             check_candidates(schema, criteria.longest(schema))
-        if reconstructed.at_once:
-            examined = examine_margins(schema, reconstructed.whole, reconstructed.reports, criteria)
+        if tables.at_once:
+            examined = examine_margins(schema, tables.whole, tables.reports, criteria)
         else:
-            examined = examine_levels(schema, reconstructed.tables, criteria)
+            examined = examine_levels(schema, tables.subsets, criteria)
         supports = examined.support
         if estimate != "moment":
-            supports = supports_within(reconstructed.constrained(estimate), examined.codes)
+            supports = supports_within(self._whole.estimate(estimate), examined.codes)
         slope: Array | float = 0.0
         if select in ("bonferroni", "holm"):
-            slope = reconstructed.slopes(examined.codes, examined.support, min_support, target)
+            slope = tables.slopes(examined.codes, examined.support, min_support, target)
         found = select_itemsets(schema, examined, supports, criteria, slope)
         if estimate != "likelihood":
             return found
         lengths = range(1, found.lengths.max(initial=0) + 1)
-        typical = [reconstructed.typical_error(schema.names[:k]) for k in lengths]
+        typical = [self._whole.typical_error(schema.names[:k]) for k in lengths]
         return found.guessed(typical)
 
     def rules(
@@ -280,9 +268,9 @@ class Estimator(ReportEstimator):
         itemsets = self.itemsets(min_support, max_length, confidence, select, target)
         return mine_rules(
             itemsets,
-            lambda positions: self._reconstructed.rule_margins(positions, target),
-            self._reconstructed.at_once,
-            self._reconstructed.reports,
+            lambda positions: self._rule_margins(positions, target),
+            self.tables.at_once,
+            self.tables.reports,
             criteria,
             confidence,
         )
@@ -318,14 +306,14 @@ class Estimator(ReportEstimator):
         criteria = RuleCriteria(0.0, measures=names, include_uncertain=True)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        supports = self._reconstructed.rule_margins(positions, target).supports(codes, sides)
+        supports = self._rule_margins(positions, target).supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
                 field="antecedent",
             )
         [rule] = arrange(
-            self.schema, codes, sides, supports, self._reconstructed.reports, criteria, confidence
+            self.schema, codes, sides, supports, self.tables.reports, criteria, confidence
         )
         return rule
 
@@ -413,7 +401,7 @@ class Estimator(ReportEstimator):
         confidence : float
         target : {"population", "respondents"}
         """
-        table = self.table(conditional(self.schema, attributes, given))
+        table = self.table(names_of_partial(self.schema, attributes, given))
         return partial_correlation(self.schema, table, present or {}, confidence, target)
 
     def classifier(
@@ -447,7 +435,7 @@ class Estimator(ReportEstimator):
         Returns
         -------
         NaiveBayes or DecisionTree
-            Its `warnings` are what behind it is not known to be above 0.
+            Its `warnings` are the cells behind it that are not significantly above 0.
         """
         check_confidence(confidence)
         self._check_keeping()
@@ -459,27 +447,24 @@ class Estimator(ReportEstimator):
             lower, _ = self.table(names).interval(confidence)
             return self.support(names, estimate), lower
 
+        def p_value(group: Items, feature: str) -> float | None:
+            try:
+                people = self.where({**self.tables.restriction.where, **group}) if group else self
+                return people.independence([feature, predict]).p_value
+            except EstimateError:
+                return None
+
         if kind == "naive-bayes":
-            return naive_bayes(schema, tables, predict, chosen, self._reconstructed.reports)
+            return naive_bayes(schema, tables, predict, chosen, self.reports)
         if kind == "decision-tree":
-            deepest = min(max_depth, max(1, self._reconstructed.longest - 1))
-            return decision_tree(
-                schema, tables, predict, chosen, deepest, min_support, self._separates(predict)
-            )
+            depth = min(max_depth, max(1, self.longest - 1))
+            return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
         raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
 
-    def _separates(self, target: str) -> Separates:
-        """Test of independence of the target and a feature in a group, at 5 % by Bonferroni."""
-
-        def separates(group: Items, feature: str, candidates: int) -> bool:
-            try:
-                people = self.where({**self._where, **group}) if group else self
-                p_value = people.independence([feature, target]).p_value
-            except EstimateError:
-                return False
-            return p_value is not None and p_value < _ALPHA / candidates
-
-        return separates
+    def _rule_margins(self, positions: tuple[int, ...], target: Target) -> RuleMargins:
+        if self.tables.at_once:
+            return RuleMargins(tuple(range(len(self.schema.shape))), self.tables.whole, target)
+        return RuleMargins(positions, self.tables.margins(positions), target)
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

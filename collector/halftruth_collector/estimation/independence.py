@@ -35,7 +35,7 @@ from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .table import Table
+from .tables import Table
 
 #: Standard errors by which every category has to be above 0.
 _CLEAR = normal_quantile(0.05)

@@ -25,8 +25,8 @@ from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, check_target, normal_quantile, optional
-from .constrained import check_method
 from .lattice import check_end
+from .likelihood import check_method
 from .reliability import USABILITY, grades, judge_guess, judge_supports, margin, median, typical
 from .simultaneous import bonferroni_bounds, count_candidates, holm_decisions, one_sided_quantile
 

@@ -19,8 +19,11 @@ from .bounds import Array
 #: Support of a table's cells, and lower ends of their intervals, for attributes in some order.
 Tables = Callable[[Sequence[str]], tuple[Array, Array]]
 
-#: Whether the class is shown to differ by a feature, chosen among several, in a group.
-Separates = Callable[[Items, str, int], bool]
+#: p-value of a test that the classes do not differ by a feature, in a group with some answers.
+PValue = Callable[[Items, str], float | None]
+
+#: Level of the tests that a split of a tree is no chance, by Bonferroni over its candidates.
+_ALPHA = 0.05
 
 #: Reports added to every cell, so that no answer rules a class out.
 _SMOOTHING = 1.0
@@ -114,7 +117,7 @@ def decision_tree(
     features: Sequence[str],
     max_depth: int,
     min_support: float,
-    separates: Separates,
+    p_value: PValue,
 ) -> DecisionTree:
     """Grow a decision tree by the largest decrease of the gini index.
 
@@ -128,11 +131,11 @@ def decision_tree(
         Most questions in a row, at least 1.
     min_support : float
         A node with a smaller estimated share of all people is not split.
-    separates : callable
-        Whether a test shows that the classes differ by a feature, chosen among so many, in the
-        group that gives some answers. Where it does not, the node is `uncertain`.
+    p_value : callable
+        By which it is tested that the classes differ by a feature, chosen among others, in the
+        group that gives some answers. Where that is not significant, the node is `uncertain`.
     """
-    grower = _Grower(schema, tables, target, max_depth, min_support, separates)
+    grower = _Grower(schema, tables, target, max_depth, min_support, p_value)
     root = grower.node({}, list(features), None)
     return DecisionTree(
         target=target,
@@ -153,11 +156,11 @@ class _Grower:
         target: str,
         max_depth: int,
         min_support: float,
-        separates: Separates,
+        p_value: PValue,
     ) -> None:
         self._schema, self._tables, self._target = schema, tables, target
         self._max_depth, self._min_support = max_depth, min_support
-        self._separates = separates
+        self._p_value = p_value
 
     def node(
         self, path: dict[str, int], features: list[str], above: list[float] | None
@@ -205,6 +208,11 @@ class _Grower:
                 for code, category in enumerate(categories)
             },
         )
+
+    def _separates(self, group: Items, feature: str, candidates: int) -> bool:
+        """Whether the classes differ by a feature, chosen among some, in a group."""
+        p_value = self._p_value(group, feature)
+        return p_value is not None and p_value < _ALPHA / candidates
 
     def _gain(self, path: dict[str, int], name: str) -> float:
         """Decrease of the gini index by asking this attribute next."""

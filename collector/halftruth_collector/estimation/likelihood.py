@@ -1,4 +1,9 @@
-"""Best guess of a table: expectation maximization (EM), stopped where it foretells best.
+"""Estimates of the table of all attributes inside the simplex: no share below 0, adding up to 1.
+
+The moment estimate is unbiased and the source of all intervals, but can leave the simplex. These
+estimates do not, and the margins of one such table are consistent: a superset is never more
+frequent than its subset. They are biased where the moment estimate is outside. One is the point of
+the simplex nearest to it, the other, the best guess, is by expectation maximization (EM).
 
 One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood Σ_v λ̂_v ln (Aπ)_v. Its limit,
 the most likely table, fits the noise of the perturbation as well as what people answered. So EM
@@ -10,17 +15,36 @@ number of steps is the one after which they are likeliest.
 
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, combinations
+from typing import get_args
 
 import numpy as np
 import scipy
-from halftruth_shared import Reconstruction
+from halftruth_shared import (
+    DomainTooLarge,
+    EstimateError,
+    NoReports,
+    ParameterError,
+    Reconstruction,
+)
+from halftruth_shared.analyses.base import Method, TypicalError
+from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms import Likelihood
+from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .constrained import project_to_simplex
 from .counts import Counts
+from .tables import Tables
+
+#: Largest whole table that is estimated inside the simplex.
+CONSTRAINED_CELLS = 2**18
+
+#: Most tables, and most cells of all of these, that tell how far best guesses are off.
+TYPICAL_TABLES, _TYPICAL_CELLS = 50, 2**15
 
 #: Parts of the reports that are foretold from the others in turn.
 PARTS = 4
@@ -61,6 +85,127 @@ class BestGuess:
     steps: int
     path: tuple[float, ...]
     learned: bool
+
+
+class WholeTable:
+    """Estimates inside the simplex of the table of all attributes, and margins of these.
+
+    Parameters
+    ----------
+    tables : Tables
+        Unbiased estimates from the same counts, of the same people.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._estimates: dict[Method, Array] = {}
+
+    def estimate(self, method: Method) -> Array:
+        """The table within the domain, an axis for each attribute that can be asked about.
+
+        Raises
+        ------
+        DomainTooLarge, EstimateError
+        """
+        if method not in self._estimates:
+            self._estimates[method] = self._tables.restriction.slice(self._of_everybody(method))
+        return self._estimates[method]
+
+    def table(self, method: Method, attributes: Sequence[str]) -> Array:
+        """The table of some attributes, one axis for each in the order given."""
+        self._tables.check(attributes)
+        schema, restriction = self._tables.schema, self._tables.restriction
+        found = margin(self.estimate(method), schema.positions(attributes))
+        if not restriction.leaves_out(attributes):
+            return found
+        kept = found[np.ix_(*restriction.kept(attributes))]
+        return np.asarray(kept / kept.sum())
+
+    def typical_error(self, attributes: Sequence[str]) -> TypicalError:
+        """Root mean square error of the best guess in tables like that of these attributes.
+
+        By held-out reports: the mean of (guess from the others − their unbiased estimate)², less
+        the variance of that. It is too large by up to √(4/3): the others are three quarters.
+        """
+        estimated, subsets, squares = None, self._like(attributes), []
+        with suppress(EstimateError, NoReports):
+            for part, guess in self._held_out:
+                squares.append(self._mean_square_error(part, guess, subsets))
+            estimated = typical_error(np.array(squares))
+        error, bound = estimated or (None, True)
+        return TypicalError(
+            length=len(attributes),
+            error=error,
+            bound=bound,
+            learned=len(attributes) > 1 and self._best_guess.learned,
+        )
+
+    def _of_everybody(self, method: Method) -> Array:
+        reconstruction, counts = self._tables.reconstruction, self._tables.counts
+        schema = reconstruction.schema
+        if schema.size > CONSTRAINED_CELLS:
+            raise DomainTooLarge(
+                f"estimate: a whole table of {schema.size} cells; expected at most"
+                f" {CONSTRAINED_CELLS}, or estimate = moment",
+                field="estimate",
+            )
+        if method == "likelihood":
+            return self._best_guess.table
+        if not reconstruction.complete(counts):
+            raise EstimateError(
+                "estimate: the reports tell of no table of all attributes; expected estimate ="
+                " likelihood, or moment",
+                field="estimate",
+            )
+        return project_to_simplex(reconstruction.table(counts, schema.names).support)
+
+    @cached_property
+    def _best_guess(self) -> BestGuess:
+        return best_guess(self._tables.reconstruction, self._tables.counts)
+
+    @cached_property
+    def _held_out(self) -> list[tuple[Counts, Array]]:
+        tables = self._tables
+        guesses = held_out_guesses(tables.reconstruction, tables.counts, self._best_guess.steps)
+        return list(guesses)
+
+    def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
+        """Their positions, and those of others as many, by chance where these are too many."""
+        schema, rng = self._tables.schema, np.random.default_rng(0)
+        positions = tuple(sorted(schema.positions(attributes)))
+        size, every = len(positions), range(len(schema.shape))
+        if math.comb(len(every), size) <= TYPICAL_TABLES:
+            others = list(combinations(every, size))
+        else:
+            drawn = (rng.choice(len(every), size, replace=False) for _ in range(TYPICAL_TABLES))
+            others = [tuple(sorted(each.tolist())) for each in drawn]
+        cells = accumulate(math.prod(schema.shape[j] for j in each) for each in others)
+        few = [each for each, sum_ in zip(others, cells, strict=True) if sum_ <= _TYPICAL_CELLS]
+        return list(dict.fromkeys([positions, *few]))
+
+    def _mean_square_error(
+        self, part: Counts, guess: Array, subsets: Sequence[tuple[int, ...]]
+    ) -> float:
+        """Of a guess of the whole table, by the unbiased estimates from other reports."""
+        restriction = self._tables.restriction
+        tables = Tables(self._tables.survey, part, restriction.where, restriction.answered)
+        held = WholeTable(tables)
+        held._estimates["likelihood"] = restriction.slice(guess)
+        squares = []
+        for positions in subsets:
+            names = tables.names(positions)
+            table = tables.table(names)
+            off = (held.table("likelihood", names) - table.support) ** 2 - table.variance()
+            squares.append(off.ravel())
+        return float(np.concatenate(squares).mean())
+
+
+def check_method(method: str) -> None:
+    """Raise ParameterError unless the method is one of the three."""
+    if method not in get_args(Method):
+        raise ParameterError(
+            f"estimate: expected one of: {listing(get_args(Method))}", field="estimate"
+        )
 
 
 def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
@@ -195,3 +340,40 @@ def _step(likelihood: Likelihood, observed: Array, image: Array, table: Array) -
 
 def _log_likelihood(observed: Array, image: Array) -> float:
     return float(scipy.special.xlogy(observed, image).sum())
+
+
+def project_to_simplex(values: Array) -> Array:
+    """The point of the simplex nearest to some values, by Euclidean distance.
+
+    It is max(x − t, 0) with the t for which this adds up to 1.
+    """
+    ordered = np.sort(values, axis=None)[::-1]
+    shifts = (np.cumsum(ordered) - 1) / np.arange(1, values.size + 1)
+    shift = shifts[np.flatnonzero(ordered > shifts)[-1]]
+    return np.asarray(np.maximum(values - shift, 0.0))
+
+
+def margin(table: Array, positions: Sequence[int]) -> Array:
+    """Sums of a table over all axes but some, which come in the order given."""
+    others = tuple(axis for axis in range(table.ndim) if axis not in positions)
+    order = sorted(positions)
+    summed: Array = table.sum(axis=others)
+    return summed.transpose([order.index(position) for position in positions])
+
+
+def supports_within(table: Array, codes: NDArray[np.int64]) -> Array:
+    """Supports of itemsets in one whole table.
+
+    Parameters
+    ----------
+    table : ndarray, one axis for each attribute
+    codes : ndarray of int, shape (K, M)
+        −1 where an attribute is left open.
+    """
+    supports = np.empty(len(codes))
+    patterns, group = np.unique(codes >= 0, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(group.reshape(-1) == number)
+        positions = np.flatnonzero(pattern)
+        supports[rows] = margin(table, positions.tolist())[tuple(codes[rows][:, positions].T)]
+    return supports

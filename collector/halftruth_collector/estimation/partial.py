@@ -5,17 +5,27 @@ from collections.abc import Mapping, Sequence
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 
+from .answers import presence
 from .bounds import check_confidence
 from .delta_method import Tables, collapse, evaluate, known_covariance, undefined
 from .jets import Jet
 from .measures import Cells, Measure
-from .presence import presence
-from .table import Table
+from .tables import Table
 
 _UNDEFINED = "a share is not between 0 and 1, or the conditions determine an attribute"
 
 #: What is left below this is nothing: the conditions determine the attribute.
 _ROUNDING = 1e-12
+
+
+def names_of_partial(schema: Schema, attributes: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Two attributes and those that are held fixed, checked."""
+    if len(attributes) != 2:
+        raise ParameterError("attributes: expected two attributes", field="attributes")
+    schema.positions(attributes)
+    if given:
+        schema.positions(given, "given")
+    return [*attributes, *given]
 
 
 def partial_correlation(

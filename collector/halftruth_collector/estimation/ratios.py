@@ -1,21 +1,274 @@
-"""Ratios, with intervals on the logarithmic scale: odds ratios, risk ratios, lift and others.
+"""Ratios of estimates, with their covariance, Fieller's sets and logarithmic intervals.
 
-Numerators and denominators are functions of a table. The error of the logarithm is by the delta
-method from the whole covariance of the table. Where a numerator is not significantly above 0 the
-interval begins at 0; where a denominator is not, it has no upper end. To refuse these ratios
-instead would leave those surveys in which a rare answer came out frequent, and fewer than half of
-their intervals may hold the truth.
+A ratio a/x of two estimates has the covariance of its linear approximation where x is clearly above
+0 (delta method). Fieller's set is right wherever x is, and unbounded where x is not significantly
+above 0. Ratios of shares, such as odds ratios and lift, have intervals on the logarithmic scale:
+where a numerator is not significantly above 0 the interval begins at 0; where a denominator is not,
+it has no upper end. To refuse these ratios instead would leave those surveys in which a rare answer
+came out frequent, and fewer than half of their intervals may hold the truth.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import get_args
 
 import numpy as np
+from halftruth_shared.analyses.base import FiellerKind, FiellerSet
+from numpy.typing import NDArray
 
-from .bounds import Array
+from .bounds import Array, normal_quantile, optional
 from .jets import Jet
+
+#: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
+#: that second-order formulas leave out are then about a twenty-fifth of those they keep.
+CLEARLY = 5
+
+#: Against the largest variance of a cell, one of a base that is nothing but rounding.
+_ROUNDING = 1e-12
+
+_KINDS: tuple[FiellerKind, ...] = get_args(FiellerKind)
+_INTERVAL, _OUTSIDE, _EVERYTHING, _UNDEFINED = range(4)
+
+
+def ratio_covariance(
+    product: Array,
+    first: Array,
+    second: Array,
+    first_base: Array,
+    second_base: Array,
+    bases: Array | float,
+) -> Array:
+    """Covariance of ratios r = a/x and q = c/y, times xy (delta method); elementwise.
+
+    Parameters
+    ----------
+    product : ndarray
+        cov(a, c).
+    first, second : ndarray
+        r and q.
+    first_base, second_base : ndarray
+        cov(x, c) and cov(a, y).
+    bases : ndarray or float
+        cov(x, y).
+    """
+    return np.asarray(product - first * first_base - second * second_base + first * second * bases)
+
+
+@dataclass(frozen=True)
+class ConfidenceMoments:
+    """Second-order mean and variance of an estimated confidence, elementwise."""
+
+    estimate: Array
+    mean: Array
+    variance: Array
+
+
+def confidence_moments(
+    both: Array, left: Array, var_both: Array, var_left: Array, cov: Array
+) -> ConfidenceMoments:
+    """Moments of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Results 2, 3).
+
+    Parameters
+    ----------
+    both : ndarray
+        a, the estimated support of X and Y together.
+    left : ndarray
+        a + b, the estimated support of X.
+    var_both, var_left, cov : ndarray
+        Variances of these two estimates and their covariance.
+
+    Returns
+    -------
+    ConfidenceMoments
+        The estimate is NaN where the support of X is not above 0, so that no confidence is
+        defined. Mean and variance are NaN where it is not *clearly* above 0, that is, by at least
+        `CLEARLY` standard errors: these series in the relative error of X say nothing then.
+    """
+    left = np.where(left > 0, left, np.nan)
+    # A variance of 0 says that all reports weigh the same, and nothing of its true size.
+    clear = (left**2 >= CLEARLY**2 * var_left) & (var_left >= 0) & (var_both > 0)
+    ratio = both / left
+    mean = ratio + (ratio * var_left - cov) / left**2
+    variance = ratio_covariance(var_both, ratio, ratio, cov, cov, var_left) / left**2
+    return ConfidenceMoments(
+        ratio,
+        np.where(clear, mean, np.nan),
+        np.where(clear & (variance >= 0), variance, np.nan),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FiellerSets:
+    """Sets of ratios as columns.
+
+    Attributes
+    ----------
+    kind : ndarray of int, shape (R,)
+        0: from `lower` to `upper`; 1: everything up to `lower` and from `upper` on; 2:
+        everything; 3: undefined.
+    lower, upper : ndarray, shape (R,)
+        NaN where the set has no ends.
+    """
+
+    kind: NDArray[np.int64]
+    lower: Array
+    upper: Array
+
+    @property
+    def half_width(self) -> Array:
+        """Half of each interval; infinite where the set is none, NaN where it is undefined."""
+        half = np.where(self.kind == _INTERVAL, (self.upper - self.lower) / 2, np.inf)
+        return np.where(self.kind == _UNDEFINED, np.nan, half)
+
+    def __getitem__(self, row: int) -> FiellerSet | None:
+        """One of them as a message, None where it is undefined."""
+        kind = int(self.kind[row])
+        if kind == _UNDEFINED:
+            return None
+        return FiellerSet(
+            kind=_KINDS[kind],
+            lower=optional(float(self.lower[row])),
+            upper=optional(float(self.upper[row])),
+        )
+
+
+def fieller_sets(
+    numerator: Array,
+    denominator: Array,
+    var_numerator: Array,
+    var_denominator: Array,
+    cov: Array,
+    *,
+    quantile: float,
+) -> FiellerSets:
+    """Every ratio c for which numerator − c · denominator is within z standard errors of 0.
+
+    That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
+    clearly above 0 its solutions are unbounded: all but a gap, or everything.
+
+    Parameters
+    ----------
+    numerator, denominator : ndarray, shape (R,)
+        Estimates a and x.
+    var_numerator, var_denominator, cov : ndarray, shape (R,)
+        Their variances and covariance.
+    quantile : float
+        z.
+    """
+    z2 = quantile * quantile
+    leading = denominator**2 - z2 * var_denominator
+    middle = numerator * denominator - z2 * cov
+    constant = numerator**2 - z2 * var_numerator
+    discriminant = middle**2 - leading * constant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+    # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
+    kind = np.where(leading > 0, _INTERVAL, np.where(discriminant > 0, _OUTSIDE, _EVERYTHING))
+    kind = np.where(leading == 0, _EVERYTHING, kind)
+    known = np.isfinite(discriminant) & (var_numerator > 0) & (var_denominator >= 0)
+    kind = np.where(known, kind, _UNDEFINED)
+    bounded = kind < _EVERYTHING
+    return FiellerSets(
+        kind,
+        np.where(bounded, ends.min(axis=0), np.nan),
+        np.where(bounded, ends.max(axis=0), np.nan),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalShares:
+    """Share of every cell of a table among those in its group; arrays have the table's shape.
+
+    Attributes
+    ----------
+    share : ndarray
+        a/x; NaN where the base is not above 0.
+    variance : ndarray
+        Of the share, by the delta method; NaN where the base is not clearly above 0, which is by
+        `CLEARLY` standard errors, and where the reports determine none.
+    sets : FiellerSets
+        Of the cells in row-major order.
+    base, base_variance : ndarray
+        x, with its variance, the same for all cells of a group.
+    """
+
+    share: Array
+    variance: Array
+    sets: FiellerSets
+    base: Array
+    base_variance: Array
+
+
+def conditional_shares(
+    support: Array, covariance: Array, given: Sequence[int], confidence: float = 0.95
+) -> ConditionalShares:
+    """Distribution of the other attributes within each group.
+
+    Parameters
+    ----------
+    support : ndarray
+        π̂, an axis for each attribute: ``Table.support``, or what was made of it linearly.
+    covariance : ndarray, shape (cells, cells)
+        Of the supports in row-major order, as ``delta_method.known_covariance`` gives it for
+        either target: NaN where the reports determine none.
+    given : sequence of int
+        Axes of the attributes whose categories make the groups. Without any everybody is one
+        group, and shares and sets are the supports with their normal intervals.
+    confidence : float
+        Level of each single set.
+
+    Examples
+    --------
+    >>> table = np.array([[0.3, 0.1], [0.2, 0.4]])
+    >>> covariance = (np.diag(table.ravel()) - np.outer(table, table)) / 999
+    >>> found = conditional_shares(table, covariance, [0])
+    >>> found.share.round(2).tolist(), found.base.round(2).tolist()
+    ([[0.75, 0.25], [0.33, 0.67]], [[0.4, 0.4], [0.6, 0.6]])
+    >>> np.sqrt(found.variance).round(4).tolist()
+    [[0.0217, 0.0217], [0.0193, 0.0193]]
+    """
+    base, with_base, of_bases = _bases(support, covariance, given)
+    variance, var_base = np.diag(covariance), np.diag(of_bases)
+    # A base that is known exactly, such as that of everybody, is so but for rounding.
+    var_base = np.where(np.abs(var_base) <= _ROUNDING * variance.max(), 0.0, var_base)
+    columns = (support.ravel(), base, variance, var_base, np.diag(with_base))
+    moments = confidence_moments(*columns)
+    return ConditionalShares(
+        moments.estimate.reshape(support.shape),
+        moments.variance.reshape(support.shape),
+        fieller_sets(*columns, quantile=normal_quantile(1 - confidence)),
+        base.reshape(support.shape),
+        var_base.reshape(support.shape),
+    )
+
+
+def conditional_covariance(support: Array, covariance: Array, given: Sequence[int]) -> Array:
+    """Covariance of all shares within groups by the delta method, shape (cells, cells).
+
+    What compares groups, such as a difference of shares, has its error from it. Its diagonal is
+    the variance of :func:`conditional_shares`, but for bases that are not clearly above 0: there
+    it is no error, so look at that variance first. Parameters are as there.
+    """
+    base, with_base, of_bases = _bases(support, covariance, given)
+    share = support.ravel() / np.where(base > 0, base, np.nan)
+    spread = ratio_covariance(covariance, share[:, None], share, with_base, with_base.T, of_bases)
+    return np.asarray(spread / np.outer(base, base))
+
+
+def _bases(support: Array, covariance: Array, given: Sequence[int]) -> tuple[Array, Array, Array]:
+    """Base of every cell; its covariances with every cell, and with the base of every cell."""
+    others = tuple(axis for axis in range(support.ndim) if axis not in given)
+
+    def in_groups(cells: Array) -> Array:
+        shape = (*support.shape, *cells.shape[1:])
+        summed = cells.reshape(shape).sum(axis=others, keepdims=True)
+        return np.broadcast_to(summed, shape).reshape(cells.shape)
+
+    with_base = in_groups(covariance)
+    return in_groups(support.ravel()), with_base, in_groups(with_base.T)
 
 
 @dataclass(frozen=True, eq=False)

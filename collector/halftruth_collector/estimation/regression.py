@@ -20,7 +20,7 @@ from halftruth_shared.analyses.regression import Model
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .table import Table
+from .tables import Table
 
 #: Standard errors by which A has to be told from a singular matrix. More of them would refuse
 #: more surveys, and those that are left would be less of a fair sample.

@@ -17,14 +17,13 @@ from halftruth_shared.analyses.rules import RuleEstimate
 from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
+from .answers import category_code
 from .bounds import Array, chebyshev_factor, normal_quantile, optional
-from .confidences import ConfidenceMoments, confidence_moments
 from .delta_method import MeasureColumn, Tables, evaluate
-from .fieller import FiellerSets, fieller_sets
 from .itemsets import Itemsets
 from .jets import Jet
 from .measures import Cells, check_measures, find_measure
-from .presence import category_code
+from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
 from .reliability import grades, judge, told_from_zero
 
 #: Rules examined before mining asks for fewer.

@@ -2,7 +2,7 @@
 
 All are functions of tables of two places along every axis, not chosen and chosen, of those who
 answered all of its options. What is missing is a part of the table that is left out, so every share
-is a ratio a/x with the error of how many answered (:mod:`.conditional`).
+is a ratio a/x with the error of how many answered (:mod:`.ratios`).
 
 The mean number of options that a person chooses is the sum of their shares r = a/x. The covariance
 of two of these is cᵀ C c′ with the covariance C of the table of both attributes and the gradients
@@ -22,13 +22,12 @@ from halftruth_shared import Attribute
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
-from .answered import answered, answers_of
+from .answers import answered, answers_of
 from .bounds import Array
-from .conditional import ConditionalShares, conditional_shares
 from .delta_method import collapse, known_covariance
 from .estimator import Estimator
 from .jets import Jet
-from .ratios import Ratios
+from .ratios import ConditionalShares, Ratios, conditional_shares
 
 
 def option_code(attribute: Attribute) -> int | None:

@@ -22,9 +22,9 @@ from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.wording import number
 from halftruth_shared.errors import listing
 
+from .answers import category_code
 from .bounds import Array
-from .confidences import CLEARLY
-from .presence import category_code
+from .ratios import CLEARLY
 
 #: Shares are written with few digits: by how much of them the sums of margins may be off.
 _WRITTEN = 1e-3
@@ -158,7 +158,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     Returns
     -------
     Weighted
-        Undefined where the share of a category with a margin above 0 is not `confidences.CLEARLY`
+        Undefined where the share of a category with a margin above 0 is not `ratios.CLEARLY`
         standard errors above 0, where several margins hang together so closely that their factors
         cannot be told apart, and where no weights give these margins.
     """

@@ -19,10 +19,15 @@ from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.cli import main
 from halftruth_collector.disclosure.linking import linking_risk_of
-from halftruth_collector.estimation.constrained import project_to_simplex
 from halftruth_collector.estimation.equation import equation as equation_of
+from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_collector.estimation.regression import fit_regression
 from halftruth_collector.estimation.reliability import judge_guess, judge_table, margin
+from halftruth_collector.estimation.reports.loglinear import model_of_reports
+from halftruth_collector.estimation.reports.randomized import (
+    randomized_measures,
+    randomized_partial_correlation,
+)
 from halftruth_collector.estimation.weighting import calibrate, known_margins, rake
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -60,7 +65,11 @@ def computed(path, asked, estimator):
         return {"reference": asked.get("reference")}
     if path == "weighted":
         return weighted(estimator, **asked)
-    found = getattr(estimator, path.replace("-", "_"))(**asked)
+    of_reports = {"randomized": randomized_measures, "loglinear": model_of_reports}
+    if path in of_reports:
+        found = of_reports[path](estimator, **asked)
+    else:
+        found = getattr(estimator, path.replace("-", "_"))(**asked)
     if path == "itemsets":
         return {
             "itemsets": list(found),
@@ -69,7 +78,7 @@ def computed(path, asked, estimator):
         }
     if path == "partial-correlation":
         asked = {name: value for name, value in asked.items() if name != "target"}
-        others = estimator.randomized_partial_correlation(**asked)
+        others = randomized_partial_correlation(estimator, **asked)
         return {"reconstructed": found, "randomized": others}
     if path == "loglinear":
         fit, preserved, statement = found
@@ -777,7 +786,7 @@ def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said)
 
 
 def test_text_shows_the_test_of_a_loglinear_model(study, halftruth):
-    fit, _, _ = study.estimators["study"].loglinear([["smoker"], ["coughs"]])
+    fit, _, _ = model_of_reports(study.estimators["study"], [["smoker"], ["coughs"]])
     printed = halftruth("loglinear", "study", "--term", "smoker", "--term", "coughs")[1]
     # Independence of two answers that hang together is refuted also after distortion.
     assert fit.chi_squared > 50

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from halftruth_collector.charts.planning import plan_chart
-from halftruth_collector.estimation.planner import plan
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 

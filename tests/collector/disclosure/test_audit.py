@@ -9,7 +9,7 @@ from halftruth_collector.disclosure import posterior
 from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.disclosure.linking import linking_risk_of
 from halftruth_collector.disclosure.statement import MAX_ROWS, statement
-from halftruth_collector.estimation.planner import plan
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,

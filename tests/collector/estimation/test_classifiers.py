@@ -239,7 +239,7 @@ def test_trees_are_those_of_a_grower_written_out_again(seed, max_depth, min_supp
         [schema.names[feature] for feature in features],
         max_depth,
         min_support,
-        lambda *_: True,
+        lambda *_: 0.0,
     )
     cells = {record: whole[record] for record in product(*map(range, shape))}
     expected = grow(cells, target, features, shape, max_depth, min_support)

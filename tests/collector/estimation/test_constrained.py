@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.constrained import project_to_simplex
+from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 
 INSIDE = ("projected", "likelihood")
@@ -125,7 +125,7 @@ def mined(estimator, estimate):
 @pytest.mark.parametrize("at_once", [2**17, 0])
 @pytest.mark.parametrize("estimate", INSIDE)
 def test_supports_of_itemsets_are_margins_of_tables(estimator, estimate, at_once, monkeypatch):
-    monkeypatch.setattr("halftruth_collector.estimation.reconstructed._AT_ONCE", at_once)
+    monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", at_once)
     found = mined(estimator, estimate)
     supports = dict(zip(map(tuple, found.codes.tolist()), found.support, strict=True))
     whole = estimator.support(["a", "b", "c"], estimate)
@@ -217,7 +217,7 @@ def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey, est
 def test_the_limit_is_a_number_of_cells(make_survey, make_reports, monkeypatch, estimate):
     survey = make_survey("gamma-diagonal", SHAPE)
     counts = Counts.from_reports(survey, make_reports(survey, 100, seed=106))
-    limit = "halftruth_collector.estimation.reconstructed.CONSTRAINED_CELLS"
+    limit = "halftruth_collector.estimation.likelihood.CONSTRAINED_CELLS"
     monkeypatch.setattr(limit, 24)
     assert Estimator(survey, counts).support(["b"], estimate).sum() == pytest.approx(1)
     monkeypatch.setattr(limit, 23)

@@ -13,12 +13,12 @@ from halftruth_collector.analyses.base import Counted
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import Departures, independence_test
-from halftruth_collector.estimation.reconstructed import Reconstructed
 from halftruth_collector.estimation.simultaneous import (
     bonferroni_bounds,
     holm_decisions,
     one_sided_quantile,
 )
+from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -232,9 +232,9 @@ def test_independence_is_rejected_at_its_level_with_few_reports_for_each_symbol(
 
 def pairs_of_answers(survey, counts):
     """Codes, support and error of all pairs of answers, and the slope of its variance."""
-    reconstructed = Reconstructed(survey, counts, {})
+    reconstructed = Tables(survey, counts)
     positions = list(pairs(range(len(survey.schema.shape)), 2))
-    tables = list(reconstructed.tables(positions))
+    tables = list(reconstructed.subsets(positions))
     codes = np.full((sum(t.support.size for t in tables), len(survey.schema.shape)), -1)
     start = 0
     for both, table in zip(positions, tables, strict=True):

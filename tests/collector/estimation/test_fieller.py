@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.fieller import fieller_sets
+from halftruth_collector.estimation.ratios import fieller_sets
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 
 Z = 1.959963984540054

@@ -3,6 +3,11 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.reports.loglinear import model_of_reports
+from halftruth_collector.estimation.reports.randomized import (
+    randomized_measures,
+    randomized_partial_correlation,
+)
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -275,8 +280,11 @@ def test_reports_themselves_have_no_groups():
     rows = np.random.default_rng(4).integers(0, SIZES, size=(500, 4))
     group = Estimator(survey, Counts.from_reports(survey, rows)).where({"p": "c1"})
     present = {"q": "c1"}
-    assert group.randomized_partial_correlation(["q", "r"], ["s"], present) is None
-    for ask in (lambda: group.randomized(["q", "r"]), lambda: group.loglinear([["q"], ["r"]])):
+    assert randomized_partial_correlation(group, ["q", "r"], ["s"], present) is None
+    for ask in (
+        lambda: randomized_measures(group, ["q", "r"]),
+        lambda: model_of_reports(group, [["q"], ["r"]]),
+    ):
         with pytest.raises(EstimateError, match="where: "):
             ask()
 

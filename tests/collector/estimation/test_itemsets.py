@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reconstructed import Reconstructed
+from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.analyses.wording import half_width, percent
@@ -69,7 +69,7 @@ def as_itemsets(schema, itemsets):
     return found
 
 
-AT_ONCE = "halftruth_collector.estimation.reconstructed._AT_ONCE"
+AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
 
 
 @pytest.fixture
@@ -302,13 +302,13 @@ def test_sets_without_end_are_refused_before_a_long_level(monkeypatch, ask):
     survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.8")))
     cells = np.random.default_rng(7).integers(0, 2, (500, 60))
     estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(500, dtype=np.int64)))
-    asked, tables = [], Reconstructed.tables
+    asked, tables = [], Tables.subsets
 
     def count(self, level):
         asked.extend(level)
         return tables(self, level)
 
-    monkeypatch.setattr(Reconstructed, "tables", count)
+    monkeypatch.setattr(Tables, "subsets", count)
     with pytest.raises(DomainTooLarge) as caught:
         getattr(estimator, ask)(0.01, *[0.1] * (ask == "rules"))
     assert str(caught.value) == (

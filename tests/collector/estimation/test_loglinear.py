@@ -6,11 +6,12 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.loglinear import (
+from halftruth_collector.estimation.reports.loglinear import (
     fit_loglinear,
     highest_order,
     is_preserved,
     loglinear_statement,
+    model_of_reports,
     parameters,
 )
 from halftruth_shared import DistortionMatrices, RandomizedResponse
@@ -115,7 +116,7 @@ def test_the_randomized_insurance_table_has_the_published_statistics(
         # An estimator gives the same of answers that are sent as they are.
         estimator = estimator_of(public_survey((2, 2, 2)), coil_counts)
         for model in ("a,b,c", "ab,c"):
-            fit, preserved, statement = estimator.loglinear(named(model))
+            fit, preserved, statement = model_of_reports(estimator, named(model))
             fits.append(fit)
             assert preserved
             assert NOTHING not in statement
@@ -365,7 +366,9 @@ def test_a_survey_calls_a_model_preserved_exactly_when_its_reports_keep_it(oracl
             seen = oracle.matrix(survey, "abc") @ true.ravel()
             misfit = fit_loglinear(1e6 * seen.reshape(shape), model).chi_squared
             # The estimator's axes are in the order of naming: that of the model's terms.
-            _, preserved, statement = estimator.loglinear([["abc"[j] for j in t] for t in model])
+            _, preserved, statement = model_of_reports(
+                estimator, [["abc"[j] for j in t] for t in model]
+            )
             assert preserved == (misfit < 1e-6), (model, public, misfit)
             assert statement.startswith(NOTHING) is not preserved
 
@@ -373,12 +376,12 @@ def test_a_survey_calls_a_model_preserved_exactly_when_its_reports_keep_it(oracl
 def test_axes_are_in_the_order_in_which_the_terms_name_the_attributes():
     n = random_counts(9, (2, 3, 4))
     survey = survey_of(RandomizedResponse(dict.fromkeys("abc", "0.8")), (2, 3, 4))
-    fit, _, _ = estimator_of(survey, n).loglinear([["c", "a"], ["b"]])
+    fit, _, _ = model_of_reports(estimator_of(survey, n), [["c", "a"], ["b"]])
     expected = n.sum(axis=1).T[:, :, None] * n.sum(axis=(0, 2)) / n.sum()
     np.testing.assert_allclose(fit.fitted, expected)
     assert fit.degrees_of_freedom == (4 * 2 - 1) * (3 - 1)
     # Attributes that no term names are left out of the table.
-    fit, _, _ = estimator_of(survey, n).loglinear([["b"], ["a"]])
+    fit, _, _ = model_of_reports(estimator_of(survey, n), [["b"], ["a"]])
     assert fit.chi_squared == pytest.approx(chi2_contingency(n.sum(axis=2)).statistic)
 
 
@@ -389,8 +392,8 @@ def test_mechanisms_that_change_whole_records_allow_no_conclusion(
 ):
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, 200, seed=11)
-    fit, preserved, statement = Estimator(survey, Counts.from_reports(survey, reports)).loglinear(
-        terms
+    fit, preserved, statement = model_of_reports(
+        Estimator(survey, Counts.from_reports(survey, reports)), terms
     )
     assert fit.chi_squared > 0
     assert not preserved
@@ -411,7 +414,7 @@ def test_statements_say_what_a_small_and_a_large_p_value_mean():
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
 def test_a_saturated_model_tests_nothing_and_says_so(make_survey, kind):
     estimator = estimator_of(make_survey(kind, (2, 2)), np.array([[9, 3], [2, 5]]))
-    fit, _, statement = estimator.loglinear([["a", "b"], ["a"]])
+    fit, _, statement = model_of_reports(estimator, [["a", "b"], ["a"]])
     assert fit.p_value(fit.chi_squared) is None
     assert statement.startswith("nothing is tested")
     assert "p-value" not in statement
@@ -428,7 +431,7 @@ def rejections(survey, truth, channel, reports, repetitions, seed):
     rejected = 0
     for counts in rng.multinomial(reports, seen, repetitions):
         estimator = Estimator(survey, Counts.from_cells(survey, cells, counts))
-        fit, _, _ = estimator.loglinear([["a"], ["b"], ["c"]])
+        fit, _, _ = model_of_reports(estimator, [["a"], ["b"], ["c"]])
         rejected += fit.p_value(fit.chi_squared) < 0.05
     return rejected / repetitions
 

@@ -16,9 +16,9 @@ import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.demo.census import census_survey
-from halftruth_collector.estimation import planner
-from halftruth_collector.estimation.planner import of_itemsets, plan, unit_variances
-from halftruth_collector.estimation.recommendation import foretold
+from halftruth_collector.estimation.planning import planner
+from halftruth_collector.estimation.planning.planner import of_itemsets, plan, unit_variances
+from halftruth_collector.estimation.planning.recommendation import foretold
 from halftruth_collector.estimation.reliability import judge_table
 from halftruth_shared import (
     DistortionMatrices,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.planner import plan
+from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms import registry

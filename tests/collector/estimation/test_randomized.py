@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import MEASURE_NAMES
+from halftruth_collector.estimation.reports.randomized import (
+    randomized_measures,
+    randomized_partial_correlation,
+)
 from halftruth_shared import (
     DistortionMatrices,
     GammaDiagonal,
@@ -174,7 +178,7 @@ def some_reports(survey, count=REPORTS, seed=0):
 
 def randomized(survey, present, seed=0):
     estimator = estimator_of(survey, some_reports(survey, seed=seed))
-    measures = estimator.randomized(survey.schema.names[:2], present)
+    measures = randomized_measures(estimator, survey.schema.names[:2], present)
     return {measure.estimate.name: measure for measure in measures}
 
 
@@ -231,7 +235,7 @@ def test_the_standard_error_is_that_of_the_sample_of_reports():
     spread = {name: values.std() for name, values in pair_measures(simulated, REPORTS).items()}
     for name, (over, under) in pair_factors(simulated).items():
         spread[name] = np.log(reduce(mul, over) / reduce(mul, under)).std()
-    for measure in estimator.randomized(["a", "b"]):
+    for measure in randomized_measures(estimator, ["a", "b"]):
         name = measure.estimate.name
         assert measure.estimate.standard_error == pytest.approx(spread[name], rel=0.05), name
 
@@ -240,7 +244,7 @@ def test_reports_that_leave_a_category_empty_have_measures_with_reasons():
     survey = CASES["both by response"].survey
     found = {
         m.estimate.name: m.estimate
-        for m in estimator_of(survey, [[0, 0], [0, 1]]).randomized(["a", "b"])
+        for m in randomized_measures(estimator_of(survey, [[0, 0], [0, 1]]), ["a", "b"])
     }
     for estimate in found.values():
         assert (estimate.value is None) == (estimate.undefined is not None)
@@ -249,7 +253,7 @@ def test_reports_that_leave_a_category_empty_have_measures_with_reasons():
 
 
 def test_one_report_has_no_standard_error():
-    for measure in estimator_of(CASES["neither"].survey, [[1, 1]]).randomized(["a", "b"]):
+    for measure in randomized_measures(estimator_of(CASES["neither"].survey, [[1, 1]]), ["a", "b"]):
         assert measure.estimate.standard_error is None
 
 
@@ -257,7 +261,7 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(public_surve
     for survey in (CASES["both by response"].survey, public_survey((2, 2))):
         estimator = estimator_of(survey, some_reports(survey))
         names = ["lift", "interest", "kappa", "leverage", "piatetsky_shapiro"]
-        found = estimator.randomized(["a", "b"], measures=names)
+        found = randomized_measures(estimator, ["a", "b"], measures=names)
         assert [measure.estimate.name for measure in found] == names
         for other, plain in (found[:2], found[3:]):
             assert other.estimate.value == plain.estimate.value
@@ -324,7 +328,9 @@ def test_laplace_can_change_its_order_when_one_of_three_categories_is_the_conseq
 )
 def test_of_more_than_two_attributes_only_divergences_are_known_not_to_grow(survey, never, oracle):
     present = {"b": "c1"}
-    measures = estimator_of(survey, some_reports(survey)).randomized(["a", "b", "c"], present)
+    measures = randomized_measures(
+        estimator_of(survey, some_reports(survey)), ["a", "b", "c"], present
+    )
     assert {m.estimate.name for m in measures if m.never_grows} == never
     assert not any(m.order_preserved for m in measures)
     rng = np.random.default_rng(4)
@@ -521,8 +527,8 @@ def test_a_partial_correlation_is_claimed_not_to_grow_only_while_the_condition_i
     survey, present, never = PARTIAL[name]
     names = survey.schema.names
     reports = some_reports(survey)
-    found = estimator_of(survey, reports).randomized_partial_correlation(
-        names[:2], names[2:], present
+    found = randomized_partial_correlation(
+        estimator_of(survey, reports), names[:2], names[2:], present
     )
     codes = [code_of(survey, attribute, present) for attribute in names]
     t = np.zeros(survey.schema.shape)

@@ -458,7 +458,7 @@ def assert_close(found, expected):
 def test_level_by_level_gives_the_rules_that_come_at_once(several, target, monkeypatch):
     asked = {"select": "upper", "target": target, "min_lift": 0.5, "measures": NAMES}
     at_once = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
-    monkeypatch.setattr("halftruth_collector.estimation.reconstructed._AT_ONCE", 1)
+    monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
     by_level = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
     assert by_level.keys() == at_once.keys()
     assert len(by_level) > 50

@@ -5,6 +5,11 @@ import math
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.reports.loglinear import model_of_reports
+from halftruth_collector.estimation.reports.randomized import (
+    randomized_measures,
+    randomized_partial_correlation,
+)
 from halftruth_shared import EstimateError
 from weights_of_views import DIRECT, margin, names_of, some_reports, survey_of, tables
 
@@ -77,10 +82,10 @@ def test_reports_about_views_have_no_table_of_their_own(study):
     estimator, _, _ = study
     sentence = r"^survey: its reports are no records but symbols that stand for many of them"
     with pytest.raises(EstimateError, match=sentence):
-        estimator.randomized(["a", "c"])
+        randomized_measures(estimator, ["a", "c"])
     with pytest.raises(EstimateError, match=sentence):
-        estimator.loglinear([["a"], ["c"]])
-    assert estimator.randomized_partial_correlation(["a", "c"], ["b"]) is None
+        model_of_reports(estimator, [["a"], ["c"]])
+    assert randomized_partial_correlation(estimator, ["a", "c"], ["b"]) is None
 
 
 def test_short_itemsets_need_no_report_about_everything():

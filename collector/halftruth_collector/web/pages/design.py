@@ -25,8 +25,8 @@ from ...designing import edits, mechanism, questions, text
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
 from ...errors import Forbidden, Unauthorized
-from ...estimation.planner import plan
-from ...estimation.recommendation import foretold
+from ...estimation.planning.planner import plan
+from ...estimation.planning.recommendation import foretold
 from .. import errors, parameters
 from ..context import collector
 from . import session

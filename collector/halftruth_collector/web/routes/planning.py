@@ -6,7 +6,7 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 
 from ...dry_run import check_survey
-from ...estimation.planner import plan
+from ...estimation.planning.planner import plan
 from .. import parameters
 from ..context import answer, collector, require
 

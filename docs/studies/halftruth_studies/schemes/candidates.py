@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.constrained import CONSTRAINED_CELLS
+from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
 from halftruth_collector.executors import Map
 from halftruth_shared import (
     GammaDiagonal,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from halftruth_shared.analyses.plan import EvenPlan, LengthPlan, MechanismPlan, PlanResult
 from halftruth_shared.analyses.wording import GAP, half_width
 
-from .reliability import reliability
+from ..reliability import reliability
 
 #: Half-widths nearer to each other than this count as equal.
 _EQUAL = 1.01

@@ -19,23 +19,20 @@ source has it:
   model.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from halftruth_shared import Reconstruction, Schema, UniformMixture
+from halftruth_shared import EstimateError, UniformMixture
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms.records import ChannelTable
 
-from .counts import Counts
-from .delta_method import estimate_measures
-from .measures import ALIASES, Measure, find_measure
-from .partial import partial_correlation
-from .presence import presence
-from .table import Table
-
-#: How each of some attributes is distorted, None where not each by itself.
-Distortions = Callable[[Sequence[str], Sequence[int | None]], tuple[Distortion, ...] | None]
+from ..answers import presence
+from ..delta_method import estimate_measures
+from ..estimator import Estimator
+from ..measures import ALIASES, Measure, find_measure
+from ..partial import names_of_partial, partial_correlation
+from ..tables import Table
 
 #: What does not grow: the measure itself, its size, or its distance from 1.
 _SIZES = {
@@ -78,43 +75,67 @@ _ORDER_WITH_ONE = {
 }
 
 
-def randomized_table(
-    reconstruction: Reconstruction, counts: Counts, attributes: Sequence[str]
-) -> Table:
-    """The table of the reports themselves, as if nothing had been distorted."""
-    observed = reconstruction.randomized(counts, attributes)
+def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> Table:
+    """The table of the reports themselves, as if nothing had been distorted.
+
+    Raises
+    ------
+    EstimateError
+        If a report is no record, or estimates are within a domain: who is in it is known of answers
+        alone.
+    """
+    tables = estimator.tables
+    tables.check(attributes)
+    if tables.restricted:
+        field, none = ("where", "none") if tables.restriction.where else ("missing", "keep")
+        raise EstimateError(
+            f"{field}: who is in the group is known of answers, and not of single reports;"
+            f" expected {none} where reports themselves are looked at",
+            field=field,
+        )
+    observed = tables.reconstruction.randomized(tables.counts, attributes)
     channel = UniformMixture(observed.shape, 1)
-    return Table(ChannelTable(tuple(attributes), channel, observed, counts.reports))
+    return Table(ChannelTable(tuple(attributes), channel, observed, tables.counts.reports))
+
+
+def distortions_of(
+    estimator: Estimator, attributes: Sequence[str], categories: Sequence[int | None]
+) -> tuple[Distortion, ...] | None:
+    """How each of some attributes is distorted, None where not each by itself."""
+    return estimator.tables.reconstruction.distortions(attributes, categories)
 
 
 def randomized_measures(
-    schema: Schema,
-    table: Table,
-    distortions: Distortions,
-    present: Mapping[str, str],
-    names: Sequence[str] | None,
-    confidence: float,
+    estimator: Estimator,
+    attributes: Sequence[str],
+    present: Mapping[str, str] | None = None,
+    measures: Sequence[str] | None = None,
+    confidence: float = 0.95,
 ) -> list[RandomizedMeasure]:
-    """Measures of the reports themselves, each with what holds of the answers.
+    """Measures of the reports themselves, each with what holds of the answers (Guo ch. 4).
+
+    Of the mechanism nothing is used but which attributes it distorts and how symmetrically.
 
     Parameters
     ----------
-    schema : Schema
-    table : Table
-        Of two or more attributes, from :func:`randomized_table`.
-    distortions : callable
-        Which attributes are distorted, and in which way.
-    present, names, confidence
-        As for :func:`~halftruth_collector.estimation.delta_method.estimate_measures`.
+    estimator : Estimator
+    attributes, present, measures, confidence
+        As of :meth:`Estimator.measures`.
 
     Raises
     ------
     ParameterError
         As there.
+    EstimateError
+        If a report is no record.
     """
-    estimates = estimate_measures(schema, table, present, names, confidence, "population")
-    codes = presence(schema, table.attributes, present)
-    known = distortions(table.attributes, codes)
+    schema, table, present = (
+        estimator.schema,
+        table_of_reports(estimator, attributes),
+        present or {},
+    )
+    estimates = estimate_measures(schema, table, present, measures, confidence, "population")
+    known = distortions_of(estimator, attributes, presence(schema, attributes, present))
     result = []
     for estimate in estimates:
         measure = find_measure(estimate.name)
@@ -132,26 +153,25 @@ def randomized_measures(
 
 
 def randomized_partial_correlation(
-    schema: Schema,
-    table: Table,
-    distortions: Distortions,
-    present: Mapping[str, str],
-    confidence: float,
-) -> RandomizedMeasure:
+    estimator: Estimator,
+    attributes: Sequence[str],
+    given: Sequence[str],
+    present: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+) -> RandomizedMeasure | None:
     """Partial correlation in the reports themselves, with what holds of the answers.
 
-    Parameters
-    ----------
-    schema : Schema
-    table : Table
-        Of the two attributes and those given, from :func:`randomized_table`.
-    distortions : callable
-    present, confidence
-        As for :func:`~halftruth_collector.estimation.partial.partial_correlation`.
+    Parameters are those of :meth:`Estimator.partial_correlation`. None where a report is no record,
+    and where estimates are within a domain.
     """
+    tables = estimator.tables
+    if tables.restricted or not tables.reconstruction.reports_are_records:
+        return None
+    schema, present = estimator.schema, present or {}
+    table = table_of_reports(estimator, names_of_partial(schema, attributes, given))
     estimate = partial_correlation(schema, table, present, confidence, "population")
     codes = presence(schema, table.attributes, present)
-    known = distortions(table.attributes, codes)
+    known = distortions_of(estimator, table.attributes, codes)
     # Results 10, 11: what is conditioned on has to be true, and presence of its own kind.
     shrinks = known is not None and (
         not any(d.distorted for d in known[2:]) and all(d.presence for d in known[:2])

@@ -40,8 +40,8 @@ from halftruth_shared.mechanisms import UnitVariance, kinds
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
 from halftruth_shared.rational import as_float
 
-from ..executors import Map
-from .bounds import check_confidence, check_target, normal_quantile, optional
+from ...executors import Map
+from ..bounds import check_confidence, check_target, normal_quantile, optional
 from .recommendation import recommend
 
 #: Sets of attributes of one length up to which all are looked at, and how many of more are.

@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
 
-from .bounds import Array
-from .randomized import Distortions
-from .table import Table
+from ..bounds import Array
+from ..estimator import Estimator
+from .randomized import distortions_of, table_of_reports
 
 #: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
 #: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
@@ -129,30 +129,39 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
 
 
 def model_of_reports(
-    table: Table, terms: Sequence[Sequence[str]], distortions: Distortions
+    estimator: Estimator, terms: Sequence[Sequence[str]]
 ) -> tuple[LoglinearFit, bool, str]:
-    """Fit a model to reports, and say what it tells of the answers.
+    """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
+
+    With single attributes as terms this is the test of independence.
 
     Parameters
     ----------
-    table : Table
-        Of the attributes of all terms, from :func:`~.randomized.randomized_table`.
+    estimator : Estimator
     terms : sequence of sequences of str
-    distortions : callable
-        Which attributes are distorted.
+        Attributes of each highest-order term; the table has every attribute named.
 
     Returns
     -------
     fit : LoglinearFit
+        Axes in the order in which the attributes are first named.
     preserved : bool
         Whether the model holds for the reports if it holds for the answers (Korn).
     statement : str
         What may be concluded.
+
+    Raises
+    ------
+    EstimateError
+        If a report is no record.
     """
-    names = table.attributes
+    check_terms(terms)
+    names = tuple(dict.fromkeys(name for term in terms for name in term))
+    estimator.schema.positions(names, "terms")
+    table = table_of_reports(estimator, names)
     axes = [[names.index(name) for name in term] for term in terms]
     fit = fit_loglinear(np.rint(table.support * table.reports), axes)
-    known = distortions(names, (None,) * len(names))
+    known = distortions_of(estimator, names, (None,) * len(names))
     preserved = known is not None and is_preserved(
         axes, [axis for axis, d in enumerate(known) if d.distorted]
     )

@@ -1,0 +1,410 @@
+"""Tables of a few attributes with their errors, reconstructed from a survey's counts."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
+from halftruth_shared.analyses.base import Answers, Group, Interval
+from halftruth_shared.analyses.wording import half_width, items, percent
+from halftruth_shared.mechanisms import Margins, TableEstimate, Target
+from numpy.typing import NDArray
+
+from .bounds import Array, check_confidence, check_target, normal_quantile
+from .counts import Counts
+from .domain import DomainMargins, DomainTable, Restriction, TableMargins
+from .ratios import CLEARLY
+
+#: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
+TABLE_CELLS = 2**16
+
+#: Largest table, and most cells of all margins of one, that are looked at on the way.
+INNER_CELLS = 2**22
+
+#: Cells of all margins together up to which they are reconstructed at once.
+_AT_ONCE = 2**17
+
+#: Of a variance, a part that is nothing but rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Estimate of a table, with the errors of its cells.
+
+    Unbiased, and so not confined to [0, 1]: an estimate below 0 means that its interval reaches
+    up to 0 at best. Arrays have one axis for each attribute.
+
+    Parameters
+    ----------
+    estimate : TableEstimate
+        What the survey's mechanism makes of the counts.
+    """
+
+    estimate: TableEstimate
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes, one for each axis."""
+        return self.estimate.attributes
+
+    @property
+    def reports(self) -> int:
+        """Number of reports N, at least 1."""
+        return self.estimate.reports
+
+    @property
+    def condition_number(self) -> float | None:
+        """Condition number of what was inverted, None where it was no single matrix."""
+        return self.estimate.condition_number
+
+    @property
+    def support(self) -> Array:
+        """π̂, estimated share of each cell."""
+        return self.estimate.support
+
+    @property
+    def effective_reports(self) -> Array:
+        """About how many reports each support rests on, as the mechanism says; shape of support.
+
+        So many yes/no answers, half of them yes, have a sum as far from normal.
+        """
+        return self.estimate.effective_reports
+
+    def variance(self, target: Target = "population") -> Array:
+        """Variance of each support (Guo Result 1, diagonal of eq. 5.16).
+
+        Parameters
+        ----------
+        target : {"population", "respondents"}
+            Whether the respondents are a sample of those spoken of, or all of them.
+
+        Returns
+        -------
+        ndarray
+            NaN where the reports do not determine a variance.
+        """
+        check_target(target)
+        return self.estimate.variance(target)
+
+    def covariance(self, target: Target = "population") -> Array:
+        """Covariance of the supports, shape (cells, cells), cells in row-major order.
+
+        NaN for fewer than two reports.
+
+        Raises
+        ------
+        DomainTooLarge
+            For more than 2 048 cells.
+        """
+        check_target(target)
+        return self.estimate.covariance(target)
+
+    def standard_error(self, target: Target = "population") -> Array:
+        """Standard error of each support, NaN where the reports do not determine one."""
+        return np.sqrt(self.variance(target))
+
+    def error_parts(self, target: Target = "population") -> tuple[Array, Array]:
+        """Errors by the perturbation alone and by sampling alone: their squares add up.
+
+        Each is what the standard error would be without the other; squared they are the variance.
+
+        Returns
+        -------
+        perturbation : ndarray
+            The standard error for exactly these respondents (Guo's Σ2).
+        sampling : ndarray
+            What there would be if everybody had answered openly (Σ1), 0 for the target
+            *respondents*; NaN where the estimate is outside of 0 to 1, so that it is undefined.
+        """
+        return error_parts(self.variance(target), self.variance("respondents"))
+
+    def interval(
+        self, confidence: float = 0.95, target: Target = "population"
+    ) -> tuple[Array, Array]:
+        """Normal interval of each support, π̂ ± z·sd (Guo Result 1).
+
+        It assumes enough reports for the central limit theorem and is not cut to [0, 1].
+
+        Returns
+        -------
+        lower, upper : ndarray
+            NaN where the variance is undefined.
+
+        Raises
+        ------
+        ParameterError
+            Unless 0 < confidence < 1 and the target is one of the two.
+        """
+        check_confidence(confidence)
+        half_width = normal_quantile(1 - confidence) * self.standard_error(target)
+        return self.support - half_width, self.support + half_width
+
+
+def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
+    """Both parts of the standard error of what is linear in a table, or taken to be.
+
+    Parameters
+    ----------
+    variance : ndarray
+        NaN where it is undefined.
+    alone : ndarray
+        The same for exactly these respondents.
+
+    Returns
+    -------
+    perturbation, sampling : ndarray
+        As :meth:`Table.error_parts`.
+    """
+    alone, rest = np.maximum(alone, 0.0), variance - alone
+    rest = np.where(np.abs(rest) <= _ROUNDING * variance, 0.0, rest)
+    return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
+
+
+class Tables:
+    """Tables of the people whom estimates are about, none larger than memory allows.
+
+    Every method raises SchemaError for an attribute that is unknown or named twice, DomainTooLarge
+    for a table of too many cells, and ParameterError for one of more attributes than are reported
+    together.
+
+    Parameters
+    ----------
+    survey : Survey
+    counts : Counts
+    where, answered
+        As of `Restriction`.
+
+    Attributes
+    ----------
+    schema : Schema
+        The attributes that can be asked about, all but those of `where`.
+
+    Raises
+    ------
+    EstimateError
+        If the share of those who give the answers of `where` is not clearly above 0.
+    """
+
+    def __init__(
+        self, survey: Survey, counts: Counts, where: Answers | None = None, answered: bool = False
+    ) -> None:
+        self.survey, self.counts = survey, counts
+        self.reconstruction = survey.mechanism.reconstruction(survey.schema)
+        self.restriction = Restriction(survey.schema, where or {}, answered)
+        self.schema = self.restriction.schema
+        self._where = list(self.restriction.where)
+        if where:
+            self.restriction.check_cells(())
+            self._check_domain()
+
+    @property
+    def restricted(self) -> bool:
+        """Whether the tables are not of everybody."""
+        return bool(self._where) or self.restriction.answered
+
+    @cached_property
+    def longest(self) -> int:
+        """Most attributes of a table."""
+        free = set(self._where).difference(self.reconstruction.known)
+        return min(self.reconstruction.longest - len(free), len(self.schema.names))
+
+    @property
+    def reports(self) -> int:
+        """About how many of the reports are of these people, at least 1."""
+        return self._domain.reports if self._domain else self.counts.reports
+
+    @cached_property
+    def at_once(self) -> bool:
+        """Whether all margins of all attributes are few enough to be estimated at once."""
+        cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
+        return (
+            self.restriction.is_slice(self.schema.names)
+            and self.reconstruction.quick_margins
+            and cells <= _AT_ONCE
+            and self.reconstruction.complete(self.counts)
+        )
+
+    @cached_property
+    def whole(self) -> Margins:
+        """Margins of all attributes."""
+        return self._margins(self.schema.names)
+
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+        """The table of some attributes, one axis for each in the order given.
+
+        Where answers are left out, it is of those who answered the ones in `answering`, too.
+        """
+        self.check([*attributes, *answering])
+        return Table(self._estimate(attributes, answering))
+
+    def people(
+        self, attributes: Sequence[str], answering: Sequence[str] = ()
+    ) -> tuple[Array, Array]:
+        """Share of everybody of each of its cells, with the variance for these respondents."""
+        table = self.table(attributes, answering).estimate
+        if isinstance(table, DomainTable):
+            return table.cells, table.cells_variance("respondents")
+        return table.support, table.variance("respondents")
+
+    def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
+        """The tables of the attributes at some positions, one after the other."""
+        for each in positions:
+            names = self.names(each)
+            self.check(names, INNER_CELLS)
+            yield self._estimate(names)
+
+    def margins(self, positions: Sequence[int]) -> Margins:
+        """Every margin of the table of the attributes at some positions."""
+        self._check_margins(positions)
+        names = self.names(positions)
+        self.check(names, INNER_CELLS)
+        return self._margins(names)
+
+    def slopes(
+        self, codes: NDArray[np.int64], support: Array, min_support: float, target: Target
+    ) -> Array:
+        """By how much the variance of each itemset's support grows with it, up to a threshold.
+
+        It is what it would be with all other answers even, and of a table the largest one.
+        """
+        within = self.reports / self.counts.reports
+        _, kind = np.unique(np.packbits(codes >= 0, axis=1), axis=0, return_inverse=True)
+        order, ends = np.argsort(kind.ravel(), kind="stable"), np.cumsum(np.bincount(kind.ravel()))
+        found = np.zeros(len(codes))
+        for rows in filter(len, np.split(order, ends[:-1])):
+            names = self.names(np.flatnonzero(codes[rows[0]] >= 0).tolist())
+            unit = self.reconstruction.unit_variance([*names, *self._where], target)
+            both = within * (support[rows] + min_support)
+            found[rows] = (unit.linear.max() + unit.quadratic.max() * both) / self.reports
+        return np.maximum(found, 0.0)
+
+    def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
+        """Refuse a table of more cells than that, or of attributes not reported together."""
+        positions = self.schema.positions(attributes)
+        cells = math.prod(self.schema.shape[j] for j in positions)
+        if cells > most:
+            raise DomainTooLarge(
+                f"attributes: a table of {cells} cells; expected at most {most}, so fewer"
+                " attributes",
+                field="attributes",
+            )
+        if self.restricted:
+            self._check_margins(positions)
+            self.restriction.check_cells(attributes)
+        self.reconstruction.check([*attributes, *self._where])
+
+    def group(self, confidence: float, target: Target) -> Group | None:
+        """Size of the group that gives the answers of `where`; None where that is everybody."""
+        if not self._domain:
+            return None
+        check_confidence(confidence)
+        quantile, reports = normal_quantile(1 - confidence), self.counts.reports
+        share = self._domain.base
+
+        def around(aim: Target, times: int) -> Interval | None:
+            width = quantile * self._domain_error(aim) * times
+            return None if math.isnan(width) else (share * times - width, share * times + width)
+
+        return Group(
+            items=_one_or_several(self.restriction.where),
+            share=share,
+            interval=around(target, 1),
+            people=share * reports,
+            people_interval=around("respondents", reports),
+        )
+
+    def names(self, positions: Iterable[int]) -> list[str]:
+        """Names of the attributes at some positions."""
+        return [self.schema.names[j] for j in positions]
+
+    def _check_margins(self, positions: Iterable[int]) -> None:
+        filtered = math.prod(self.survey.schema.shape[j] + 1 for j in self.restriction.positions)
+        cells = filtered * math.prod(self.schema.shape[j] + 1 for j in positions)
+        if cells > INNER_CELLS:
+            raise DomainTooLarge(
+                f"attributes: {cells} cells of all margins together; expected at most"
+                f" {INNER_CELLS}, so fewer attributes or a lower max_length",
+                field="attributes",
+            )
+
+    def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
+        restriction = self.restriction
+        others = list(answering) if restriction.leaves_out(answering) else []
+        names = [*attributes, *others]
+        joint = self.reconstruction.table(self.counts, [*names, *self._where])
+        kept = (*restriction.kept(names), *restriction.codes)
+        if restriction.leaves_out(names):
+            return self._clear(DomainTable(tuple(attributes), joint, kept).counted())
+        if not self._where:
+            return joint
+        margins = self._slices(attributes) if restriction.is_slice(attributes) else None
+        return DomainTable(tuple(attributes), joint, kept, self.reports, margins)
+
+    def _margins(self, names: Sequence[str]) -> Margins:
+        if not self.restriction.is_slice(names):
+            return TableMargins(self._estimate(names))
+        if self._where:
+            return self._slices(names)
+        return self.reconstruction.margins(self.counts, names)
+
+    def _slices(self, names: Sequence[str]) -> DomainMargins:
+        codes = tuple(code for [code] in self.restriction.codes)
+        whole = self.reconstruction.margins(self.counts, [*names, *self._where])
+        return DomainMargins(whole, codes)
+
+    def _clear(self, table: DomainTable) -> DomainTable:
+        """Refuse a table that hardly anybody answered all of."""
+        if not table.base > CLEARLY * table.base_error("population"):
+            raise EstimateError(
+                f"missing: those who answered {', '.join(table.joint.attributes)} are"
+                f" {percent(table.base, 1)} of everybody, which is not clearly above zero; expected"
+                " keep, or more reports",
+                field="missing",
+            )
+        return table
+
+    @cached_property
+    def _domain(self) -> DomainTable | None:
+        """Table without attributes whose base is the share of those who give the answers."""
+        if not self._where:
+            return None
+        try:
+            self.reconstruction.check(self._where)
+            joint = self.reconstruction.table(self.counts, self._where)
+        except (ParameterError, EstimateError) as error:
+            message = str(error).replace("attributes:", "where:", 1)
+            raise type(error)(message, field="where") from None
+        return DomainTable((), joint, self.restriction.codes).counted()
+
+    def _domain_error(self, target: Target) -> float:
+        return self._domain.base_error(target) if self._domain else 0.0
+
+    def _check_domain(self) -> None:
+        share = self._domain.base if self._domain else 1.0
+        error = self._domain_error("population")
+        if not share > CLEARLY * error:
+            known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
+            raise EstimateError(
+                f"where: those with {items(self.restriction.where)} are {percent(share, 1)}{known}"
+                " of everybody, which is not clearly above zero; expected a larger group, or more"
+                " reports",
+                field="where",
+            )
+        if self.longest < 1:
+            raise ParameterError(
+                f"where: the reports tell of at most {self.reconstruction.longest} attributes"
+                " together; expected fewer, so that one is left to ask about",
+                field="where",
+            )
+
+
+def _one_or_several(where: Answers) -> dict[str, str | list[str]]:
+    """Answers as a result lists them: a single one by itself."""
+    listed: dict[str, str | list[str]] = {}
+    for name, answers in where.items():
+        several = [answers] if isinstance(answers, str) else list(dict.fromkeys(answers))
+        listed[name] = several[0] if len(several) == 1 else several
+    return listed
