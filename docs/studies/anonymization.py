@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from halftruth_collector.cli.microdata import read_microdata
 from halftruth_shared.analyses.wording import UNDEFINED, percent
 from halftruth_studies.anonymization.charts import compare_chart
 from halftruth_studies.anonymization.comparison import (
@@ -20,6 +19,7 @@ from halftruth_studies.anonymization.comparison import (
 )
 from halftruth_studies.anonymization.distances import cube, relative_error
 from halftruth_studies.anonymization.hierarchies import Hierarchy, read_hierarchies
+from halftruth_studies.cli.microdata import read_microdata
 from page import FOLDER, Page
 
 QUASI, SENSITIVE, LIMITS = ["education", "salary", "sex", "race"], "occupation", [2, 3, 4, 5, 6, 7]

@@ -12,8 +12,8 @@ from ..analyses import ANALYSES, Analysis
 from ..analyses.sentences import of_group, of_reports
 from ..analyses.tabular import to_parquet
 from . import options
-from .microdata import read_pilot
 from .output import as_form, draw, table, write
+from .records import read_pilot
 from .sources import Source
 
 

@@ -12,8 +12,8 @@ from ..disclosure.audit import audit as make_audit
 from ..disclosure.statement import statement
 from . import options
 from .documents import as_html, as_pdf, as_text
-from .microdata import read_pilot
 from .output import write
+from .records import read_pilot
 
 #: Respondents, unless asked or as many as there are in a pilot.
 _RESPONDENTS = 1_000

@@ -1,6 +1,5 @@
 """``halftruth classify``: predict with a classifier that was learned from reconstructed tables."""
 
-import csv
 from collections.abc import Iterator
 from typing import IO
 
@@ -8,6 +7,8 @@ import click
 import msgspec
 from halftruth_shared import ParameterError, RecordError
 from halftruth_shared.analyses.classifier import ClassifierResult, DecisionTree, NaiveBayes
+
+from .records import read_records
 
 
 @click.command()
@@ -29,16 +30,13 @@ def classify(model: IO[bytes], records: IO[str]) -> None:
 
 def _predictions(model: NaiveBayes | DecisionTree, records: IO[str]) -> Iterator[str]:
     """The class of each record; an error names line and attribute, never an answer."""
-    reader = csv.DictReader(records)
-    try:
-        for record in reader:
-            try:
-                [found] = model.predict([record])
-            except RecordError as error:
-                detail = str(error).removeprefix("record 0: ")
-                raise RecordError(f"line {reader.line_num}: {detail}", field=error.field) from None
-            yield str(found)
-    except (UnicodeDecodeError, csv.Error):
-        raise RecordError(
-            f"line {reader.line_num + 1}: expected CSV in UTF-8", field="records"
-        ) from None
+
+    def predict(record: dict[str, str]) -> str:
+        try:
+            [found] = model.predict([record])
+        except RecordError as error:
+            detail = str(error).removeprefix("record 0: ")
+            raise RecordError(detail, field=error.field) from None
+        return str(found)
+
+    return read_records(records, predict)

@@ -5,9 +5,9 @@ from textwrap import fill
 from typing import Any
 
 from halftruth_shared import ParameterError
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..disclosure.statement import Section, Statement
+from ..web.standalone import standalone
 from .output import table
 
 #: Widths of sentences, and of a column's header, on a terminal.
@@ -45,13 +45,7 @@ def as_text(statement: Statement) -> str:
 
 def as_html(statement: Statement) -> bytes:
     """A page that needs nothing else, to be read and printed."""
-    environment = Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    return environment.get_template("audit.html").render(statement=statement).encode()
+    return standalone("audit.html", statement=statement).encode()
 
 
 def as_pdf(statement: Statement) -> bytes:

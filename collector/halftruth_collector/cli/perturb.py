@@ -5,9 +5,11 @@ from typing import IO
 
 import click
 import numpy as np
-from halftruth_shared import RecordError, Survey, read_survey
+from halftruth_shared import Survey, read_survey
 from numpy.typing import NDArray
 from tqdm import tqdm
+
+from .records import read_records
 
 
 @click.command()
@@ -37,16 +39,10 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
 
 def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:
     """Codes of every record; an error names line and attribute, never an answer."""
-    reader = csv.DictReader(records, restkey="(a value beyond the last column)")
-    codes: list[tuple[int, ...]] = []
-    try:
-        # Without a terminal there is no bar.
-        for row in tqdm(reader, desc="reading", unit=" records", disable=None):
-            codes.append(survey.schema.encode({name: v for name, v in row.items() if v != ""}))
-    except RecordError as error:
-        raise RecordError(f"line {reader.line_num}: {error}", field=error.field) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise RecordError(
-            f"line {reader.line_num + 1}: expected CSV in UTF-8", field="records"
-        ) from None
+
+    def encode(record: dict[str, str]) -> tuple[int, ...]:
+        return survey.schema.encode({name: v for name, v in record.items() if v != ""})
+
+    # Without a terminal there is no bar.
+    codes = list(tqdm(read_records(records, encode), desc="reading", unit=" records", disable=None))
     return np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))

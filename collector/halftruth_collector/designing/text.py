@@ -13,7 +13,7 @@ from halftruth_shared import HalftruthError, Survey, SurveyError
 from msgspec import to_builtins
 from tomlkit import TOMLDocument
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Item, Table
+from tomlkit.items import AoT, Item, Table, Whitespace
 
 #: What stands in a file, by its keys.
 Data = dict[str, Any]
@@ -119,8 +119,9 @@ def change(text: str, data: Data) -> str:
     if read(text) == data:
         return text
     try:
-        parsed = tomlkit.parse(text)
-        written = tomlkit.dumps(_changed(parsed, read(text), data, tomlkit.document()))
+        document = tomlkit.parse(text)
+        _edit(document, data, _top)
+        written = tomlkit.dumps(document)
         for arranged in (_MANY_LINES.sub("\n\n", written), written):
             if read(arranged) == data:
                 return arranged
@@ -158,98 +159,58 @@ def _digest(written: str) -> str | None:
         return None
 
 
-def _changed(container: Any, before: Data, after: Data, fresh: Any) -> Any:
-    """A container with other members; those that are the same stay as they were written.
-
-    Raises
-    ------
-    TOMLKitError
-        If one of them is written in parts.
-    """
-    if before == after:
-        return container
-    at_top = isinstance(container, TOMLDocument)
-    other = {
-        key: _other(container.get(key), before.get(key), value, key, at_top)
-        for key, value in after.items()
-        if key not in before or before[key] != value
-    }
-    body = list((container if at_top else container.value).body)
-    new = {key: item for key, item in other.items() if key not in before}
-    plain = {key: item for key, item in new.items() if not isinstance(item, (AoT, Table))}
-    last = max(
-        (place for place, (key, item) in enumerate(body) if key and _stays(key.key, item, after)),
-        default=-1,
-    )
-    for place in range(len(body) + 1):
-        if place == last + 1:
-            for name, item in plain.items():
-                fresh.add(name, item)
-        if place == len(body):
-            break
-        key, item = body[place]
-        if key is None:
-            fresh.add(item)
-        elif key.key in other:
-            fresh.add(key.key, _with_comment(other[key.key], item))
-        elif key.key in after:
-            fresh.append(key, item)
-    for name, item in new.items():
-        if name not in plain:
-            fresh.add(name, item)
-    return fresh
+def _edit(container: Any, data: Data, new: Callable[[str, Any], Item]) -> None:
+    """Let a container hold this; members that hold it already stay as they were written."""
+    before = container.unwrap()
+    for key in before.keys() - data.keys():
+        container.remove(key)
+    for key, value in data.items():
+        old = container.get(key)
+        if key not in before:
+            _insert(container, key, new(key, value))
+        elif before[key] == value:
+            continue
+        elif isinstance(old, Table) and not old.is_super_table() and isinstance(value, dict):
+            _edit(old, value, _member)
+        elif isinstance(old, AoT) and _is_tables(value):
+            container[key] = _rearranged(old, value)
+        else:
+            container[key] = new(key, value)
 
 
-def _stays(key: str, item: Item, after: Data) -> bool:
-    """Whether this is a plain member that is still there, which others can stand behind."""
-    return key in after and not isinstance(item, (AoT, Table))
+def _insert(container: Any, key: str, item: Item) -> None:
+    """Add a member, before the blank lines at the end of a table."""
+    body, blank = (container if isinstance(container, TOMLDocument) else container.value).body, []
+    while isinstance(container, Table) and body and isinstance(body[-1][1], Whitespace):
+        blank.append(body.pop())
+    container.add(key, item)
+    body.extend(reversed(blank))
 
 
-def _other(item: Any, before: Any, value: Any, key: str, at_top: bool) -> Item:
-    """Something else in the place of an item of this name."""
-    if isinstance(item, AoT) and _is_tables(value):
-        return _rearranged(item, before, value)
-    if isinstance(item, Table) and not item.is_super_table() and isinstance(value, dict):
-        found: Item = _changed(item, before, value, tomlkit.table())
-        return found
-    return _top(key, value) if at_top else _member(key, value)
-
-
-def _rearranged(tables: AoT, before: Sequence[Data], after: Sequence[Data]) -> AoT:
+def _rearranged(tables: AoT, data: Sequence[Data]) -> AoT:
     """Tables in another order or with other members; each keeps what was written of it."""
-    left = list(range(len(before)))
-    kept: dict[int, int] = {}
+    left = [(table, table.unwrap()) for table in tables.body]
+    kept: dict[int, Table] = {}
     # One that only moved is known by all of it, one that was changed by its name.
-    tellings: tuple[Callable[[Data], object], ...] = (lambda one: one, lambda one: one.get("name"))
-    for of in tellings:
-        for new, data in enumerate(after):
-            found = [old for old in left if new not in kept and of(before[old]) == of(data)]
-            if found:
-                kept[new] = found[0]
-                left.remove(found[0])
+    known_by: tuple[Callable[[Data], object], ...] = (lambda one: one, lambda one: one.get("name"))
+    for part in known_by:
+        for place, one in enumerate(data):
+            found = [k for k, (_, before) in enumerate(left) if part(before) == part(one)]
+            if place not in kept and found:
+                kept[place] = left.pop(found[0])[0]
     arranged = tomlkit.aot()
-    for new, data in enumerate(after):
-        old = kept.get(new)
-        arranged.append(
-            _table(data) if old is None else _of_question(tables[old], before[old], data)
-        )
+    for place, one in enumerate(data):
+        arranged.append(_edited(kept[place], one) if place in kept else _table(one))
     return arranged
 
 
-def _of_question(table: Any, before: Data, after: Data) -> Table:
+def _edited(table: Table, data: Data) -> Table:
     """The table of a question with other members; arranged anew where it is written in parts."""
     try:
-        changed: Table = _changed(table, before, after, tomlkit.table())
+        _edit(table, data, _member)
     except TOMLKitError:
-        changed = _table(after)
-    return changed
-
-
-def _with_comment(item: Item, old: Item) -> Item:
-    """An item with the comment of what it takes the place of."""
-    if old.trivia.comment:
-        item.comment(old.trivia.comment.lstrip("# "))
-    return item
+        return _table(data)
+    return table
 
 
 def _is_tables(value: object) -> bool:

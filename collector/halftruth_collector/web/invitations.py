@@ -7,10 +7,9 @@ has it. Nothing here is stored: who makes invitations has them this once.
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from io import StringIO
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from .standalone import standalone
 
 #: Most cards of one document: each is some kilobytes of picture.
 MOST_CARDS = 1_000
@@ -64,16 +63,6 @@ def cards(form: str, invitations: Sequence[str]) -> list[Card]:
 
 def as_document(title: str, form: str, invitations: Sequence[str]) -> str:
     """Cards as a page that needs nothing else, to be printed."""
-    environment = Environment(
-        loader=PackageLoader("halftruth_collector.web.pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    style = files("halftruth_collector.web.pages").joinpath("assets/cards.css").read_text("utf-8")
-    return environment.get_template("cards.html").render(
-        title=title,
-        cards=cards(form, invitations),
-        style=style,
-        again=None,
+    return standalone(
+        "cards.html", ["cards.css"], title=title, cards=cards(form, invitations), again=None
     )

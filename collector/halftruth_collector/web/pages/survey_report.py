@@ -1,11 +1,9 @@
 """A survey's report as a page, and as a file that needs nothing else."""
 
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from ...analyses.survey_report import SurveyReport
+from ..standalone import standalone
 
 #: Styles of the page, which stand in the file.
 _STYLES = ("style.css", "report.css")
@@ -21,10 +19,4 @@ def shown(report: SurveyReport) -> dict[str, Any]:
 
 def as_file(report: SurveyReport) -> bytes:
     """A page by itself, to be read, printed and kept."""
-    environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined
-    )
-    assets = files(__package__) / "assets"
-    styles = [(assets / name).read_text(encoding="utf-8") for name in _STYLES]
-    page = environment.get_template("report_file.html").render(styles=styles, **shown(report))
-    return page.lstrip().encode()
+    return standalone("report_file.html", _STYLES, **shown(report)).encode()

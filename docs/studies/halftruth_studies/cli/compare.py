@@ -7,7 +7,6 @@ from typing import Any
 import click
 from halftruth_collector.analyses.tabular import to_parquet
 from halftruth_collector.cli import options
-from halftruth_collector.cli.microdata import read_microdata
 from halftruth_collector.cli.output import as_form, draw, print_table, write
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import fields, read
@@ -17,6 +16,7 @@ from ..anonymization.charts import COMPARED, compare_chart
 from ..anonymization.comparison import CompareQuery, CompareResult, People
 from ..anonymization.comparison import compare as make_comparison
 from ..anonymization.hierarchies import read_hierarchies
+from .microdata import read_microdata
 
 
 def _compare(

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import click
 import numpy as np
 from halftruth_collector.cli import options
-from halftruth_collector.cli.microdata import read_pilot
 from halftruth_collector.cli.output import write
+from halftruth_collector.cli.records import read_pilot
 from halftruth_collector.disclosure.linking import linking_risk, shape_of
 from halftruth_shared import (
     ParameterError,

@@ -6,7 +6,6 @@ from typing import IO, Any
 import click
 from halftruth_collector.analyses.tabular import to_parquet
 from halftruth_collector.cli import options
-from halftruth_collector.cli.microdata import read_microdata
 from halftruth_collector.cli.output import as_form, draw, print_table, write
 from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 from halftruth_shared.rational import parse_rational
@@ -15,6 +14,7 @@ from ..schemes.candidates import try_schemes
 from ..schemes.charts import RIVAL_CHARTS
 from ..schemes.experiment import Records
 from ..schemes.results import RivalsResult
+from .microdata import read_microdata
 
 
 @click.command()

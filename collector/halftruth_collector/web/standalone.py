@@ -1,0 +1,29 @@
+"""Pages that need nothing else: to be kept, read and printed."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
+    """Render a page with its styles in it.
+
+    Parameters
+    ----------
+    template : str
+    styles : sequence of str
+        Names of assets.
+    **values
+        For the template.
+    """
+    environment = Environment(
+        loader=PackageLoader("halftruth_collector.web.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    assets = files("halftruth_collector.web.pages") / "assets"
+    style = "".join((assets / name).read_text(encoding="utf-8") for name in styles)
+    return environment.get_template(template).render(style=style, **values).lstrip()
