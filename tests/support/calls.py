@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from halftruth_collector.estimation import Counts
 from halftruth_collector.store.retention import KEEP_DAYS
+from halftruth_collector.web.calls import declared
 from halftruth_collector.web.messages import (
     AuditQuery,
     InvitationRequest,
@@ -19,7 +20,7 @@ from halftruth_collector.web.messages import (
     PurgeRequest,
     TokenRequest,
 )
-from halftruth_collector.web.openapi import OPERATIONS, document
+from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 from halftruth_shared.analyses.reading import fields
@@ -96,15 +97,15 @@ def calls():
         "createToken": Call(bodies={"TokenRequest": token}),
         "getAuditLog": Call(AuditQuery()),
     }
-    questions = {o.id: Call(o.analysis.start(SURVEY)) for o in OPERATIONS if o.analysis}
-    return {o.id: Call() for o in OPERATIONS} | special | questions
+    questions = {o.id: Call(o.analysis.start(SURVEY)) for o in declared() if o.analysis}
+    return {o.id: Call() for o in declared()} | special | questions
 
 
 @cache
 def document_with_examples():
     """The OpenAPI document with these calls as examples of its parameters and bodies."""
     found = json.loads(json.dumps(document()))
-    for operation in OPERATIONS:
+    for operation in declared():
         call, item = calls()[operation.id], found["paths"][operation.path]
         described = item[operation.method.lower()]
         for parameter in item.get("parameters", []):

@@ -14,12 +14,11 @@ from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from . import errors as problems
 from . import observation, pages
+from .calls import AUDIENCES
 from .context import EXTENSION, Collector
 from .headers import Protected
 from .limits import ReportLimit
-from .routes import access, operations, operators, planning
-from .routes import results as analysts
-from .routes import surveys as respondents
+from .routes import operations
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from ..access.sealing_keys import SealingKeyFile
 
 #: What waits for nothing but a commit, or for nothing at all.
-_HERE = frozenset(["respondents.add_reports", "operations.healthz"])
+_HERE = frozenset(["respondents.add_reports", "operations.get_health"])
 
 #: Blueprints whose answers are there as soon as the database has said what it knows. All others
 #: may compute for a while.
@@ -84,15 +83,7 @@ def create_app(config: Config | None = None, offloading: Offloading = HERE) -> F
     app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)
     operations.operate(app, metrics)
     problems.register(app)
-    for blueprint in (
-        respondents.blueprint,
-        analysts.blueprint,
-        operators.blueprint,
-        access.blueprint,
-        planning.blueprint,
-        *pages.blueprints,
-        operations.blueprint,
-    ):
+    for blueprint in (*(audience.blueprint for audience in AUDIENCES), *pages.blueprints):
         app.register_blueprint(blueprint)
     observation.observe(app, metrics)
     wsgi_app: WSGIApplication = Protected(app.wsgi_app)

@@ -1,21 +1,18 @@
 """Each answer in the metrics and in one log line."""
 
 import logging
-import re
 import time
-from functools import cache
 
 from flask import Flask, Response
 
 from ..ops.metrics import Metrics
+from .calls import template
 from .context import asked
 
 _log = logging.getLogger(__name__)
 
 #: When a request began, in its environment.
 _BEGUN = "halftruth.begun"
-
-_PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
 #: Methods that are called by their name; clients may send any other word.
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
@@ -35,7 +32,7 @@ def observe(app: Flask, metrics: Metrics) -> None:
         request = asked()
         seconds = time.perf_counter() - request.environ[_BEGUN]
         rule = request.url_rule
-        route = "none" if rule is None else _template(rule.rule)
+        route = "none" if rule is None else template(rule.rule)
         method = request.method if request.method in _METHODS else "other"
         status = response.status_code
         metrics.request(route, method, status, seconds)
@@ -57,9 +54,3 @@ def observe(app: Flask, metrics: Metrics) -> None:
                 said["survey"] = survey
         _log.info("request", extra=said)
         return response
-
-
-@cache
-def _template(rule: str) -> str:
-    """A rule as a template without converters: ``/js/<path:name>`` is ``/js/{name}``."""
-    return _PARAMETER.sub(r"{\1}", rule)

@@ -12,9 +12,8 @@ import pytest
 from calls import SURVEY, calls, counts, document_with_examples
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_collector.web.openapi import document
-from halftruth_collector.web.openapi.operation import CALLERS
-from halftruth_collector.web.openapi.operations import OPERATIONS
+from halftruth_collector.web.calls import declared
+from halftruth_collector.web.openapi import CALLERS, document
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.terms import Terms
@@ -23,6 +22,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 #: Calls of the operator's tools, which are described though they are not under /v1.
 OPERATIONAL = {"/healthz", "/readyz", "/metrics", "/openapi.json"}
 
+OPERATIONS = declared()
 DESCRIBED = {operation.id: operation for operation in OPERATIONS}
 
 

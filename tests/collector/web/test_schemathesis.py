@@ -22,9 +22,11 @@ from flask import request
 from halftruth_collector.errors import Forbidden
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_collector.web.openapi.operations import OPERATIONS
+from halftruth_collector.web.calls import declared
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
+
+OPERATIONS = declared()
 
 #: Surveys that operators may close and change, and delete, while the first one goes on.
 OTHER = Survey("other", "Another", SURVEY.schema, SURVEY.mechanism)

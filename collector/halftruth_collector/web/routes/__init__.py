@@ -1,1 +1,5 @@
-"""The HTTP calls, one blueprint for each audience."""
+"""The views that answer HTTP calls, each with the declaration of its call; see :mod:`~..calls`."""
+
+from . import access, operations, operators, planning, results, surveys
+
+__all__ = ["access", "operations", "operators", "planning", "results", "surveys"]

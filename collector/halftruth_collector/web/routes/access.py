@@ -1,9 +1,11 @@
 """What operators may do with tokens and keys over HTTP, and what they did."""
 
-from flask import Blueprint, Response, g
+from flask import g
 
-from .. import operating, parameters
-from ..context import answer, collector, require
+from ...errors import UnknownSurvey
+from .. import operating
+from ..calls import OPERATORS
+from ..context import collector
 from ..messages import (
     AuditLogPage,
     AuditQuery,
@@ -15,81 +17,88 @@ from ..messages import (
     Unsigned,
 )
 
-blueprint = Blueprint("access", __name__, url_prefix="/v1")
+
+@OPERATORS.call("GET", "/v1/tokens", answer=TokenList)
+def list_tokens() -> TokenList:
+    """List tokens."""
+    return TokenList(tokens=collector().store.tokens.all())
 
 
-@blueprint.before_request
-def only_operators() -> None:
-    """Every call needs an operator's token."""
-    g.actor = f"token {require('operator').id}"
-
-
-@blueprint.get("/tokens")
-def list_tokens() -> Response:
-    """What is known of each token."""
-    parameters.none()
-    return answer(TokenList(tokens=collector().store.tokens.all()))
-
-
-@blueprint.post("/tokens")
-def create_token() -> Response:
-    """Make a token, which is shown once."""
-    parameters.none()
-    new = parameters.body(TokenRequest)
+@OPERATORS.call(
+    "POST",
+    "/v1/tokens",
+    body=TokenRequest,
+    answer=NewToken,
+    status=201,
+    errors=(UnknownSurvey,),
+)
+def create_token(new: TokenRequest) -> NewToken:
+    """Make a token."""
     tokens = collector().store.tokens
     token = tokens.create(new.role, new.survey, name=new.name, last_day=new.expires, actor=g.actor)
-    return answer(NewToken(token=token, known=tokens.bearer(token)), 201)
+    return NewToken(token=token, known=tokens.bearer(token))
 
 
-@blueprint.post("/tokens/<token_id>/revoke")
-def revoke_token(token_id: str) -> Response:
-    """Make a token useless."""
-    parameters.none()
+@OPERATORS.call("POST", "/v1/tokens/<token_id>/revoke", answer=TokenList)
+def revoke_token(token_id: str) -> TokenList:
+    """Revoke a token.
+
+    Revoking it again changes nothing.
+    """
     tokens = collector().store.tokens
     tokens.revoke(token_id, actor=g.actor)
-    return answer(TokenList(tokens=tokens.all()))
+    return TokenList(tokens=tokens.all())
 
 
-@blueprint.get("/keys")
-def list_keys() -> Response:
-    """Public keys that signed a survey or were revoked."""
-    parameters.none()
-    return answer(KeyList(keys=collector().store.keys.all()))
+@OPERATORS.call("GET", "/v1/keys", answer=KeyList)
+def list_keys() -> KeyList:
+    """List operators' public keys."""
+    return KeyList(keys=collector().store.keys.all())
 
 
-@blueprint.post("/keys/<key>/revoke")
-def revoke_key(key: str) -> Response:
-    """Serve no signature of a key any more, and take no new one."""
-    parameters.none()
-    return answer(Unsigned(surveys=collector().store.keys.revoke(key, actor=g.actor)))
+@OPERATORS.call("POST", "/v1/keys/<key>/revoke", answer=Unsigned)
+def revoke_key(key: str) -> Unsigned:
+    """Revoke an operator's public key.
+
+    Its signatures are served no more, and no new one is taken.
+    """
+    return Unsigned(surveys=collector().store.keys.revoke(key, actor=g.actor))
 
 
-@blueprint.get("/sealing-keys")
-def list_sealing_keys() -> Response:
-    """Public keys that reports can be sealed to."""
-    parameters.none()
-    return answer(SealingKeyList(keys=list(operating.sealing_keys())))
+@OPERATORS.call("GET", "/v1/sealing-keys", answer=SealingKeyList)
+def list_sealing_keys() -> SealingKeyList:
+    """List sealing keys.
+
+    Those of the file of this collector.
+    """
+    return SealingKeyList(keys=list(operating.sealing_keys()))
 
 
-@blueprint.post("/sealing-keys")
-def create_sealing_key() -> Response:
-    """Put a new key into the collector's file."""
-    parameters.none()
+@OPERATORS.call("POST", "/v1/sealing-keys", answer=SealingKeyList, status=201)
+def create_sealing_key() -> SealingKeyList:
+    """Create a sealing key.
+
+    It is put into the file of this collector; surveys are sealed to it once their terms say so.
+    """
     operating.create_sealing_key(g.actor)
-    return answer(SealingKeyList(keys=list(operating.sealing_keys())), 201)
+    return list_sealing_keys()
 
 
-@blueprint.post("/sealing-keys/<key>/retire")
-def retire_sealing_key(key: str) -> Response:
-    """Take a key out of the collector's file."""
-    parameters.none()
+@OPERATORS.call("POST", "/v1/sealing-keys/<key>/retire", answer=SealingKeyList)
+def retire_sealing_key(key: str) -> SealingKeyList:
+    """Retire a sealing key.
+
+    It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
+    as an open survey is sealed to it.
+    """
     operating.retire_sealing_key(key, g.actor)
-    return answer(SealingKeyList(keys=list(operating.sealing_keys())))
+    return list_sealing_keys()
 
 
-@blueprint.get("/audit-log")
-def get_audit_log() -> Response:
-    """What operators did, the last thing first."""
-    asked = parameters.query(AuditQuery)
-    entries = collector().store.audit.latest(asked.most, asked.before)
-    return answer(AuditLogPage(entries=entries))
+@OPERATORS.call("GET", "/v1/audit-log", query=AuditQuery, answer=AuditLogPage)
+def get_audit_log(asked: AuditQuery) -> AuditLogPage:
+    """Read the audit log.
+
+    What operators did, the last thing first.
+    """
+    return AuditLogPage(entries=collector().store.audit.latest(asked.most, asked.before))

@@ -4,16 +4,14 @@ import threading
 from functools import cache
 
 import msgspec
-from flask import Blueprint, Flask, Response, current_app
+from flask import Flask, Response, current_app
 
-from ...errors import StoreUnavailable
+from ...errors import SchemaOutdated, StoreUnavailable
 from ...ops.metrics import CONTENT_TYPE, Metrics
-from .. import parameters
-from ..context import answer, collector, require
+from ..calls import OPERATIONS
+from ..context import collector
 from ..messages import Health
 from ..openapi import document
-
-blueprint = Blueprint("operations", __name__)
 
 _METRICS = "halftruth_metrics"
 _STOPPING = "halftruth_stopping"
@@ -43,38 +41,40 @@ def stop(app: Flask) -> None:
     app.extensions[_STOPPING].set()
 
 
-@blueprint.get("/healthz")
-def healthz() -> Response:
-    """200 as long as the process answers, whatever the database does."""
-    parameters.none()
-    return answer(Health(status="ok"))
+@OPERATIONS.call("GET", "/healthz", answer=Health)
+def get_health() -> Health:
+    """Whether the process lives.
+
+    It does not look at the database.
+    """
+    return Health(status="ok")
 
 
-@blueprint.get("/readyz")
-def readyz() -> Response:
-    """200 if requests may be sent here: the database answers, and this process goes on."""
-    parameters.none()
+@OPERATIONS.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable, SchemaOutdated))
+def get_readiness() -> Health:
+    """Whether requests may be sent here.
+
+    The database answers, its tables are current, and the process goes on.
+    """
     if current_app.extensions[_STOPPING].is_set():
         raise StoreUnavailable("this collector is stopping; send requests to another one")
     collector().store.check()
-    return answer(Health(status="ready"))
+    return Health(status="ready")
 
 
-@blueprint.get("/metrics")
-def metrics() -> Response:
-    """Numbers for Prometheus, of all processes of this collector."""
-    require("monitor")
-    parameters.none()
+@OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
+def get_metrics() -> Response:
+    """Numbers for Prometheus."""
     response = Response(metrics_of(current_app).exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response
 
 
-@blueprint.get("/openapi.json")
+@OPERATIONS.call("GET", "/openapi.json", answer="application/json")
 def get_description() -> Response:
-    """The OpenAPI document of this collector; any page may read it."""
-    parameters.none()
+    """This description."""
     response = Response(_description(), mimetype="application/json")
+    # Any page may read it.
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response
 

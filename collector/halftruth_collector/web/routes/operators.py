@@ -1,15 +1,17 @@
 """What operators may do with surveys over HTTP, from publishing them to their deletion."""
 
-import msgspec
-from flask import Blueprint, Response, g
-from halftruth_shared import Survey
+from flask import g
+from halftruth_shared import DomainTooLarge, SchemaError, Survey, SurveyError
+from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import TermsChange
 
+from ...errors import SignatureRefused, SurveyClosed, SurveyExists
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
 from ...store.states import SurveyState
-from .. import operating, parameters
-from ..context import answer, collector, published, require
+from .. import operating
+from ..calls import OPERATORS
+from ..context import collector, published
 from ..messages import (
     InvitationRequest,
     IssuedInvitations,
@@ -21,115 +23,145 @@ from ..messages import (
     Withdrawn,
 )
 
-blueprint = Blueprint("operators", __name__, url_prefix="/v1")
 
+@OPERATORS.call(
+    "POST",
+    "/v1/surveys",
+    body=Survey,
+    query=PublishQuery,
+    answer=PublishedSurvey,
+    status=201,
+    errors=(SurveyExists, SurveyError, SchemaError, DomainTooLarge),
+)
+def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
+    """Publish a survey.
 
-@blueprint.before_request
-def only_operators() -> None:
-    """Every call needs an operator's token."""
-    g.actor = f"token {require('operator').id}"
-
-
-@blueprint.post("/surveys")
-def publish_survey() -> Response:
-    """Publish the survey of the body, in the shape of a survey file."""
-    unlisted = parameters.query(PublishQuery).unlisted
-    survey = Survey.from_json(parameters.body(msgspec.Raw))
+    Replaces a survey of the same id that has no report yet. Publishing the very same survey again
+    changes nothing.
+    """
     surveys = collector().store.surveys
-    surveys.publish(survey, listed=False if unlisted else None, actor=g.actor)
-    return answer(published(surveys.get(survey.id)), 201)
+    surveys.publish(survey, listed=False if asked.unlisted else None, actor=g.actor)
+    return published(surveys.get(survey.id))
 
 
-@blueprint.get("/states")
-def get_states() -> Response:
-    """How every survey is doing."""
-    parameters.none()
-    return answer(SurveyStates(surveys=collector().store.states()))
+@OPERATORS.call("GET", "/v1/states", answer=SurveyStates)
+def get_states() -> SurveyStates:
+    """See how all surveys are doing.
+
+    Unlisted ones, too.
+    """
+    return SurveyStates(surveys=collector().store.states())
 
 
-@blueprint.get("/surveys/<survey_id>/state")
-def get_state(survey_id: str) -> Response:
-    """How one survey is doing."""
-    parameters.none()
-    return answer(_state(survey_id))
+@OPERATORS.call("GET", "/v1/surveys/<survey_id>/state", answer=SurveyState)
+def get_state(survey_id: str) -> SurveyState:
+    """See how a survey is doing."""
+    return collector().store.state(survey_id)
 
 
-@blueprint.post("/surveys/<survey_id>/close")
-def close_survey(survey_id: str) -> Response:
-    """Take no more reports."""
-    parameters.none()
+@OPERATORS.call("POST", "/v1/surveys/<survey_id>/close", answer=PublishedSurvey)
+def close_survey(survey_id: str) -> PublishedSurvey:
+    """Close a survey.
+
+    It takes no more reports. Closing it again changes nothing.
+    """
     surveys = collector().store.surveys
     surveys.close(survey_id, actor=g.actor)
-    return answer(published(surveys.get(survey_id)))
+    return published(surveys.get(survey_id))
 
 
-@blueprint.post("/surveys/<survey_id>/reopen")
-def reopen_survey(survey_id: str) -> Response:
-    """Take reports again, where there was none yet."""
-    parameters.none()
+@OPERATORS.call(
+    "POST", "/v1/surveys/<survey_id>/reopen", answer=PublishedSurvey, errors=(SurveyClosed,)
+)
+def reopen_survey(survey_id: str) -> PublishedSurvey:
+    """Reopen a survey.
+
+    It takes reports again, unless it has some: then its end is final. Reopening an open survey
+    changes nothing.
+    """
     surveys = collector().store.surveys
     surveys.reopen(survey_id, actor=g.actor)
-    return answer(published(surveys.get(survey_id)))
+    return published(surveys.get(survey_id))
 
 
-@blueprint.patch("/surveys/<survey_id>/terms")
-def set_terms(survey_id: str) -> Response:
-    """Change how reports are taken from now on: invited, sealed, and signed by whom."""
-    parameters.none()
-    change = parameters.body(TermsChange)
+@OPERATORS.call("DELETE", "/v1/surveys/<survey_id>", answer=Deleted)
+def delete_survey(survey_id: str) -> Deleted:
+    """Delete a survey.
+
+    With its reports, their ids and counts, its invitations, and the tokens that are for it alone.
+    Nothing brings them back but a back-up, and back-ups keep what they hold.
+    """
+    return collector().store.retention.delete(survey_id, actor=g.actor)
+
+
+@OPERATORS.call("PUT", "/v1/surveys/<survey_id>/listing", body=Listing, answer=SurveyState)
+def set_listing(listing: Listing, survey_id: str) -> SurveyState:
+    """List or unlist a survey.
+
+    An unlisted survey is answered by those who know its address.
+    """
+    collector().store.surveys.set_listed(survey_id, listing.listed, actor=g.actor)
+    return get_state(survey_id)
+
+
+@OPERATORS.call(
+    "PATCH",
+    "/v1/surveys/<survey_id>/terms",
+    body=TermsChange,
+    answer=PublishedSurvey,
+    errors=(SignatureRefused,),
+)
+def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
+    """Change how reports are taken.
+
+    Terms that are absent stay. Reports are sealed to a key of this collector only. The signature is
+    the operator's, of the survey's digest with all terms.
+    """
     operating.set_terms(survey_id, change.changes(), change.signature, g.actor)
-    return answer(published(collector().store.surveys.get(survey_id)))
+    return published(collector().store.surveys.get(survey_id))
 
 
-@blueprint.put("/surveys/<survey_id>/listing")
-def set_listing(survey_id: str) -> Response:
-    """Tell everyone of a survey, or only those who know its address."""
-    parameters.none()
-    listed = parameters.body(Listing).listed
-    collector().store.surveys.set_listed(survey_id, listed, actor=g.actor)
-    return answer(_state(survey_id))
+@OPERATORS.call("GET", "/v1/surveys/<survey_id>/invitations", answer=InvitationCount)
+def count_invitations(survey_id: str) -> InvitationCount:
+    """Count invitations.
+
+    Which of them were used is not known.
+    """
+    return collector().store.invitations.count(survey_id)
 
 
-@blueprint.delete("/surveys/<survey_id>")
-def delete_survey(survey_id: str) -> Response:
-    """Delete a survey with everything that there is of it."""
-    parameters.none()
-    done: Deleted = collector().store.retention.delete(survey_id, actor=g.actor)
-    return answer(done)
+@OPERATORS.call(
+    "POST",
+    "/v1/surveys/<survey_id>/invitations",
+    body=InvitationRequest,
+    answer=IssuedInvitations,
+    status=201,
+)
+def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvitations:
+    """Issue invitations.
+
+    Each lets one report in. A person's address is `/s/{survey_id}#invitation=` with theirs behind
+    it.
+    """
+    made = collector().store.invitations.create(survey_id, asked.count, actor=g.actor)
+    return IssuedInvitations(invitations=made)
 
 
-@blueprint.get("/surveys/<survey_id>/invitations")
-def count_invitations(survey_id: str) -> Response:
-    """Count invitations; which of them were used is not known."""
-    parameters.none()
-    count: InvitationCount = collector().store.invitations.count(survey_id)
-    return answer(count)
+@OPERATORS.call("POST", "/v1/surveys/<survey_id>/invitations/revoke", answer=Withdrawn)
+def revoke_invitations(survey_id: str) -> Withdrawn:
+    """Withdraw invitations.
+
+    All that nobody used.
+    """
+    return Withdrawn(withdrawn=collector().store.invitations.revoke(survey_id, actor=g.actor))
 
 
-@blueprint.post("/surveys/<survey_id>/invitations")
-def create_invitations(survey_id: str) -> Response:
-    """Issue invitations, each of which lets one report in."""
-    parameters.none()
-    count = parameters.body(InvitationRequest).count
-    made = collector().store.invitations.create(survey_id, count, actor=g.actor)
-    return answer(IssuedInvitations(invitations=made), 201)
+@OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, answer=Purged)
+def purge(asked: PurgeRequest) -> Purged:
+    """Purge closed surveys.
 
-
-@blueprint.post("/surveys/<survey_id>/invitations/revoke")
-def revoke_invitations(survey_id: str) -> Response:
-    """Make all invitations useless that nobody used."""
-    parameters.none()
-    done = collector().store.invitations.revoke(survey_id, actor=g.actor)
-    return answer(Withdrawn(withdrawn=done))
-
-
-@blueprint.post("/purge")
-def purge() -> Response:
-    """Delete ids and unused invitations of surveys that ended long enough ago."""
-    parameters.none()
-    days = parameters.body(PurgeRequest).closed_for
-    return answer(Purged(surveys=collector().store.retention.purge(days, actor=g.actor)))
-
-
-def _state(survey_id: str) -> SurveyState:
-    return collector().store.state(survey_id)
+    Deletes the ids of their reports and their unused invitations; the counts stay. A client that
+    sends a report of theirs once more is told that the survey is closed, though it had been
+    counted.
+    """
+    return Purged(surveys=collector().store.retention.purge(asked.closed_for, actor=g.actor))

@@ -1,36 +1,35 @@
-"""What methodologists may ask before any field work."""
+"""What methodologists may ask before any field work.
 
-import msgspec
-from flask import Blueprint, Response
-from halftruth_shared import Survey
-from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
+It takes time, so it needs an analyst's token; it reads nothing of the store.
+"""
 
-from ...dry_run import check_survey
+from halftruth_shared import DomainTooLarge, SchemaError, Survey, SurveyError
+from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
+
+from ...dry_run import SurveyCheck
+from ...dry_run import check_survey as check
 from ...estimation.planning.planner import plan
-from .. import parameters
-from ..context import answer, collector, require
+from ..calls import PLANNING
+from ..context import collector
 
-blueprint = Blueprint("planning", __name__, url_prefix="/v1")
-
-
-@blueprint.before_request
-def only_analysts() -> None:
-    """Planning takes time, so it needs an analyst's token; it reads nothing of the store."""
-    require("analyst")
+_ERRORS = (SurveyError, SchemaError, DomainTooLarge)
 
 
-@blueprint.post("/plan")
-def post_plan() -> Response:
-    """Foretell what the survey of the body will tell."""
-    parameters.none()
-    request = parameters.body(PlanRequest)
+@PLANNING.call("POST", "/v1/plan", body=PlanRequest, answer=PlanResult, errors=_ERRORS)
+def plan_survey(request: PlanRequest) -> PlanResult:
+    """Foretell the precision of a survey.
+
+    Reads nothing of the store: the survey need not have been published.
+    """
     fields = {name: getattr(request, name) for name in PlanQuery.__struct_fields__}
-    return answer(plan(Survey.from_json(request.survey), PlanQuery(**fields)))
+    return plan(Survey.from_json(request.survey), PlanQuery(**fields))
 
 
-@blueprint.post("/check")
-def post_check() -> Response:
-    """Say what publishing the survey of the body would come to."""
-    parameters.none()
-    survey = Survey.from_json(parameters.body(msgspec.Raw))
-    return answer(check_survey(survey, collector().config.max_gamma))
+@PLANNING.call("POST", "/v1/check", body=Survey, answer=SurveyCheck, errors=_ERRORS)
+def check_survey(survey: Survey) -> SurveyCheck:
+    """Check a survey.
+
+    A dry run of publishing it: what it promises, and whether the form that this collector hosts
+    would ask it.
+    """
+    return check(survey, collector().config.max_gamma)

@@ -1,38 +1,41 @@
 """What analysts may ask: every analysis of a survey, with its bounds."""
 
-from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
+from halftruth_shared import DomainTooLarge, EstimateError, SchemaError
+from halftruth_shared.protocol.base import Request
 
 from ...analyses import ANALYSES, Analysis, Counted
-from .. import formats, parameters
-from ..context import collector, require
-
-blueprint = Blueprint("analysts", __name__, url_prefix="/v1/surveys/<survey_id>")
-
-
-@blueprint.before_request
-def only_analysts() -> None:
-    """Every call needs an analyst's token."""
-    require("analyst")
+from ...errors import NotAcceptable, TooFewReports
+from .. import formats
+from ..calls import ANALYSTS
+from ..context import collector
 
 
-def _call(analysis: Analysis[Any, Any]) -> Callable[[str], Response]:
-    """Answer with what is computed from the counts."""
+def _declare(analysis: Analysis[Any, Any]) -> None:
+    """Answer the call of an analysis with what is computed from the counts."""
 
-    def get(survey_id: str) -> Response:
-        # The question first: a wrong one costs no look at the counts.
+    def get(query: Request, survey_id: str) -> Response:
+        # A wrong question costs no look at the counts.
         format = formats.wanted()
-        query = parameters.query(analysis.query, beside=(formats.PARAMETER,))
         stored, counts, as_of, days = collector().store.reports.snapshot(survey_id)
         least = collector().config.min_reports
         counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
         content = formats.encode(analysis.compute(counted, query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 
-    return get
+    get.__name__ = f"get_{analysis.name.replace('-', '_')}"
+    get.__doc__ = f"{analysis.title}\n\n{analysis.query.__doc__ or ''}"
+    ANALYSTS.call(
+        "GET",
+        f"/v1/surveys/<survey_id>/{analysis.name}",
+        query=analysis.query,
+        answer=analysis.result,
+        errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
+        analysis=analysis,
+    )(get)
 
 
 for _analysis in ANALYSES.values():
-    blueprint.add_url_rule(f"/{_analysis.name}", _analysis.name, _call(_analysis))
+    _declare(_analysis)

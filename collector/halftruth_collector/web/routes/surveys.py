@@ -1,22 +1,31 @@
 """What anyone may ask: the surveys, and to count reports."""
 
-from flask import Blueprint, Response, g
-from halftruth_shared import HalftruthError
+from flask import Response, g
+from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
-from halftruth_shared.protocol.reports import ReportBatch, SealedBatch
-from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
+from halftruth_shared.protocol.reports import Receipt, ReportBatch, SealedBatch
+from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 
-from ...errors import MalformedRequest, StoreUnavailable, TooLarge, TooManyReports, slug
+from ...errors import (
+    DeadlinePassed,
+    InvitationRefused,
+    MalformedRequest,
+    QuotaReached,
+    StaleDigest,
+    StoreUnavailable,
+    SurveyClosed,
+    TooLarge,
+    TooManyReports,
+    slug,
+)
 from ...intake.checking import Batch, stale
 from ...intake.opening import open_batch
 from ...store.database import here
 from ...store.surveys import StoredSurvey
 from .. import parameters
-from ..context import answer, asked, collector, published
-
-blueprint = Blueprint("respondents", __name__, url_prefix="/v1/surveys")
-
+from ..calls import RESPONDENTS
+from ..context import asked, collector, published
 
 #: Bytes of a body that are read and checked in no time.
 _FEW = 16_384
@@ -43,34 +52,37 @@ _PREFLIGHT = {
 }
 
 
-@blueprint.get("")
-def list_surveys() -> Response:
-    """The listed surveys with their digests."""
-    parameters.none()
+@RESPONDENTS.call("GET", "/v1/surveys", answer=SurveyList)
+def list_surveys() -> SurveyList:
+    """List the surveys.
+
+    Those that are unlisted are not among them, though anyone can fetch and answer them.
+    """
     surveys = collector().store.surveys
-    return answer(
-        SurveyList(
-            surveys=[
-                SurveySummary(
-                    id=stored.id,
-                    title=stored.survey().title_in(),
-                    digest=stored.digest,
-                    status="open" if surveys.closed_because(stored) is None else "closed",
-                )
-                for stored in surveys.listed()
-            ]
-        )
+    return SurveyList(
+        surveys=[
+            SurveySummary(
+                id=stored.id,
+                title=stored.survey().title_in(),
+                digest=stored.digest,
+                status="open" if surveys.closed_because(stored) is None else "closed",
+            )
+            for stored in surveys.listed()
+        ]
     )
 
 
-@blueprint.get("/<survey_id>")
-def get_survey(survey_id: str) -> Response:
-    """One survey in canonical JSON with its digest."""
-    parameters.none()
-    return answer(published(collector().store.surveys.get(survey_id)))
+@RESPONDENTS.call("GET", "/v1/surveys/<survey_id>", answer=PublishedSurvey)
+def get_survey(survey_id: str) -> PublishedSurvey:
+    """Fetch a survey.
+
+    A client computes the digest from the survey itself, and refuses one that protects less than its
+    caller asked for.
+    """
+    return published(collector().store.surveys.get(survey_id))
 
 
-@blueprint.after_request
+@RESPONDENTS.blueprint.after_request
 def from_other_pages(response: Response) -> Response:
     """Let forms on pages of other origins do what answering a survey takes, and nothing else."""
     request = asked()
@@ -82,32 +94,31 @@ def from_other_pages(response: Response) -> Response:
     return response
 
 
-@blueprint.post("/<survey_id>/invitations/check")
-def check_invitation(survey_id: str) -> Response:
-    """Whether an invitation would let a report in; it is not spent, and nothing is written down.
+@RESPONDENTS.call(
+    "POST",
+    "/v1/surveys/<survey_id>/reports",
+    body=(ReportBatch, SealedBatch),
+    answer=Receipt,
+    status=202,
+    errors=(
+        SurveyClosed,
+        DeadlinePassed,
+        QuotaReached,
+        StaleDigest,
+        ReportError,
+        InvitationRefused,
+        TooManyReports,
+    ),
+)
+def add_reports(survey_id: str) -> Receipt:
+    """Send reports.
 
-    It is asked about by its hash: whoever sees the question cannot send a report by it, nor open
-    what a sealed report holds beside it.
+    Counts all reports of the batch or none, each exactly once, and answers once the counts are
+    durable. Sending the same report again is safe. A survey with a sealing key takes sealed reports
+    only, and any other takes plain ones only. Where no invitation is asked for, the reports from
+    one address are limited.
     """
-    parameters.none()
-    this = collector()
-    hash_ = parameters.body(InvitationCheck).hash
-    check_hexadecimal("hash", hash_)
-    if this.limit is not None:
-        this.limit.check_failures()
-    unspent = this.store.invitations.is_unspent(survey_id, bytes.fromhex(hash_))
-    if not unspent and this.limit is not None:
-        this.limit.record_failures(1)
-    return answer(InvitationState(unspent=unspent))
-
-
-@blueprint.post("/<survey_id>/reports")
-def add_reports(survey_id: str) -> Response:
-    """Count reports, all of them or none; 202 once the counts are durable.
-
-    This runs in the event loop, so what takes long is done in threads, as transactions are anyway.
-    """
-    parameters.none()
+    # This runs in the event loop, so what takes long is done in threads, as transactions are.
     this = collector()
     # Reports of this request that were not counted against its address when they were sent; an
     # estimate until it has been read.
@@ -123,7 +134,31 @@ def add_reports(survey_id: str) -> Response:
     if this.limit is not None and receipt.accepted < max(1, g.unmetered):
         # What was counted before, or is nothing at all, can be sent again and again.
         this.limit.record_failures(g.unmetered - receipt.accepted)
-    return answer(receipt, 202)
+    return receipt
+
+
+@RESPONDENTS.call(
+    "POST",
+    "/v1/surveys/<survey_id>/invitations/check",
+    body=InvitationCheck,
+    answer=InvitationState,
+    errors=(TooManyReports,),
+)
+def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
+    """Ask whether an invitation is good.
+
+    So that nobody answers a survey in vain. The invitation is not spent, and nothing of the
+    question is kept; it is asked by the SHA-256 of the invitation, with which nobody could send a
+    report. Those from one address that are not known are limited.
+    """
+    check_hexadecimal("hash", check.hash)
+    this = collector()
+    if this.limit is not None:
+        this.limit.check_failures()
+    unspent = this.store.invitations.is_unspent(survey_id, bytes.fromhex(check.hash))
+    if not unspent and this.limit is not None:
+        this.limit.record_failures(1)
+    return InvitationState(unspent=unspent)
 
 
 def _receive(survey_id: str) -> Batch:

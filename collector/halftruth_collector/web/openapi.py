@@ -1,4 +1,4 @@
-"""The OpenAPI document, put together from the calls and the types of their messages."""
+"""The HTTP interface described as OpenAPI 3.1, from the declarations of its calls."""
 
 import inspect
 import re
@@ -8,17 +8,18 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
+from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.problems import Problem
 from halftruth_shared.survey import document_type
 
-from ...analyses import choices
-from ...errors import slug
-from .. import formats
-from ..errors import status_of
-from .operation import AUDIENCES, CALLERS, Operation
-from .operations import OPERATIONS
+from ..access.tokens import Role
+from ..analyses import choices
+from ..errors import slug
+from . import formats
+from .calls import AUDIENCES, Call, declared
+from .errors import status_of
 
 Json = dict[str, Any]
 
@@ -41,6 +42,14 @@ _SURVEY_ID: Json = {
     "required": True,
     "description": "Id of the survey.",
     "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9\\-]{0,63}$"},
+}
+
+#: Whose token is enough where one of a role is needed, in words.
+CALLERS: dict[Role | None, str] = {
+    None: "anyone",
+    "analyst": "an analyst or an operator",
+    "operator": "an operator",
+    "monitor": "a monitor or an operator",
 }
 
 #: What stands for a part of an address.
@@ -115,11 +124,11 @@ _LINKS: Json = {
 def document() -> Json:
     """The OpenAPI 3.1 document of this program's HTTP interface."""
     paths: Json = {}
-    for operation in OPERATIONS:
-        places = [_PLACES[name] for name in re.findall(r"{(\w+)}", operation.path)]
+    for call in declared():
+        places = [_PLACES[name] for name in re.findall(r"{(\w+)}", call.path)]
         shared = {"parameters": places} if places else {}
-        item = paths.setdefault(operation.path, shared)
-        item[operation.method.lower()] = _operation(operation)
+        item = paths.setdefault(call.path, shared)
+        item[call.method.lower()] = _operation(call)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -128,7 +137,7 @@ def document() -> Json:
             "description": markdown(_INTRODUCTION),
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": name, "description": text} for name, text in AUDIENCES.items()],
+        "tags": [{"name": found.name, "description": found.purpose} for found in AUDIENCES],
         "paths": paths,
         "components": {
             "schemas": _schemas(),
@@ -139,25 +148,25 @@ def document() -> Json:
     }
 
 
-def _operation(operation: Operation) -> Json:
-    caller = CALLERS[operation.role]
-    said = [markdown(operation.description), f"{caller[0].upper()}{caller[1:]} may call it."]
+def _operation(call: Call) -> Json:
+    caller = CALLERS[call.role]
+    said = [markdown(call.description), f"{caller[0].upper()}{caller[1:]} may call it."]
     described: Json = {
-        "operationId": operation.id,
-        "tags": [operation.audience],
-        "summary": operation.summary,
+        "operationId": call.id,
+        "tags": [call.audience],
+        "summary": call.summary,
         "description": " ".join(filter(None, said)),
-        "security": [] if operation.role is None else [{"token": []}],
-        "responses": {str(operation.status): _answer(operation)},
+        "security": [] if call.role is None else [{"token": []}],
+        "responses": {str(call.status): _answer(call)},
     }
-    if operation.role is not None:
-        described["x-role"] = operation.role
-    if operation.analysis is not None:
-        described["parameters"] = [*_parameters(operation.query), _FORMAT]
-    elif operation.query is not Request:
-        described["parameters"] = list(_parameters(operation.query))
-    if operation.body:
-        references = [_reference(kind) for kind in operation.body]
+    if call.role is not None:
+        described["x-role"] = call.role
+    if call.analysis is not None:
+        described["parameters"] = [*_parameters(call.query), _FORMAT]
+    elif call.query is not Request:
+        described["parameters"] = list(_parameters(call.query))
+    if call.body:
+        references = [_reference(kind) for kind in call.body]
         described["requestBody"] = {
             "required": True,
             "content": {
@@ -166,7 +175,7 @@ def _operation(operation: Operation) -> Json:
                 }
             },
         }
-    for status, found in sorted(problems_of(operation).items()):
+    for status, found in sorted(problems_of(call).items()):
         described["responses"][str(status)] = {
             "description": " ".join(found.values()),
             "content": {"application/problem+json": {"schema": _problem(status, list(found))}},
@@ -206,30 +215,30 @@ def _parameters(query: type[Request]) -> Iterator[Json]:
         yield parameter
 
 
-def _answer(operation: Operation) -> Json:
-    if isinstance(operation.answer, str):
-        schema: Json = {"type": "object" if operation.answer == "application/json" else "string"}
+def _answer(call: Call) -> Json:
+    if isinstance(call.answer, str):
+        schema: Json = {"type": "object" if call.answer == "application/json" else "string"}
         return {
-            "description": f"{operation.summary}.",
-            "content": {operation.answer: {"schema": schema}},
+            "description": f"{call.summary}.",
+            "content": {call.answer: {"schema": schema}},
         }
-    content: Json = {"application/json": {"schema": _reference(operation.answer)}}
-    if operation.analysis is not None:
+    content: Json = {"application/json": {"schema": _reference(call.answer)}}
+    if call.analysis is not None:
         for media_type in list(formats.MEDIA_TYPES.values())[1:]:
             content[media_type] = {"schema": {"type": "string"}}
-    answer: Json = {"description": _first_line(operation.answer), "content": content}
-    return {**answer, "links": _LINKS} if operation.id == "publishSurvey" else answer
+    answer: Json = {"description": _first_line(call.answer), "content": content}
+    return {**answer, "links": _LINKS} if call.id == "publishSurvey" else answer
 
 
-def problems_of(operation: Operation) -> dict[int, dict[str, str]]:
+def problems_of(call: Call) -> dict[int, dict[str, str]]:
     """What each status means among the problems of a call, by status and type of problem."""
     found: dict[int, dict[str, str]] = {}
-    for kind in operation.errors:
+    for kind in call.errors:
         # Only its class matters for its status and its name.
         error = kind.__new__(kind)
         found.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
     found[500] = {"internal": "The collector failed; nothing of the request was counted."}
-    if "{" in operation.path:
+    if "{" in call.path:
         found.setdefault(404, {})["http"] = "There is no such address."
     return found
 
@@ -243,10 +252,10 @@ def _problem(status: int, found: list[str]) -> Json:
 def _schemas() -> Json:
     """Schemas of all messages by name; what is null by default has its type's description."""
     kinds: list[type] = [Problem, document_type()]
-    for operation in OPERATIONS:
+    for call in declared():
         kinds += [
-            *operation.body,
-            *([operation.answer] if isinstance(operation.answer, type) else []),
+            *map(_shape, call.body),
+            *([call.answer] if isinstance(call.answer, type) else []),
         ]
     _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in schemas.values():
@@ -267,7 +276,12 @@ def _without_null(schema: Json) -> Json:
 
 
 def _reference(kind: type) -> Json:
-    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    return {"$ref": f"#/components/schemas/{_shape(kind).__name__}"}
+
+
+def _shape(kind: type) -> type:
+    """Return the type of the document of a survey, and any other type itself."""
+    return document_type() if kind is Survey else kind
 
 
 def markdown(text: str) -> str:
