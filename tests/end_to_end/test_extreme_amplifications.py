@@ -57,7 +57,7 @@ def browser(live, survey):
     )
     signed_in = live.app.test_client()
     token = live.store.tokens.create("analyst")
-    signed_in.post("/results/sign-in", data={"token": token})
+    signed_in.post("/sign-in", data={"token": token})
     return signed_in
 
 

@@ -167,7 +167,7 @@ def test_the_demonstration_runs_says_what_is_not_usable_and_leaves_nothing_runni
     assert len(addresses) == 3
     app = create_app(Config(database=f"sqlite:///{tmp_path / 'kept.db'}"))
     http = app.test_client()
-    assert http.post("/results/sign-in", data={"token": token}).status_code == 303
+    assert http.post("/sign-in", data={"token": token}).status_code == 303
     for address in addresses:
         # Digits in groups of three, as everywhere on the pages.
         assert "48\u202f842 reports" in http.get(address).get_data(as_text=True)

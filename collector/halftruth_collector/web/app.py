@@ -31,7 +31,7 @@ _HERE = frozenset(["respondents.add_reports", "operations.get_health"])
 
 #: Blueprints whose answers are there as soon as the database has said what it knows. All others
 #: may compute for a while.
-_BRIEF = frozenset(["respondents", "operations", "pages"])
+_BRIEF = frozenset(["respondents", "operations", "pages", "session"])
 
 
 class Application(Flask):

@@ -92,7 +92,7 @@ def study(tmp_path_factory):
     thread.start()
     url, token = f"http://127.0.0.1:{server.port}", store.tokens.create("analyst")
     browser = app.test_client()
-    browser.post("/results/sign-in", data={"token": token})
+    browser.post("/sign-in", data={"token": token})
     _, counts, as_of, days = store.reports.snapshot("study")
     yield SimpleNamespace(
         database=database,

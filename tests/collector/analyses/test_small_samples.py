@@ -55,7 +55,7 @@ def collector(database, store):
 def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, database, capsys):
     client, token = collector.test_client(), store.tokens.create("analyst")
     bearer = {"Authorization": f"Bearer {token}"}
-    client.post("/results/sign-in", data={"token": token})
+    client.post("/sign-in", data={"token": token})
     for name, analysis in ANALYSES.items():
         asked = {
             field: value

@@ -110,7 +110,7 @@ def test_no_value_of_a_request_is_written(said, survey, store):
             requests.post(f"{surveys}/health/reports", json=document, timeout=30)
         requests.post(f"{surveys}/health/reports", data=f"{{{SECRET}", timeout=30)
         requests.post(surveys, json={"id": SECRET}, headers=bearer, timeout=30)
-        requests.post(f"{url}/results/sign-in", data={"token": token}, timeout=30)
+        requests.post(f"{url}/sign-in", data={"token": token}, timeout=30)
         secret = SECRET.encode()
         for data in (
             secret,

@@ -127,7 +127,7 @@ def form_of(page):
 
 @pytest.fixture
 def by_page(http, store):
-    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+    http.post("/sign-in", data={"token": store.tokens.create("operator")})
 
     def change(name, value):
         filled = form_of(http.get(ADDRESS).text)
@@ -195,7 +195,7 @@ def test_a_signature_is_dropped_by_name_alone(
 ):
     key = OperatorKey.create()
     signature = sign(key, survey.digest, every)
-    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+    http.post("/sign-in", data={"token": store.tokens.create("operator")})
 
     def signed():
         store.surveys.set_terms("health", every, signature)

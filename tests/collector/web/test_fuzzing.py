@@ -37,7 +37,7 @@ READ = (
     *("/", "/s/{}", "/v1/surveys", "/v1/surveys/{}", "/results/{}", "/openapi.json"),
     "/v1/surveys/{}/itemsets?min_support=0.05&select=lower&estimate=projected",
     "/v1/surveys/{}/table?attributes=smoker,drinks&covariance=true",
-    *("/results/sign-in?next=/results/{}", "/results/{}/table?attributes=smoker"),
+    *("/sign-in?next=/results/{}", "/results/{}/table?attributes=smoker"),
     *("/results/{}/itemsets?min_support=0.1&format=json", "/results/{}/rules?format=csv"),
     *("/healthz", "/readyz", "/metrics", "/js/index.js", "/assets/style.css"),
 )
@@ -226,7 +226,7 @@ class Fuzzer:
     def _sign_in(self) -> Asked:
         rng = self._rng
         if rng.random() < 0.3:
-            return Asked("POST", "/results/sign-out")
+            return Asked("POST", "/sign-out")
         token = rng.choice(self._tokens)
         if rng.random() < 0.5:
             kind = "application/x-www-form-urlencoded"
@@ -235,7 +235,7 @@ class Fuzzer:
             kind = "multipart/form-data; boundary=x"
             part = 'Content-Disposition: form-data; name="token"'
             body = f"--x\r\n{part}\r\n\r\n{token}\r\n--x--\r\n".encode()
-        return Asked("POST", "/results/sign-in", body=body, headers={"Content-Type": kind})
+        return Asked("POST", "/sign-in", body=body, headers={"Content-Type": kind})
 
     def _of_structure(self, asked: Asked) -> None:
         if asked.document is None:
@@ -499,7 +499,7 @@ def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
     check(asked, status, answered, said)
 
 
-@pytest.mark.parametrize("path", ["/results/sign-in", "/results/sign-out", "/results/health"])
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/results/health"])
 @pytest.mark.parametrize("cookie", [True, False])
 def test_a_form_that_is_too_large_is_refused(fuzzed, path, cookie):
     app, _, [operator, *_] = fuzzed

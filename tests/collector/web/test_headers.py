@@ -47,7 +47,11 @@ def test_every_answer_is_protected(app, http, tokens):
             headers = response.headers
             assert headers["X-Content-Type-Options"] == "nosniff", where
             # A form tells only this collector where it was sent from.
-            refers = "same-origin" if path.startswith(("/results", "/operate")) else "no-referrer"
+            refers = (
+                "same-origin"
+                if path.startswith(("/results", "/operate", "/sign"))
+                else "no-referrer"
+            )
             assert headers["Referrer-Policy"] == refers, where
             policy = headers["Content-Security-Policy"].split("; ")
             assert {"default-src 'none'", "frame-ancestors 'none'"} <= set(policy), where

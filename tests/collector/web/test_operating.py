@@ -38,7 +38,7 @@ def posted(app):
 @pytest.fixture
 def signed_in(http, store):
     token = store.tokens.create("operator")
-    assert http.post("/operate/sign-in", data={"token": token}).status_code == 303
+    assert http.post("/sign-in", data={"token": token}).status_code == 303
     return http
 
 
@@ -102,7 +102,7 @@ def test_terms_that_are_none_are_said_in_a_line(signed_in, store, given, said):
 
 
 def test_the_token_is_sent_to_pages_for_operators_and_analysts_alone(http, store):
-    response = http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+    response = http.post("/sign-in", data={"token": store.tokens.create("operator")})
     cookies = response.headers.getlist("Set-Cookie")
     assert sorted(re.search("Path=([^;]+)", each)[1] for each in cookies) == [
         "/operate/",
@@ -215,11 +215,10 @@ def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, wo
     assert store.invitations.count("health").issued == 0
 
 
-@pytest.mark.parametrize("place", ["results", "operate"])
-def test_who_signs_out_anywhere_is_signed_out_everywhere(http, store, place):
-    http.post("/operate/sign-in", data={"token": store.tokens.create("operator")})
+def test_who_signs_out_is_signed_out_everywhere(http, store):
+    http.post("/sign-in", data={"token": store.tokens.create("operator")})
     assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [200, 200]
-    assert http.post(f"/{place}/sign-out").status_code == 303
+    assert http.post("/sign-out").status_code == 303
     assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [401, 401]
 
 

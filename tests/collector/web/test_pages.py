@@ -35,7 +35,7 @@ RESULTS = (
 def signed_in(http, analyst):
     """The browser of an analyst."""
     token = analyst["Authorization"].removeprefix("Bearer ")
-    answer = http.post("/results/sign-in", data={"token": token, "next": "/results/health"})
+    answer = http.post("/sign-in", data={"token": token, "next": "/results/health"})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/results/health")
     return http
 
@@ -83,7 +83,7 @@ def test_an_analyst_who_signed_in_sees_results(signed_in, filled, path):
 def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(http, analyst):
     token = analyst["Authorization"].removeprefix("Bearer ")
     for url, secure in (("http://localhost", False), ("https://localhost", True)):
-        answer = http.post("/results/sign-in", data={"token": token}, base_url=url)
+        answer = http.post("/sign-in", data={"token": token}, base_url=url)
         cookie = answer.headers["Set-Cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
@@ -93,7 +93,7 @@ def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(http, analyst):
 
 @pytest.mark.parametrize("token", ["", "ht_wrong", "\x00"])
 def test_a_wrong_token_signs_nobody_in(http, filled, token):
-    answer = http.post("/results/sign-in", data={"token": token, "next": "/results/health"})
+    answer = http.post("/sign-in", data={"token": token, "next": "/results/health"})
     assert answer.status_code == 401
     assert "Set-Cookie" not in answer.headers
     page = Page(answer.get_data(as_text=True))
@@ -101,7 +101,7 @@ def test_a_wrong_token_signs_nobody_in(http, filled, token):
 
 
 def test_who_signs_out_is_asked_again(signed_in, filled):
-    assert signed_in.post("/results/sign-out").status_code == 303
+    assert signed_in.post("/sign-out").status_code == 303
     assert signed_in.get("/results/health").status_code == 401
 
 
@@ -117,7 +117,7 @@ def test_a_revoked_token_shows_nothing_any_more(signed_in, filled, store):
 )
 def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
     token = analyst["Authorization"].removeprefix("Bearer ")
-    answer = http.post("/results/sign-in", data={"token": token, "next": elsewhere})
+    answer = http.post("/sign-in", data={"token": token, "next": elsewhere})
     assert answer.headers["Location"] == "/results/"
 
 
@@ -134,13 +134,13 @@ def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
 )
 def test_no_other_site_signs_anybody_in_or_out(http, analyst, said):
     token = analyst["Authorization"].removeprefix("Bearer ")
-    answer = http.post("/results/sign-in", data={"token": token}, headers=said)
+    answer = http.post("/sign-in", data={"token": token}, headers=said)
     assert answer.status_code == 403
     assert "Set-Cookie" not in answer.headers
     assert "expected a form of this collector" in answer.text
     for own in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}):
-        assert http.post("/results/sign-in", data={"token": token}, headers=own).status_code == 303
-    answer = http.post("/results/sign-out", headers=said)
+        assert http.post("/sign-in", data={"token": token}, headers=own).status_code == 303
+    answer = http.post("/sign-out", headers=said)
     assert answer.status_code == 403
     assert http.get("/results/").status_code == 200
 
@@ -151,7 +151,7 @@ def test_the_surveys_are_listed_for_whom_their_results_are(http, store, survey, 
     assert http.get("/results/").status_code == 401
     for only, listed in ((None, ["health", "second"]), ("second", ["second"])):
         browser = http.application.test_client()
-        browser.post("/results/sign-in", data={"token": store.tokens.create("analyst", only)})
+        browser.post("/sign-in", data={"token": store.tokens.create("analyst", only)})
         links = [tag["href"] for tag in Page(browser.get("/results/").text).all("a")]
         assert [link for link in links if link.startswith("/results/")] == [
             f"/results/{id}" for id in listed
@@ -266,7 +266,7 @@ def test_there_is_no_report_without_a_token_or_without_reports(http, signed_in, 
     answer = signed_in.get("/results/health/report")
     assert answer.status_code == 409
     assert "no report has been counted" in answer.text
-    signed_in.post("/results/sign-out")
+    signed_in.post("/sign-out")
     assert http.get("/results/health/report").status_code == 401
 
 
@@ -299,7 +299,7 @@ def test_no_reports_is_a_page_that_says_so(signed_in, survey):
     assert "there is no survey" in nowhere.text
 
 
-PAGES = ("/", "/s/health", "/s/nobody", "/results/", "/results/sign-in", "/results/health")
+PAGES = ("/", "/s/health", "/s/nobody", "/results/", "/sign-in", "/results/health")
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -310,7 +310,9 @@ def test_pages_load_nothing_from_elsewhere_and_run_nothing_that_stands_in_them(h
     )
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
-    assert policy["form-action"] == ("'self'" if path.startswith("/results") else "'none'")
+    assert policy["form-action"] == (
+        "'self'" if path.startswith(("/results", "/sign")) else "'none'"
+    )
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     page = Page(answer.get_data(as_text=True))
     for tag, attributes in page.tags:
@@ -364,7 +366,7 @@ def test_what_a_survey_says_never_becomes_markup(http, store, analyst, survey):
     reports = [Report(id=UUID(int=i), values=[i % 2, i % 2]) for i in range(60)]
     store.reports.add("evil", named.digest, reports)
     token = analyst["Authorization"].removeprefix("Bearer ")
-    http.post("/results/sign-in", data={"token": token})
+    http.post("/sign-in", data={"token": token})
     for path in ("/", "/s/evil", "/results/evil", *(f"/results/evil/{view}" for view in VIEWS)):
         answer = http.get(path)
         assert answer.status_code == 200

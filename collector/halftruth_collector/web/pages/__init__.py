@@ -1,15 +1,7 @@
 """Pages for people: what a collector asks, its forms, and what came of them."""
 
-from . import design
-from . import forms as respondents
-from . import operate as operators
-from . import results as analysts
+from . import design, forms, operate, results, session
 
-blueprints = (
-    respondents.blueprint,
-    analysts.blueprint,
-    operators.blueprint,
-    design.blueprint,
-)
+blueprints = tuple(page.blueprint for page in (forms, session, results, operate, design))
 
 __all__ = ["blueprints"]

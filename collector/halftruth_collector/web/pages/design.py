@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from flask import Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import read
@@ -18,24 +18,18 @@ from halftruth_shared.analyses.wording import half_width
 from halftruth_shared.mechanisms import kinds
 from halftruth_shared.mechanisms.designs import DESIGNS
 from halftruth_shared.protocol.terms import Terms
-from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...designing import edits, mechanism, questions, text
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
-from ...errors import Forbidden, Unauthorized
 from ...estimation.planning.planner import plan
 from ...estimation.planning.recommendation import foretold
 from .. import errors, parameters
 from ..context import collector
-from . import session
-from .forms import of_http, ours
+from .session import guarded
 
-blueprint = Blueprint("design", __name__, url_prefix="/operate/design", template_folder="templates")
-
-blueprint.before_request(session.only_own_forms)
-blueprint.after_request(session.closed)
+blueprint = guarded("design", "/operate/design", "operator")
 
 #: Pairs and triples that are looked at and listed.
 _SETS = 20
@@ -52,12 +46,6 @@ _DESIGN_PARTS = (
 
 #: What precision is foretold for, as it is typed: people, and percentage points either way.
 _RESPONDENTS, _WANTED = "1000", "5"
-
-
-@blueprint.before_request
-def only_operators() -> None:
-    """Every page needs an operator's token."""
-    session.bearer("operator")
 
 
 @dataclass
@@ -348,14 +336,3 @@ def _labels(survey: Survey) -> Sequence[str]:
 def _fingerprint(written: str) -> str:
     """Tells whether a text is the one that controls were made from."""
     return sha256(written.encode()).hexdigest()
-
-
-@blueprint.errorhandler(Unauthorized)
-@blueprint.errorhandler(Forbidden)
-def ask_for_token(error: HalftruthError) -> tuple[str, int]:
-    """Whoever may not see the page is asked for a token."""
-    return session.ask_for_token("operator", error)
-
-
-blueprint.register_error_handler(HalftruthError, ours)
-blueprint.register_error_handler(HTTPException, of_http)

@@ -33,9 +33,9 @@ def closed(response: Response) -> Response:
 def front() -> str:
     """The listed surveys of this collector."""
     this = collector()
-    surveys = [(stored, stored.survey()) for stored in this.store.surveys.listed()]
-    found = states(stored for stored, _ in surveys)
-    for _, survey in surveys:
+    listed = this.store.surveys.listed()
+    surveys, found = [stored.survey() for stored in listed], states(listed)
+    for survey in surveys:
         refused = why_form_refuses(survey, this.config.max_gamma)
         if found[survey.id] == "Open" and refused is not None:
             found[survey.id] = "Not asked here"

@@ -8,16 +8,14 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from flask import Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
-from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
-from ...errors import Forbidden, Unauthorized
 from ...store.closing import limits_said
 from ...store.retention import KEEP_DAYS
 from .. import invitations as invited
@@ -25,44 +23,15 @@ from .. import operating, parameters
 from ..context import collector
 from ..errors import status_of
 from ..messages import AuditQuery, InvitationRequest, PurgeRequest, TokenRequest
-from . import session
-from .forms import of_http, ours
+from .session import guarded
 
-blueprint = Blueprint("operate", __name__, url_prefix="/operate", template_folder="templates")
+blueprint = guarded("operate", "/operate", "operator")
 
 T = TypeVar("T")
 Answer = str | AnyResponse | tuple[str, int]
 
 _ACTIONS = "<any('close', 'reopen', 'list', 'unlist', 'terms', 'withdraw'):action>"
 _KEY_ACTIONS = "<any('create', 'retire', 'revoke'):action>"
-
-blueprint.before_request(session.only_own_forms)
-blueprint.after_request(session.closed)
-
-
-@blueprint.before_request
-def only_operators() -> None:
-    """Every page but the one to sign in needs a token."""
-    if request.endpoint not in ("operate.sign_in", "operate.signed_in"):
-        session.bearer("operator")
-
-
-@blueprint.get("/sign-in")
-def sign_in() -> str:
-    """Ask for a token."""
-    return session.sign_in_page("operator", request.args.get("next", ""), None)
-
-
-@blueprint.post("/sign-in")
-def signed_in() -> AnyResponse:
-    """Keep the token in the browser, if it is one."""
-    return session.signed_in("operator")
-
-
-@blueprint.post("/sign-out")
-def sign_out() -> AnyResponse:
-    """Forget the token."""
-    return session.signed_out()
 
 
 @blueprint.get("/")
@@ -291,14 +260,3 @@ def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, RecursionError, ValueError):
         raise ParameterError(f"{field}: expected {accepted}", field=field) from None
-
-
-@blueprint.errorhandler(Unauthorized)
-@blueprint.errorhandler(Forbidden)
-def ask_for_token(error: HalftruthError) -> tuple[str, int]:
-    """Whoever may not see a page is asked for a token."""
-    return session.ask_for_token("operator", error)
-
-
-blueprint.register_error_handler(HalftruthError, ours)
-blueprint.register_error_handler(HTTPException, of_http)

@@ -6,12 +6,11 @@ An analyst signs in with a token; see :mod:`~.session`.
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Blueprint, render_template, request
+from flask import g, render_template, request
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import number
 from markupsafe import Markup
-from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...analyses import ANALYSES, Analysis, Counted
@@ -19,18 +18,17 @@ from ...analyses.labels import labelled
 from ...analyses.sentences import of_group
 from ...analyses.survey_report import period, precision, survey_report
 from ...charts import Chart
-from ...errors import Forbidden, TooFewReports, Unauthorized
+from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
 from ..context import collector, states
 from ..errors import status_of
-from . import session
 from .controls import controls
-from .forms import of_http, ours
+from .session import guarded
 from .survey_report import shown
 from .tables import PARAMETERS, TableQuery, page_of
 
-blueprint = Blueprint("results", __name__, url_prefix="/results", template_folder="templates")
+blueprint = guarded("results", "/results", "analyst")
 
 #: The analysis that a survey's own page begins with.
 _FIRST = next(iter(ANALYSES))
@@ -38,21 +36,10 @@ _FIRST = next(iter(ANALYSES))
 _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
 
 
-blueprint.before_request(session.only_own_forms)
-blueprint.after_request(session.closed)
-
-
-@blueprint.before_request
-def only_analysts() -> None:
-    """Every page but the one to sign in needs a token."""
-    if request.endpoint not in ("results.sign_in", "results.signed_in"):
-        session.bearer("analyst")
-
-
 @blueprint.get("/")
 def surveys() -> str:
     """The surveys whose results this token shows."""
-    only = session.bearer("analyst").survey
+    only = g.bearer.survey
     found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
     said = states(found)
     return render_template(
@@ -76,24 +63,6 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
         if served
         else f"results are served of {number(max(least, 1))} or more",
     }
-
-
-@blueprint.get("/sign-in")
-def sign_in() -> str:
-    """Ask for a token."""
-    return session.sign_in_page("analyst", request.args.get("next", ""), None)
-
-
-@blueprint.post("/sign-in")
-def signed_in() -> AnyResponse:
-    """Keep the token in the browser, if it is one."""
-    return session.signed_in("analyst")
-
-
-@blueprint.post("/sign-out")
-def sign_out() -> AnyResponse:
-    """Forget the token."""
-    return session.signed_out()
 
 
 @blueprint.get("/<survey_id>")
@@ -226,14 +195,3 @@ def _given(*, tables: bool = False) -> dict[str, list[str]]:
         if name != formats.PARAMETER and (name in PARAMETERS) == tables
     }
     return {name: texts for name, texts in filled.items() if texts}
-
-
-@blueprint.errorhandler(Unauthorized)
-@blueprint.errorhandler(Forbidden)
-def ask_for_token(error: HalftruthError) -> tuple[str, int]:
-    """Whoever may not see a page is asked for a token."""
-    return session.ask_for_token("analyst", error)
-
-
-blueprint.register_error_handler(HalftruthError, ours)
-blueprint.register_error_handler(HTTPException, of_http)

@@ -1,32 +1,49 @@
-"""Who is signed in to pages, and where their forms may come from.
+"""One way to sign in to all pages that need a token, and one guard before them.
 
 A token is kept in a cookie that no script can read, that is sent with no request from another site,
 and only to the pages that it is for: never along with a report.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
-from flask import Response, g, redirect, render_template, request
+from flask import Blueprint, Response, g, redirect, render_template, request
 from halftruth_shared import HalftruthError
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...access.tokens import Role, StoredToken
-from ...errors import Forbidden
+from ...access.tokens import Role
+from ...errors import Forbidden, Unauthorized
 from ..content_security import harden
 from ..context import allow
 from ..errors import status_of
+from .forms import of_http, ours
 
 COOKIE = "halftruth_token"
 
-#: Where pages for a role are; an operator is shown results, too.
-HOMES: dict[Role, Sequence[str]] = {
-    "analyst": ("/results/",),
-    "operator": ("/operate/", "/results/"),
-}
+#: Where the pages for a role are; an operator is shown results, too.
+HOMES: dict[Role, str] = {"operator": "/operate/", "analyst": "/results/"}
 
 
-def only_own_forms() -> None:
+def guarded(name: str, prefix: str, role: Role) -> Blueprint:
+    """Return a blueprint of pages that only bearers of a role see, and change by its own forms."""
+    made = _blueprint(name, prefix)
+    made.before_request(partial(_guard, role))
+    for error in (Unauthorized, Forbidden):
+        made.register_error_handler(error, partial(_ask_for_token, role))
+    return made
+
+
+def _blueprint(name: str, prefix: str | None = None) -> Blueprint:
+    made = Blueprint(name, __name__, url_prefix=prefix, template_folder="templates")
+    made.before_request(_only_own_forms)
+    made.after_request(_closed)
+    made.register_error_handler(HalftruthError, ours)
+    made.register_error_handler(HTTPException, of_http)
+    return made
+
+
+def _only_own_forms() -> None:
     """No other site's form may do anything here.
 
     Browsers say where a form was sent from; who says nothing is no browser, and keeps no cookie.
@@ -43,67 +60,25 @@ def only_own_forms() -> None:
         raise Forbidden("origin: expected a form of this collector", field="origin")
 
 
-def bearer(role: Role) -> StoredToken:
-    """Whose token the browser keeps, if that is enough.
+def _guard(role: Role) -> None:
+    """Let only whoever signed in with a sufficient token pass.
 
     Raises
     ------
     Unauthorized, Forbidden
     """
-    found = allow(role, request.cookies.get(COOKIE, ""))
-    g.actor = f"token {found.id}"
-    return found
+    g.bearer = allow(role, request.cookies.get(COOKIE, ""))
+    g.actor = f"token {g.bearer.id}"
 
 
-def signed_in(role: Role) -> AnyResponse:
-    """Keep the token of the form in the browser, if it is enough.
-
-    Raises
-    ------
-    Unauthorized, Forbidden
-    """
-    token = request.form.get("token", "").strip()
-    allow(role, token)
-    response = redirect(_safe(request.form.get("next", ""), role) or HOMES[role][0], 303)
-    for home in HOMES[role]:
-        response.set_cookie(
-            COOKIE, token, httponly=True, samesite="Strict", secure=request.is_secure, path=home
-        )
-    return response
-
-
-def signed_out() -> AnyResponse:
-    """Forget the tokens of all pages."""
-    response = redirect("/", 303)
-    for home in sorted({home for homes in HOMES.values() for home in homes}):
-        response.delete_cookie(COOKIE, path=home, httponly=True, samesite="Strict")
-    return response
-
-
-def sign_in_page(role: Role, address: str, detail: str | None) -> str:
-    """Ask for a token, to go on to an address."""
-    return render_template(
-        "sign_in.html",
-        role=role,
-        action=f"{HOMES[role][0]}sign-in",
-        next=_safe(address, role),
-        detail=detail,
-    )
-
-
-def ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:
-    """Whoever may not see a page is asked for a token."""
-    signing_in = request.path == f"{HOMES[role][0]}sign-in"
+def _ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:
+    """Ask whoever may not see a page for a token."""
+    address = request.full_path if request.method == "GET" else ""
     tried = request.method == "POST" or COOKIE in request.cookies
-    # The form was read, and with it whatever is wrong with it, only where somebody signs in.
-    if signing_in and request.method == "POST":
-        address = request.form.get("next", "")
-    else:
-        address = request.full_path if request.method == "GET" else ""
-    return sign_in_page(role, address, str(error) if tried else None), status_of(error)
+    return _sign_in_page(role, address, str(error) if tried else None), status_of(error)
 
 
-def closed(response: Response) -> Response:
+def _closed(response: Response) -> Response:
     """Forms of these pages go to this collector alone, and no cache keeps what they show."""
     response.headers["Cache-Control"] = "no-store"
     response = harden(response, "'self'")
@@ -119,7 +94,53 @@ def _host(origin: str) -> str:
         return ""
 
 
-def _safe(address: str, role: Role) -> str:
-    """An address within the pages for a role, or none."""
-    inside = address.startswith(HOMES[role][0]) and not any(c in address for c in "\\\r\n")
-    return address if inside else ""
+blueprint = _blueprint("session")
+
+
+@blueprint.get("/sign-in")
+def sign_in() -> str:
+    """Ask for a token."""
+    address = request.args.get("next", "")
+    return _sign_in_page(_role_at(address), address, None)
+
+
+@blueprint.post("/sign-in")
+def signed_in() -> AnyResponse | tuple[str, int]:
+    """Keep the token in the browser, if it opens the page that it is asked for."""
+    token, address = request.form.get("token", "").strip(), request.form.get("next", "")
+    role = _role_at(address)
+    try:
+        found = allow(role, token)
+    except (Unauthorized, Forbidden) as error:
+        return _sign_in_page(role, address, str(error)), status_of(error)
+    homes = [home for known, home in HOMES.items() if found.role in (known, "operator")]
+    response = redirect(_safe(address) or homes[0], 303)
+    for home in homes:
+        response.set_cookie(
+            COOKIE, token, httponly=True, samesite="Strict", secure=request.is_secure, path=home
+        )
+    return response
+
+
+@blueprint.post("/sign-out")
+def sign_out() -> AnyResponse:
+    """Forget the token of all pages."""
+    response = redirect("/", 303)
+    for home in HOMES.values():
+        response.delete_cookie(COOKIE, path=home, httponly=True, samesite="Strict")
+    return response
+
+
+def _sign_in_page(role: Role, address: str, detail: str | None) -> str:
+    return render_template("sign_in.html", role=role, next=_safe(address), detail=detail)
+
+
+def _role_at(address: str) -> Role:
+    """Return the role that the page at an address needs, the least one if there is none."""
+    return "operator" if address.startswith(HOMES["operator"]) else "analyst"
+
+
+def _safe(address: str) -> str:
+    """Return an address if it is within the pages, or none."""
+    inside = address.startswith(tuple(HOMES.values()))
+    return address if inside and not any(c in address for c in "\\\r\n") else ""
