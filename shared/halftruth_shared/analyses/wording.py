@@ -25,7 +25,7 @@ _MOST_PLACES = 2
 
 #: A number as it is written here, perhaps with words before it.
 _SAID = re.compile(
-    r"(?:not usable \(|below |from |up to |±)*"
+    r"(?:below |from |up to |±)*"
     rf"({_MINUS}?(?:∞|\d+(?:{GAP}\d+)*(?:\.\d+)?(?:e[+{_MINUS}]\d+)?))"
     r"(?![^\s%,;:)])"
 )
@@ -187,20 +187,11 @@ def number(quantity: float, places: int | None = None) -> str:
     return text.replace(",", GAP).replace("-", _MINUS).replace("inf", "∞")
 
 
-def plain(text: str) -> str:
-    r"""A text with usual spaces and minus signs, as people type it.
-
-    >>> plain("−1\u202f234\u202f%")
-    '-1 234 %'
-    """
-    return text.replace(GAP, " ").replace(_MINUS, "-")
-
-
 def said_number(text: str) -> float | None:
-    r"""The number that an estimate, an interval or a count in words begins with, if any.
+    r"""Return the number that an estimate to be used, an interval or a count in words begins with.
 
     >>> said_number("−1\u202f234.5\u202f%"), said_number("not usable (976\u202f%)")
-    (-1234.5, 976.0)
+    (-1234.5, None)
     >>> said_number("36 to 55"), said_number("below 0.0001"), said_number("White")
     (36.0, 0.0001, None)
     """

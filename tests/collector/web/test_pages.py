@@ -195,34 +195,26 @@ def test_a_chart_is_a_file_of_its_own(signed_in, filled, kind, begin):
     assert "format=svg" not in signed_in.get("/results/health/counts").text
 
 
-def test_tables_are_sorted_and_searched_by_the_address_and_files_hold_everything(signed_in, filled):
+def test_a_large_table_leads_to_all_of_its_rows_and_files_hold_them_anyway(
+    signed_in, filled, monkeypatch
+):
+    monkeypatch.setattr("halftruth_collector.web.pages.tables.ROWS", 2)
     path = "/results/health/table?attributes=drinks"
-    sorted_down = Page(signed_in.get(f"{path}&order=-2&search=%25").text)
-    [heading] = [tag for tag in sorted_down.all("th") if "aria-sort" in tag]
-    assert heading["aria-sort"] == "descending"
-    links = [tag["href"] for tag in sorted_down.all("a")]
-    assert f"{path}&search=%25&order=2" in links
-    assert f"{path}&format=csv" in links
-    hidden = {(tag["name"], tag["value"]) for tag in sorted_down.all("input") if "value" in tag}
-    assert {("attributes", "drinks"), ("order", "-2"), ("search", "%")} <= hidden
-    one = signed_in.get(f"{path}&search=daily").text
-    assert len(Page(one).all("tr")) == 2
-    assert "Rows 1 to 1 of 1, found among 3" in one
-    none = signed_in.get(f"{path}&search=nobody")
-    assert none.status_code == 200
-    assert "No row of 3 holds this" in none.text
-    whole = signed_in.get(f"{path}&search=daily&format=csv").text
-    assert len(whole.splitlines()) == 4
+    part = signed_in.get(path).text
+    assert "The first 2 of 3 rows." in part
+    assert len(Page(part).all("tr")) == 3
+    whole = signed_in.get(f"{path}&rows=all").text
+    assert f"{path}&rows=all" in [tag["href"] for tag in Page(part).all("a")]
+    assert len(Page(whole).all("tr")) == 4
+    assert "The first" not in whole
+    for asked in ("", "&rows=all"):
+        assert len(signed_in.get(f"{path}{asked}&format=csv").text.splitlines()) == 4
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("order=9", "order: expected the number of a column, from 1 to "),
-        ("order=most", "order: expected an integer"),
-        ("page=0", "page: expected an integer of at least 1"),
-        ("page=7", "page: expected 1"),
-        ("page=1&page=2", "page: expected once"),
+        ("rows=7", "rows: expected &#39;all&#39;"),
         ("format=xlsx", "format: expected one of: json, csv, parquet, svg, png"),
         ("attributes=smoker,nobody", "&#39;nobody&#39;"),
         ("where=nobody%3Dyes", "&#39;nobody&#39;"),

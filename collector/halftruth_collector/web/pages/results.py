@@ -26,7 +26,7 @@ from ..errors import status_of
 from .controls import controls
 from .session import guarded
 from .survey_report import shown
-from .tables import PARAMETERS, TableQuery, page_of
+from .tables import PARAMETER, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
 
@@ -90,14 +90,14 @@ def report(survey_id: str) -> str:
 
 def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
     analysis, stored = ANALYSES[name], collector().store.surveys.get(survey_id)
-    survey, given, table = stored.survey(), _given(), _given(tables=True)
+    survey, given = stored.survey(), _given()
     # A page that is asked nothing begins with a question of its own.
     texts = given or write(analysis.start(survey))
     page: dict[str, Any] = {}
     problem, status = None, 200
     try:
         format = formats.named_of_page(with_chart=analysis.chart is not None)
-        query, rows = read(analysis.query, texts), read(TableQuery, table)
+        query = read(analysis.query, texts)
         _, counts, as_of, days = collector().store.reports.snapshot(survey_id)
         least = collector().config.min_reports
         counted = Counted(survey, counts, as_of, min_reports=least, days=days)
@@ -105,17 +105,15 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         if format is not None:
             content = _file(analysis, result, survey, format)
             return formats.respond(content, format, f"{survey_id}-{name}")
-        page = _shown(analysis, labelled(result, survey), rows)
+        page = _shown(analysis, labelled(result, survey))
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
         problem, status = str(error), 200 if nothing_yet else status_of(error)
 
-    def address(**changed: object) -> str:
-        """This page, asked the same but for its table or format; None leaves out."""
-        said = {**texts, **{name: found for name, found in table.items() if name not in changed}}
-        said |= {name: [str(value)] for name, value in changed.items() if value is not None}
-        return f"{request.path}?{urlencode(said, doseq=True)}"
+    def address(**beside: str) -> str:
+        """Return the address of this page, with the same question."""
+        return f"{request.path}?{urlencode({**texts, **beside}, doseq=True)}"
 
     rendered = render_template(
         "analysis.html",
@@ -123,9 +121,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         analyses=ANALYSES,
         analysis=analysis,
         controls=controls(analysis, survey, texts),
-        # What the form for searching keeps of this view.
-        asked=[(name, text) for name, found in texts.items() for text in found],
-        table_asked={name: found[0] for name, found in table.items()},
         address=address,
         problem=problem,
         offered=formats.offered(),
@@ -151,10 +146,9 @@ def _file(
     return picture(analysis.chart(read), f".{format}") if analysis.chart else b""
 
 
-def _shown(analysis: Analysis[Any, Any], result: Any, rows: TableQuery) -> dict[str, Any]:
+def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     """What a page shows of an answer."""
     grid = analysis.grid(result)
-    table = page_of(grid, rows)
     return {
         "result": result,
         "group": of_group(result),
@@ -162,7 +156,8 @@ def _shown(analysis: Analysis[Any, Any], result: Any, rows: TableQuery) -> dict[
         "reading": analysis.reading(result),
         "chart": _drawn(analysis.chart(result)) if analysis.chart and grid.rows else None,
         "aside": _drawn(analysis.aside(result)),
-        "table": table,
+        "grid": grid,
+        "rows": rows_of(grid),
     }
 
 
@@ -187,11 +182,8 @@ def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
     }
 
 
-def _given(*, tables: bool = False) -> dict[str, list[str]]:
-    """What the form of the question, or that of its table, was filled with; blanks are nothing."""
-    filled = {
-        name: [text for text in texts if text]
-        for name, texts in request.args.lists()
-        if name != formats.PARAMETER and (name in PARAMETERS) == tables
-    }
-    return {name: texts for name, texts in filled.items() if texts}
+def _given() -> dict[str, list[str]]:
+    """What the form of the question was filled with; blanks are nothing."""
+    filled = {name: [text for text in texts if text] for name, texts in request.args.lists()}
+    beside = (formats.PARAMETER, PARAMETER)
+    return {name: texts for name, texts in filled.items() if texts and name not in beside}

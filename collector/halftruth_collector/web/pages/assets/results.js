@@ -1,55 +1,68 @@
-/**
- * Sorts, searches and turns the pages of a table without loading the rest of its page again.
- *
- * Each of these is an address of the same page, which works without this script, too: here it is
- * fetched, and its table takes the place of the one that is shown.
- */
+/** Sorts and searches a table that is shown, by the numbers that stand beside its texts. */
 
-const table = () => document.getElementById("table");
+const table = document.querySelector("#table table");
+const bar = document.querySelector("#table .bar");
 
-/** Only the last of several requests counts. */
-let asking = new AbortController();
+/** A text with usual spaces and minus signs, as people type it. */
+const plain = (text) => text.replaceAll("\u202f", " ").replaceAll("\u2212", "-").toLowerCase();
 
-async function show(address) {
-  asking.abort();
-  asking = new AbortController();
-  table().setAttribute("aria-busy", "true");
-  const answer = await fetch(address, { signal: asking.signal });
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const found = page.getElementById("table");
-  if (!answer.ok || !found) throw new Error(`no table at ${address}`);
-  const key = document.activeElement?.dataset.key;
-  table().replaceWith(found);
-  // Whoever uses a keyboard stays where they were, as far as that is still there.
-  const again = key && found.querySelector(`[data-key="${key}"]`);
-  (again || (key && found.querySelector(".scroll")))?.focus();
+const number = ({ dataset }) => ("value" in dataset ? Number(dataset.value) : NaN);
+
+/** Rows as they came; an empty first cell stands for the one above it, wherever its row goes. */
+function read(row) {
+  const cells = [...row.cells];
+  const texts = cells.map((cell) => cell.dataset.above ?? cell.textContent);
+  return { row, texts, first: cells[0].textContent, values: cells.map(number) };
 }
 
-async function go(address, event) {
-  event.preventDefault();
-  try {
-    await show(address);
-    history.pushState(null, "", address);
-  } catch (error) {
-    if (error.name !== "AbortError") location.assign(address);
+/** Numbers, then words, then nothing; only the first two are turned round. */
+function comparison(column, sign) {
+  const rank = ({ texts, values }) => (Number.isNaN(values[column]) ? (texts[column] ? 1 : 2) : 0);
+  return (a, b) =>
+    rank(a) - rank(b) ||
+    sign * (a.values[column] - b.values[column] || a.texts[column].localeCompare(b.texts[column]));
+}
+
+function enliven() {
+  const rows = [...table.tBodies[0].rows].map(read);
+  const search = bar.querySelector("input");
+  let order = null;
+
+  function show() {
+    const words = plain(search.value).split(/\s+/).filter(Boolean);
+    const holds = ({ texts }) => words.every((word) => plain(texts.join(" ")).includes(word));
+    const found = rows.filter(holds);
+    if (order) found.sort(order);
+    for (const { row, texts, first } of found) {
+      row.cells[0].textContent = order || words.length ? texts[0] : first;
+    }
+    table.tBodies[0].replaceChildren(...found.map(({ row }) => row));
+    const said = found.length ? `${found.length} of ${rows.length} rows` : `No row of ${rows.length} holds this`;
+    bar.querySelector("[role=status]").textContent = said;
   }
+
+  [...table.tHead.rows[0].cells].forEach((heading, column) => {
+    const button = document.createElement("button");
+    button.className = "plain";
+    button.textContent = heading.textContent || "↕";
+    if (!heading.textContent) button.ariaLabel = `Sort by column ${column + 1}`;
+    heading.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const numbers = rows.filter(({ values }) => !Number.isNaN(values[column])).length;
+      // The largest numbers are what people look for; words are read from A on.
+      const begin = 2 * numbers > rows.length ? "descending" : "ascending";
+      const other = begin === "ascending" ? "descending" : "ascending";
+      const next = heading.ariaSort === begin ? other : begin;
+      for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", next);
+      order = comparison(column, next === "ascending" ? 1 : -1);
+      show();
+    });
+  });
+  search.addEventListener("input", show);
+  bar.addEventListener("submit", (event) => event.preventDefault());
+  bar.hidden = false;
+  show();
 }
 
-document.addEventListener("click", (event) => {
-  const link = event.target.closest("#table a");
-  const changed = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
-  if (link && !changed && event.button === 0) go(link.href, event);
-});
-
-document.addEventListener("submit", (event) => {
-  if (!event.target.matches("#table form")) return;
-  const address = new URL(event.target.action);
-  address.search = new URLSearchParams(new FormData(event.target)).toString();
-  go(address.href, event);
-});
-
-addEventListener("popstate", () => {
-  show(location.href).catch((error) => {
-    if (error.name !== "AbortError") location.reload();
-  });
-});
+if (table) enliven();
