@@ -114,7 +114,7 @@ def document_with_examples():
         for parameter in described.get("parameters", []):
             if parameter["name"] in written:
                 parameter["example"] = written[parameter["name"]]
-        if operation.body:
+        if operation.bodies:
             described["requestBody"]["content"]["application/json"]["examples"] = {
                 name: {"value": _plain(body)} for name, body in call.bodies.items()
             }

@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
 from flask import Blueprint, Response, g, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
-from halftruth_shared.protocol.base import Message, Request
+from halftruth_shared.protocol.base import Request
 
 from ..access.tokens import Role
 from ..analyses import Analysis
@@ -30,8 +30,7 @@ from ..errors import (
     UnknownToken,
 )
 from . import formats, parameters
-from .context import answer as respond
-from .context import require
+from .context import answer, require
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -42,45 +41,6 @@ _NOT_FOUND: dict[str, type[HalftruthError]] = {
     "{survey_id}": UnknownSurvey,
     "{token_id}": UnknownToken,
 }
-
-
-@dataclass(frozen=True)
-class Call:
-    """One HTTP call.
-
-    Attributes
-    ----------
-    path : str
-        As OpenAPI writes it.
-    summary, description : str
-        First line and remaining paragraphs of the view's docstring.
-    role : str or None
-        Role that is needed.
-    body : tuple of type
-        Any one of these; empty where there is no body.
-    query : type
-        Message of the query parameters.
-    answer : type or str
-        Message type, or media type of an answer that is no message.
-    errors : tuple of type
-        Every error that it can answer with.
-    analysis : Analysis or None
-        Analysis whose results it answers with.
-    """
-
-    id: str
-    method: str
-    path: str
-    audience: str
-    summary: str
-    description: str
-    role: Role | None
-    body: tuple[type, ...]
-    query: type[Request]
-    answer: type | str
-    status: int
-    errors: tuple[type[HalftruthError], ...]
-    analysis: Analysis[Any, Any] | None
 
 
 class Audience:
@@ -97,86 +57,123 @@ class Audience:
 
     def __init__(self, name: str, purpose: str, role: Role | None = None) -> None:
         self.name, self.purpose, self.role = name, purpose, role
-        self.blueprint = Blueprint(name, __name__)
         self.calls: dict[str, Call] = {}
+        self.call = partial(Call, self)
+        self.blueprint = Blueprint(name, __name__)
         self.blueprint.before_request(self._guard)
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        answer: type | str,
-        body: type | tuple[type, ...] = (),
-        query: type[Request] = Request,
-        status: int = 200,
-        role: Role | None = None,
-        errors: tuple[type[HalftruthError], ...] = (),
-        analysis: Analysis[Any, Any] | None = None,
-    ) -> Callable[[View], View]:
-        """Declare the call that a view answers.
-
-        The view gets the message of the body and that of the query, where there are any, and the
-        parts of the address by name. It returns a message, or a response as it is.
-
-        Parameters
-        ----------
-        method, path, answer, query, status, analysis
-            See `Call`; the path is written as a rule of Flask.
-        body : type or tuple of type
-            Message type; `Survey` for a document in the shape of a survey file. Where there are
-            several, the view reads the body, since it knows which of them it is.
-        role : str, optional
-            By default that of the audience.
-        errors : tuple of type
-            Those that do not follow from the rest.
-        """
-        bodies = body if isinstance(body, tuple) else (body,)
-        needed = role or self.role
-
-        def declare(view: View) -> View:
-            name = view.__name__
-            summary, _, description = inspect.getdoc(view).partition("\n\n")  # type: ignore[union-attr]
-            written = template(path)
-            implied = _implied(written, needed, bodies)
-            self.calls[f"{self.name}.{name}"] = Call(
-                id=re.sub(r"_(\w)", lambda found: found[1].upper(), name),
-                method=method,
-                path=written,
-                audience=self.name,
-                summary=summary.rstrip("."),
-                description=description,
-                role=needed,
-                body=bodies,
-                query=query,
-                answer=answer,
-                status=status,
-                errors=tuple(dict.fromkeys([*implied, *errors])),
-                analysis=analysis,
-            )
-
-            def answered(**places: str) -> Response:
-                given: list[Any] = []
-                if query is not Request:
-                    beside = (formats.PARAMETER,) if analysis else ()
-                    given.append(parameters.query(query, beside=beside))
-                else:
-                    parameters.none()
-                if len(bodies) == 1:
-                    given.insert(0, _decoded(bodies[0]))
-                made = view(*given, **places)
-                return made if isinstance(made, Response) else respond(made, status)
-
-            self.blueprint.add_url_rule(path, name, answered, methods=[method])
-            return view
-
-        return declare
 
     def _guard(self) -> None:
         """Let only whoever has the role of a call pass, also to ask for its methods."""
         role = self.calls[request.endpoint or ""].role
         if role is not None:
             g.actor = f"token {require(role).id}"
+
+
+@dataclass(eq=False)
+class Call:
+    """One HTTP call; as a decorator, the view that answers it.
+
+    The view gets the message of the body and that of the query, where there are any, and the parts
+    of the address by name. It returns a message, or a response as it is. Its docstring is the
+    summary and the description of the call, and its name the id.
+
+    Attributes
+    ----------
+    audience : Audience
+    method, rule : str
+        As Flask writes them.
+    answer : type or str
+        Message type, or media type of an answer that is no message.
+    body : type or tuple of type
+        Message type; `Survey` for a document in the shape of a survey file. Where there are
+        several, the view reads the body, since it knows which of them it is.
+    query : type
+        Message of the query parameters.
+    status : int
+    own_role : str or None
+        Role that is needed, if it is not that of the audience.
+    own_errors : tuple of type
+        Errors that do not follow from the rest.
+    analysis : Analysis or None
+        Analysis whose results it answers with.
+    """
+
+    audience: Audience
+    method: str
+    rule: str
+    _: KW_ONLY
+    answer: type | str
+    body: type | tuple[type, ...] = ()
+    query: type[Request] = Request
+    status: int = 200
+    own_role: Role | None = None
+    own_errors: tuple[type[HalftruthError], ...] = ()
+    analysis: Analysis[Any, Any] | None = None
+    view: Callable[..., Any] = field(init=False)
+
+    def __call__(self, view: View) -> View:
+        """Answer with what a view returns."""
+        self.view = view
+        self.audience.calls[f"{self.audience.name}.{view.__name__}"] = self
+        self.audience.blueprint.add_url_rule(
+            self.rule, view.__name__, self._answered, methods=[self.method]
+        )
+        return view
+
+    def _answered(self, **places: str) -> Response:
+        sent: list[Any] = []
+        if self.query is Request:
+            parameters.none()
+        else:
+            beside = (formats.PARAMETER,) if self.analysis else ()
+            sent.append(parameters.query(self.query, beside=beside))
+        if self.body is Survey:
+            sent.insert(0, Survey.from_json(parameters.body(msgspec.Raw)))
+        elif isinstance(self.body, type):
+            sent.insert(0, parameters.body(self.body))
+        made = self.view(*sent, **places)
+        return made if isinstance(made, Response) else answer(made, self.status)
+
+    @property
+    def id(self) -> str:
+        """Name of the call for programs."""
+        return re.sub(r"_(\w)", lambda found: found[1].upper(), self.view.__name__)
+
+    @property
+    def path(self) -> str:
+        """Its address, as OpenAPI writes it."""
+        return template(self.rule)
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """Its summary and its description."""
+        summary, _, description = (inspect.getdoc(self.view) or "").partition("\n\n")
+        return summary.rstrip("."), description
+
+    @property
+    def role(self) -> Role | None:
+        """Role that is needed."""
+        return self.own_role or self.audience.role
+
+    @property
+    def bodies(self) -> tuple[type, ...]:
+        """Types of which the body is one; empty where there is none."""
+        return self.body if isinstance(self.body, tuple) else (self.body,)
+
+    @property
+    def errors(self) -> tuple[type[HalftruthError], ...]:
+        """Every error that it can answer with."""
+        # A query parameter that there is not is refused everywhere.
+        found: list[type[HalftruthError]] = [ParameterError]
+        if self.bodies:
+            found += [MalformedRequest, TooLarge]
+        if self.role is not None:
+            found += [Unauthorized, Forbidden]
+        found += [error for place, error in _NOT_FOUND.items() if place in self.path]
+        # Whoever asks for a survey or brings a token is looked up.
+        if self.rule.startswith("/v1/") or self.role is not None:
+            found.append(StoreUnavailable)
+        return tuple(dict.fromkeys([*found, *self.own_errors]))
 
 
 RESPONDENTS = Audience(
@@ -206,26 +203,3 @@ def declared() -> tuple[Call, ...]:
 def template(rule: str) -> str:
     """Return a rule as a template without converters: ``/js/<path:name>`` is ``/js/{name}``."""
     return _PLACE.sub(r"{\1}", rule)
-
-
-def _decoded(kind: type) -> Message | Survey:
-    """Read the body, as a message or as the document of a survey."""
-    if kind is Survey:
-        return Survey.from_json(parameters.body(msgspec.Raw))
-    message: Message = parameters.body(kind)
-    return message
-
-
-def _implied(path: str, role: Role | None, bodies: tuple[type, ...]) -> list[type[HalftruthError]]:
-    """List the errors that follow from where a call is, who may make it and what is sent."""
-    # A query parameter that there is not is refused everywhere.
-    found: list[type[HalftruthError]] = [ParameterError]
-    if bodies:
-        found += [MalformedRequest, TooLarge]
-    if role is not None:
-        found += [Unauthorized, Forbidden]
-    found += [error for place, error in _NOT_FOUND.items() if place in path]
-    # Whoever asks for a survey or brings a token is looked up.
-    if path.startswith("/v1/") or role is not None:
-        found.append(StoreUnavailable)
-    return found

@@ -36,14 +36,6 @@ A token that the operator gave you. The role that a call needs is its `x-role`: 
 everything; an *analyst* reads estimates of every survey, or of the one that the token is for; a
 *monitor* reads the metrics only."""
 
-_SURVEY_ID: Json = {
-    "name": "survey_id",
-    "in": "path",
-    "required": True,
-    "description": "Id of the survey.",
-    "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9\\-]{0,63}$"},
-}
-
 #: Whose token is enough where one of a role is needed, in words.
 CALLERS: dict[Role | None, str] = {
     None: "anyone",
@@ -52,23 +44,11 @@ CALLERS: dict[Role | None, str] = {
     "monitor": "a monitor or an operator",
 }
 
-#: What stands for a part of an address.
-_PLACES: dict[str, Json] = {
-    "survey_id": _SURVEY_ID,
-    "token_id": {
-        "name": "token_id",
-        "in": "path",
-        "required": True,
-        "description": "Id of the token, as the list of tokens has it.",
-        "schema": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
-    },
-    "key": {
-        "name": "key",
-        "in": "path",
-        "required": True,
-        "description": "A public key, hexadecimal.",
-        "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    },
+#: What stands for a part of an address: in words, and as a pattern.
+_PLACES = {
+    "survey_id": ("Id of the survey.", "^[a-z0-9][a-z0-9\\-]{0,63}$"),
+    "token_id": ("Id of the token, as the list of tokens has it.", "^[0-9a-f]{8}$"),
+    "key": ("A public key, hexadecimal.", "^[0-9a-f]{64}$"),
 }
 
 _FORMAT: Json = {
@@ -92,25 +72,12 @@ _WRITTEN: dict[str, Json] = {
     },
 }
 
-#: Headers of a problem, by status.
-_HEADERS: dict[int, Json] = {
-    401: {
-        "WWW-Authenticate": {
-            "description": "Which kind of token is expected.",
-            "required": True,
-            "schema": {"const": "Bearer"},
-        }
-    },
-    **{
-        status: {
-            "Retry-After": {
-                "description": "Seconds after which to try again.",
-                "required": True,
-                "schema": {"type": "integer", "minimum": 1},
-            }
-        }
-        for status in (429, 503)
-    },
+#: Header of a problem, by status: its name, what it says, and its schema.
+_RETRY = ("Retry-After", "Seconds after which to try again.", {"type": "integer", "minimum": 1})
+_HEADERS = {
+    401: ("WWW-Authenticate", "Which kind of token is expected.", {"const": "Bearer"}),
+    429: _RETRY,
+    503: _RETRY,
 }
 
 #: What follows from an answer: the calls that take the id of its survey.
@@ -125,9 +92,8 @@ def document() -> Json:
     """The OpenAPI 3.1 document of this program's HTTP interface."""
     paths: Json = {}
     for call in declared():
-        places = [_PLACES[name] for name in re.findall(r"{(\w+)}", call.path)]
-        shared = {"parameters": places} if places else {}
-        item = paths.setdefault(call.path, shared)
+        places = [_place(name) for name in re.findall(r"{(\w+)}", call.path)]
+        item = paths.setdefault(call.path, {"parameters": places} if places else {})
         item[call.method.lower()] = _operation(call)
     return {
         "openapi": "3.1.0",
@@ -148,14 +114,21 @@ def document() -> Json:
     }
 
 
+def _place(name: str) -> Json:
+    said, pattern = _PLACES[name]
+    schema = {"type": "string", "pattern": pattern}
+    return {"name": name, "in": "path", "required": True, "description": said, "schema": schema}
+
+
 def _operation(call: Call) -> Json:
+    summary, description = call.said
     caller = CALLERS[call.role]
-    said = [markdown(call.description), f"{caller[0].upper()}{caller[1:]} may call it."]
+    sentences = [markdown(description), f"{caller[0].upper()}{caller[1:]} may call it."]
     described: Json = {
         "operationId": call.id,
-        "tags": [call.audience],
-        "summary": call.summary,
-        "description": " ".join(filter(None, said)),
+        "tags": [call.audience.name],
+        "summary": summary,
+        "description": " ".join(filter(None, sentences)),
         "security": [] if call.role is None else [{"token": []}],
         "responses": {str(call.status): _answer(call)},
     }
@@ -165,22 +138,13 @@ def _operation(call: Call) -> Json:
         described["parameters"] = [*_parameters(call.query), _FORMAT]
     elif call.query is not Request:
         described["parameters"] = list(_parameters(call.query))
-    if call.body:
-        references = [_reference(kind) for kind in call.body]
-        described["requestBody"] = {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": references[0] if len(references) == 1 else {"oneOf": references}
-                }
-            },
-        }
+    if call.bodies:
+        references = [_reference(kind) for kind in call.bodies]
+        schema = references[0] if len(references) == 1 else {"oneOf": references}
+        content = {"application/json": {"schema": schema}}
+        described["requestBody"] = {"required": True, "content": content}
     for status, found in sorted(problems_of(call).items()):
-        described["responses"][str(status)] = {
-            "description": " ".join(found.values()),
-            "content": {"application/problem+json": {"schema": _problem(status, list(found))}},
-            **({"headers": _HEADERS[status]} if status in _HEADERS else {}),
-        }
+        described["responses"][str(status)] = _problem(status, found)
     return described
 
 
@@ -219,7 +183,7 @@ def _answer(call: Call) -> Json:
     if isinstance(call.answer, str):
         schema: Json = {"type": "object" if call.answer == "application/json" else "string"}
         return {
-            "description": f"{call.summary}.",
+            "description": f"{call.said[0]}.",
             "content": {call.answer: {"schema": schema}},
         }
     content: Json = {"application/json": {"schema": _reference(call.answer)}}
@@ -243,20 +207,25 @@ def problems_of(call: Call) -> dict[int, dict[str, str]]:
     return found
 
 
-def _problem(status: int, found: list[str]) -> Json:
+def _problem(status: int, found: dict[str, str]) -> Json:
     types = [f"urn:halftruth:problem:{name}" for name in found]
     narrowed = {"status": {"const": status}, "type": {"enum": types}}
-    return {"allOf": [_reference(Problem), {"properties": narrowed}]}
+    schema = {"allOf": [_reference(Problem), {"properties": narrowed}]}
+    answer: Json = {
+        "description": " ".join(found.values()),
+        "content": {"application/problem+json": {"schema": schema}},
+    }
+    if status in _HEADERS:
+        name, said, kind = _HEADERS[status]
+        answer["headers"] = {name: {"description": said, "required": True, "schema": kind}}
+    return answer
 
 
 def _schemas() -> Json:
     """Schemas of all messages by name; what is null by default has its type's description."""
     kinds: list[type] = [Problem, document_type()]
     for call in declared():
-        kinds += [
-            *map(_shape, call.body),
-            *([call.answer] if isinstance(call.answer, type) else []),
-        ]
+        kinds += [_shape(kind) for kind in (*call.bodies, call.answer) if isinstance(kind, type)]
     _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in schemas.values():
         schema.pop("title", None)

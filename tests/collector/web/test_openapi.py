@@ -172,7 +172,7 @@ def test_valid_requests_fit_the_schemas(operation):
     for parameter in found.get("parameters", []):
         if "example" in parameter:
             valid(parameter["schema"]).validate(parameter["example"])
-    if operation.body:
+    if operation.bodies:
         schema = found["requestBody"]["content"]["application/json"]["schema"]
         for body in bodies(operation).values():
             valid(schema).validate(body)

@@ -31,7 +31,7 @@ def posted(app):
         .replace("<survey_id>", "health")
         .replace("<token_id>", "12345678")
         for rule in app.url_map.iter_rules()
-        if rule.rule.startswith("/operate") and "POST" in rule.methods
+        if rule.rule.startswith(("/operate", "/sign")) and "POST" in rule.methods
     ]
 
 

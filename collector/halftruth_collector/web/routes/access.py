@@ -30,7 +30,7 @@ def list_tokens() -> TokenList:
     body=TokenRequest,
     answer=NewToken,
     status=201,
-    errors=(UnknownSurvey,),
+    own_errors=(UnknownSurvey,),
 )
 def create_token(new: TokenRequest) -> NewToken:
     """Make a token."""

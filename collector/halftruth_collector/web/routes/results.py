@@ -32,7 +32,7 @@ def _declare(analysis: Analysis[Any, Any]) -> None:
         f"/v1/surveys/<survey_id>/{analysis.name}",
         query=analysis.query,
         answer=analysis.result,
-        errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
+        own_errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
         analysis=analysis,
     )(get)
 

@@ -100,7 +100,7 @@ def from_other_pages(response: Response) -> Response:
     body=(ReportBatch, SealedBatch),
     answer=Receipt,
     status=202,
-    errors=(
+    own_errors=(
         SurveyClosed,
         DeadlinePassed,
         QuotaReached,
@@ -142,7 +142,7 @@ def add_reports(survey_id: str) -> Receipt:
     "/v1/surveys/<survey_id>/invitations/check",
     body=InvitationCheck,
     answer=InvitationState,
-    errors=(TooManyReports,),
+    own_errors=(TooManyReports,),
 )
 def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
     """Ask whether an invitation is good.
