@@ -21,56 +21,31 @@ from halftruth_shared import (
 from halftruth_shared.protocol.problems import Problem
 from werkzeug.exceptions import HTTPException
 
-from ..errors import (
-    Forbidden,
-    InvitationRefused,
-    MalformedRequest,
-    NotAcceptable,
-    SchemaOutdated,
-    SignatureRefused,
-    StaleDigest,
-    StoreUnavailable,
-    SurveyClosed,
-    SurveyExists,
-    TooFewReports,
-    TooLarge,
-    TooManyReports,
-    Unauthorized,
-    UnknownSurvey,
-    UnknownToken,
-    slug,
-)
+from .. import errors
 from ..ops.logs import place
-from .content_security import harden
+from .headers import harden
 
 _log = logging.getLogger(__name__)
 
-#: Status by error; the first one that fits counts.
-_STATUS: tuple[tuple[type[HalftruthError], int], ...] = (
-    (MalformedRequest, 400),
-    (Unauthorized, 401),
-    (Forbidden, 403),
-    (UnknownSurvey, 404),
-    (UnknownToken, 404),
-    (SurveyClosed, 409),
-    (StaleDigest, 409),
-    (SurveyExists, 409),
-    (InvitationRefused, 403),
-    (TooManyReports, 429),
-    (SignatureRefused, 422),
-    (TooFewReports, 409),
-    (EstimateError, 409),
-    (NotAcceptable, 406),
-    (TooLarge, 413),
-    (ReportError, 422),
-    (RecordError, 422),
-    (SchemaError, 422),
-    (SurveyError, 422),
-    (DomainTooLarge, 422),
-    (ParameterError, 422),
-    (SchemaOutdated, 503),
-    (StoreUnavailable, 503),
-)
+#: Errors by status; the first one that fits counts.
+_STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
+    400: (errors.MalformedRequest,),
+    401: (errors.Unauthorized,),
+    403: (errors.Forbidden, errors.InvitationRefused),
+    404: (errors.UnknownSurvey, errors.UnknownToken),
+    406: (errors.NotAcceptable,),
+    409: (
+        *(errors.SurveyClosed, errors.StaleDigest, errors.SurveyExists),
+        *(errors.TooFewReports, EstimateError),
+    ),
+    413: (errors.TooLarge,),
+    429: (errors.TooManyReports,),
+    503: (errors.SchemaOutdated, errors.StoreUnavailable),
+    422: (
+        *(errors.SignatureRefused, ReportError, RecordError, SchemaError, SurveyError),
+        *(DomainTooLarge, ParameterError),
+    ),
+}
 
 #: Seconds after which a client may try again.
 _RETRY_AFTER = 5
@@ -85,14 +60,14 @@ def register(app: Flask) -> None:
 
 def status_of(error: HalftruthError) -> int:
     """HTTP status of an error."""
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 500)
 
 
 def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
     response = _respond(
         status,
-        slug(error),
+        errors.slug(error),
         str(error),
         field=error.field,
         report=getattr(error, "index", None),

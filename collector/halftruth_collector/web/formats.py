@@ -1,7 +1,7 @@
 """Results as JSON, CSV or Parquet, and their charts as SVG or PNG."""
 
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import msgspec
 from flask import Response, request
@@ -11,15 +11,13 @@ from halftruth_shared.analyses import Result
 from ..analyses.tabular import to_csv, to_parquet
 from ..errors import NotAcceptable
 
-Format = Literal["json", "csv", "parquet"]
+Format = Literal["json", "csv", "parquet", "svg", "png"]
 
-#: What a chart can be drawn as.
-Picture = Literal["svg", "png"]
+#: What a result can be written as, and what its chart can be drawn as.
+DATA: tuple[Format, ...] = ("json", "csv", "parquet")
+PICTURES: tuple[Format, ...] = ("svg", "png")
 
-#: The parameter that names a format; without it the header Accept chooses.
-PARAMETER = "format"
-
-_MEDIA_TYPES: dict[Format | Picture, str] = {
+MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
@@ -27,7 +25,8 @@ _MEDIA_TYPES: dict[Format | Picture, str] = {
     "png": "image/png",
 }
 
-MEDIA_TYPES: dict[Format, str] = {name: _MEDIA_TYPES[name] for name in get_args(Format)}
+#: The parameter that names a format; without it the header Accept chooses.
+PARAMETER = "format"
 
 
 def offered() -> list[tuple[Format, str]]:
@@ -36,36 +35,19 @@ def offered() -> list[tuple[Format, str]]:
     return called if find_spec("pyarrow") else called[:2]
 
 
-def named() -> Format | None:
-    """The format that the address names.
+def named(known: tuple[Format, ...]) -> Format | None:
+    """Return the one of these formats that the address names, if it names any.
 
     Raises
     ------
     ParameterError
         If there is none of that name.
     """
-    found: Format | None = _named(get_args(Format))
-    return found
-
-
-def named_of_page(*, with_chart: bool) -> Format | Picture | None:
-    """The format that the address of a page names, which may be that of its chart.
-
-    Raises
-    ------
-    ParameterError
-        If there is none of that name.
-    """
-    pictures = get_args(Picture) if with_chart else ()
-    found: Format | Picture | None = _named((*get_args(Format), *pictures))
-    return found
-
-
-def _named(names: tuple[str, ...]) -> Any:
     given = request.args.getlist(PARAMETER)
-    if given and (len(given) > 1 or given[0] not in names):
-        raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(names)}", field=PARAMETER)
-    return given[0] if given else None
+    found = next((name for name in known if [name] == given), None)
+    if given and found is None:
+        raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(known)}", field=PARAMETER)
+    return found
 
 
 def wanted() -> Format:
@@ -75,18 +57,16 @@ def wanted() -> Format:
     ------
     ParameterError, NotAcceptable
     """
-    format = named()
+    format = named(DATA)
     if format is not None:
         return format
     if not request.accept_mimetypes:
         return "json"
-    best = request.accept_mimetypes.best_match(MEDIA_TYPES.values())
-    for format, media_type in MEDIA_TYPES.items():
-        if media_type == best:
-            return format
-    raise NotAcceptable(
-        f"Accept: expected one of: {', '.join(MEDIA_TYPES.values())}", field="Accept"
-    )
+    types = {MEDIA_TYPES[format]: format for format in DATA}
+    best = request.accept_mimetypes.best_match(types)
+    if best is None:
+        raise NotAcceptable(f"Accept: expected one of: {', '.join(types)}", field="Accept")
+    return types[best]
 
 
 def encode(result: Result, format: Format) -> bytes:
@@ -102,9 +82,9 @@ def encode(result: Result, format: Format) -> bytes:
     return to_parquet(result) if format == "parquet" else msgspec.json.encode(result)
 
 
-def respond(content: bytes, format: Format | Picture, name: str) -> Response:
+def respond(content: bytes, format: Format, name: str) -> Response:
     """An answer that no cache keeps; other formats than JSON as a file of this name."""
-    response = Response(content, mimetype=_MEDIA_TYPES[format])
+    response = Response(content, mimetype=MEDIA_TYPES[format])
     response.headers["Cache-Control"] = "no-store"
     if format != "json":
         response.headers["Content-Disposition"] = f"attachment; filename={name}.{format}"

@@ -103,11 +103,22 @@ class ReportLimit:
         self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
 
     def _pause(self, reports: int, address: str) -> int:
-        """Seconds after which so many reports of this address will be taken."""
+        """Return whole seconds after which so many more are taken, if no others come."""
         storage = cast(SlidingWindowCounterSupport, self._storage)
-        seconds = self._rate.get_expiry()
-        window = storage.get_sliding_window(self._rate.key_for(address), seconds)
-        return pause(self._rate.amount, seconds, reports, window)
+        most, seconds = self._rate.amount, self._rate.get_expiry()
+        # Reports of the last window and seconds until they count no more, and those of this window.
+        before, before_left, now, now_left = storage.get_sliding_window(
+            self._rate.key_for(address), seconds
+        )
+        # What counts is before · before_left / seconds + now, and it has to fall below this.
+        bound = most - reports + 1
+        if now < bound:
+            left = before_left - (bound - now) * seconds / before if before else 0.0
+        else:
+            # This window has to end; then its reports count less and less.
+            left = now_left - seconds * bound / now
+        # A moment later, since it has to be below, and a storage rounds its seconds.
+        return max(1, math.ceil(left + 0.001))
 
 
 def _address() -> str:
@@ -133,27 +144,3 @@ def subscriber(address: str) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ip_network((int(parsed), 64), strict=False))
-
-
-def pause(most: int, seconds: int, reports: int, window: tuple[int, float, int, float]) -> int:
-    """Whole seconds after which so many more reports are taken, if no others come.
-
-    Parameters
-    ----------
-    most, seconds : int
-        The rate.
-    reports : int
-    window : tuple
-        Reports of the last window and seconds until they count no more, reports of this window and
-        seconds until they count no more.
-    """
-    before, before_left, now, now_left = window
-    # What counts is before · before_left / seconds + now, and it has to fall below this.
-    bound = most - reports + 1
-    if now < bound:
-        left = before_left - (bound - now) * seconds / before if before else 0.0
-    else:
-        # This window has to end; then its reports count less and less.
-        left = now_left - seconds * bound / now
-    # A moment later, since it has to be below, and a storage rounds its seconds.
-    return max(1, math.ceil(left + 0.001))

@@ -56,7 +56,7 @@ _FORMAT: Json = {
     "in": "query",
     "required": False,
     "description": "Format of the answer; by default what the header Accept asks for, or JSON.",
-    "schema": {"type": "string", "enum": list(formats.MEDIA_TYPES)},
+    "schema": {"type": "string", "enum": list(formats.DATA)},
 }
 
 _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
@@ -188,8 +188,8 @@ def _answer(call: Call) -> Json:
         }
     content: Json = {"application/json": {"schema": _reference(call.answer)}}
     if call.analysis is not None:
-        for media_type in list(formats.MEDIA_TYPES.values())[1:]:
-            content[media_type] = {"schema": {"type": "string"}}
+        for format in formats.DATA[1:]:
+            content[formats.MEDIA_TYPES[format]] = {"schema": {"type": "string"}}
     answer: Json = {"description": _first_line(call.answer), "content": content}
     return {**answer, "links": _LINKS} if call.id == "publishSurvey" else answer
 

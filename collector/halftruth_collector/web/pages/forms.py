@@ -12,9 +12,9 @@ from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException, NotFound
 
 from ...dry_run import allowed_by_form, why_form_refuses
-from ..content_security import harden
 from ..context import collector, states
 from ..errors import status_of
+from ..headers import harden
 from .languages import WORDS, chosen, direction_of, primary, wanted
 
 blueprint = Blueprint("pages", __name__, template_folder="templates")

@@ -96,7 +96,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     page: dict[str, Any] = {}
     problem, status = None, 200
     try:
-        format = formats.named_of_page(with_chart=analysis.chart is not None)
+        format = formats.named(formats.DATA + (formats.PICTURES if analysis.chart else ()))
         query = read(analysis.query, texts)
         _, counts, as_of, days = collector().store.reports.snapshot(survey_id)
         least = collector().config.min_reports
@@ -131,13 +131,10 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
 
 
 def _file(
-    analysis: Analysis[Any, Any],
-    result: Any,
-    survey: Survey,
-    format: formats.Format | formats.Picture,
+    analysis: Analysis[Any, Any], result: Any, survey: Survey, format: formats.Format
 ) -> bytes:
     """A result, or its chart, as the content of a file."""
-    if format != "svg" and format != "png":
+    if format in formats.DATA:
         return formats.encode(result, format)
     # Imported here: it takes a while, and most requests draw nothing.
     from ...charts.rendering import picture

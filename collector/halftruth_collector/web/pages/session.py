@@ -14,9 +14,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ...access.tokens import Role
 from ...errors import Forbidden, Unauthorized
-from ..content_security import harden
 from ..context import allow
 from ..errors import status_of
+from ..headers import harden
 from .forms import of_http, ours
 
 COOKIE = "halftruth_token"
