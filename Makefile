@@ -1,4 +1,4 @@
-# install · demo · serve · test · check · bench · soak · studies · dist — each sets up what it needs in .venv.
+# install · demo · serve · test · nightly · check · bench · soak · studies · dist — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
-.PHONY: install demo test check bench soak studies serve dist clean
+.PHONY: install demo test nightly check bench soak studies serve dist clean
 
 install: .venv/.installed
 
@@ -25,9 +25,13 @@ serve: .venv/.installed
 
 # Four on two cores, since much of it is waiting; who has done its share takes over from others.
 # Beside others, a process that computes with threads of its own only waits for them.
-test: export OPENBLAS_NUM_THREADS := 1
+test nightly soak: export OPENBLAS_NUM_THREADS := 1
 test: .venv/.developed client/node_modules/.installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal
+
+# What `make test` leaves out: simulations of coverage, made-up requests, faults.
+nightly: .venv/.developed client/node_modules/.installed
+	$(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 
 check: .venv/.developed client/node_modules/.installed
 	$(BIN)/ruff check .
@@ -40,11 +44,11 @@ check: .venv/.developed client/node_modules/.installed
 bench: .venv/.benched
 	$(BIN)/python tests/bench/run.py
 
-soak: .venv/.benched
+# The nightly tests with more requests, and every fault in all its rounds.
+soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
 	$(BIN)/python tests/soak/campaign.py
-	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -k "mutated or made_up" \
-	  tests/collector/web/test_fuzzing.py tests/collector/web/test_schemathesis.py
+	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 
 # Tables and figures of docs/studies/.
 studies: .venv/.installed

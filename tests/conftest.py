@@ -59,6 +59,25 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return done
 
 
+#: Seconds that the call of a test may take beside three others on two cores.
+BUDGET = 10
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took longer than a test may; those that are for the night may."""
+    calls = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call" and "nightly" not in report.keywords
+    ]
+    over = sorted((c for c in calls if c.duration > BUDGET), key=lambda c: -c.duration)
+    if over:
+        terminalreporter.section(f"over the budget of {BUDGET} s", sep="-")
+        for call in over:
+            terminalreporter.line(f"{call.duration:.0f} s {call.nodeid}")
+
+
 @dataclass
 class LiveCollector:
     """A collector that answers on loopback from a thread of this process."""

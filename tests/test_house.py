@@ -61,6 +61,59 @@ def test_the_map_has_every_room_of_the_collector():
         assert f"`{room.parent.relative_to(ROOT)}/`" in text
 
 
+#: Most lines in the files of each room. A change that needs more raises the number, with a comment
+#: beside it that says what was worth it.
+MOST_LINES = {
+    "shared/halftruth_shared/**/*.py": 14_395,
+    "client/halftruth_client/**/*.py": 1_906,
+    "client/halftruth_client/js/**/*.js": 8_096,
+    "docs/studies/**/*.py": 4_583,
+    "collector/halftruth_collector/**/*.py": 31_246,
+    "collector/halftruth_collector/access/**/*.py": 350,
+    "collector/halftruth_collector/analyses/**/*.py": 4_728,
+    "collector/halftruth_collector/campaign/**/*.py": 973,
+    "collector/halftruth_collector/charts/**/*.py": 989,
+    "collector/halftruth_collector/cli/**/*.py": 2_396,
+    "collector/halftruth_collector/demo/**/*.py": 559,
+    "collector/halftruth_collector/designing/**/*.py": 1_087,
+    "collector/halftruth_collector/disclosure/**/*.py": 1_320,
+    "collector/halftruth_collector/estimation/**/*.py": 8_200,
+    "collector/halftruth_collector/importing/**/*.py": 1_037,
+    "collector/halftruth_collector/intake/**/*.py": 854,
+    "collector/halftruth_collector/ops/**/*.py": 428,
+    "collector/halftruth_collector/server/**/*.py": 519,
+    "collector/halftruth_collector/store/**/*.py": 2_904,
+    "collector/halftruth_collector/web/**/*.py": 4_314,
+    "collector/halftruth_collector/**/*.js": 229,
+    "tests/**/*.py": 53_716,
+    "tests/**/*.mjs": 3_295,
+}
+
+
+@pytest.mark.parametrize(("files", "most"), MOST_LINES.items())
+def test_no_room_grows_without_a_reason(files, most):
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in ROOT.glob(files))
+    assert 0 < lines <= most
+
+
+def test_every_folder_of_the_collector_has_its_most_lines():
+    folders = (ROOT / "collector" / "halftruth_collector").glob("*/__init__.py")
+    rooms = {file.parent.relative_to(ROOT).as_posix() for file in folders}
+    assert {f"{room}/**/*.py" for room in rooms} <= set(MOST_LINES)
+
+
+def test_what_make_test_leaves_out_is_run_by_make_nightly_and_make_soak():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "pytest"
+    ]
+    left_out = settings["ini_options"]["addopts"]
+    assert left_out[left_out.index("-m") + 1] == "not nightly"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("nightly", "soak"):
+        [body] = re.findall(rf"^{target}:.*\n((?:\t.*\n)+)", makefile, re.M)
+        assert re.search(r"pytest .*-m nightly$", body, re.M), target
+
+
 def test_every_source_file_fits_on_a_few_screens():
     files = chain.from_iterable((ROOT / room).rglob("*.py") for room in ROOMS)
     scripts = chain.from_iterable((ROOT / room).rglob("*.js") for room in ROOMS)

@@ -39,9 +39,14 @@ SCENARIOS = {
 NOT_RUN, MAY_LACK = 3, "full-disk"
 
 
+#: A fault of each database that takes seconds; the others are for the night.
+QUICK = {("kill-collector", "SQLite"), ("outage", "PostgreSQL")}
+FAULTS = [(scenario, kind) for scenario, kinds in SCENARIOS.items() for kind in kinds]
+
+
 @pytest.mark.parametrize(
     ("scenario", "database"),
-    [(scenario, kind) for scenario, kinds in SCENARIOS.items() for kind in kinds],
+    [pytest.param(*f, marks=[] if f in QUICK else pytest.mark.nightly) for f in FAULTS],
 )
 def test_every_acknowledged_report_is_counted_exactly_once_through(scenario, database):
     status, said = soak("--quick", "--only", scenario, "--database", database)

@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from databases import on_both
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SignatureRefused, SurveyExists, Unauthorized, UnknownSurvey
 from halftruth_shared import HalftruthError, Survey
@@ -14,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from ..store.conftest import report, statements
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 INVITED = Terms(invitations=True)
 

@@ -104,6 +104,7 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
         assert cell.perturbation_error == pytest.approx(before.perturbation_error)
 
 
+@pytest.mark.nightly
 def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_same_people():
     """400 surveys: a standard deviation is known to 3.5 %; off by 14 % once in 15 000 times."""
     shares = np.einsum("i,ij,k->ijk", [0.6, 0.4], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], [0.7, 0.3])
@@ -237,6 +238,7 @@ def test_the_page_keeps_the_order_of_rows_columns_and_layers():
     assert chosen == [["vote"], ["town"], [], []]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["randomized-response", "gamma-diagonal"])
 def test_independence_in_all_layers_is_rejected_in_one_of_twenty_surveys(kind):
     """600 surveys: 5 % is known to 0.9 %. Over all layers together the questions hang together."""

@@ -133,6 +133,7 @@ def test_ordered_answers_count_as_ranks_or_scores():
     assert (ranked.counted_as, ranked.bin_error, ranked.values[:2]) == ("ranks", None, [1, 2])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_intervals_hold_the_truth_as_often_as_they_say(kind):
     # 400 surveys: a right interval holds it in fewer than 92.5 or more than 97.3 % once in 50

@@ -127,6 +127,7 @@ def test_without_perturbation_all_is_that_of_the_records():
     assert lift[2:] == pytest.approx(lift[0] * np.exp(np.array([-1.96, 1.96]) * lift[1]), rel=1e-3)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind):
     """Of 400 surveys, the standard error of a coverage is 1.1 points."""

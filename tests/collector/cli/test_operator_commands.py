@@ -5,11 +5,11 @@ import re
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from databases import on_both
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Signature, Terms
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 TOML = """
 id = "health"

@@ -111,6 +111,7 @@ def simulate(make_survey, oracle):
     return run
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_intervals_cover_as_often_as_they_say(survey, target):
     # Pooled over 500 surveys and the cells of a length, coverage has a standard deviation of at
@@ -134,6 +135,7 @@ def test_intervals_cover_as_often_as_they_say(survey, target):
         assert least <= np.concatenate(hits).mean() <= most, (length, confidence)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_supports_are_unbiased_with_standard_errors_and_intervals_as_predicted(
     simulate, kind, target
@@ -151,6 +153,7 @@ def test_supports_are_unbiased_with_standard_errors_and_intervals_as_predicted(
         np.testing.assert_allclose(covered.mean(axis=0), 0.95, atol=0.015)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_covariance_is_as_predicted(survey, oracle, target):
     # Along 12 fixed directions in the space of tables, as for the standard errors above: one
@@ -169,6 +172,7 @@ def test_the_covariance_is_as_predicted(survey, oracle, target):
     np.testing.assert_allclose(np.sqrt(np.mean(predicted, axis=0)), spread, rtol=0.05)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "distortion-matrices"])
 def test_an_itemset_at_the_threshold_is_mostly_undecided(make_survey, kind, oracle, target):
@@ -190,6 +194,7 @@ def test_an_itemset_at_the_threshold_is_mostly_undecided(make_survey, kind, orac
     assert decisions["infrequent"] / surveys == pytest.approx(0.025, abs=0.018)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, oracle, target):
     # The bounds that rule out share their error among all subsets, so that subsets cost an itemset
@@ -218,6 +223,7 @@ def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, 
     assert lost / surveys < 0.025 + 3 * np.sqrt(0.025 * 0.975 / surveys)
 
 
+@pytest.mark.nightly
 def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
     # Coverage is in truth above 99 %, so that 95 % is missed in less than one run of a million.
     rng = np.random.default_rng(57)
@@ -245,6 +251,7 @@ def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
     assert np.mean(normal) == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.nightly
 def test_the_most_confident_rules_have_intervals_that_cover_or_none(make_survey, oracle):
     # A weak survey, as any is for its longest itemsets: the 20 first rules of each of 10 surveys.
     # Intervals of 95 % that miss more than one in ten of 200 are a false alarm in one run of 500.

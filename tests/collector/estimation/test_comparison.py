@@ -124,6 +124,7 @@ def truth_of(asked):
     return table.loc[list(VOTES), ["big", "small"]].to_numpy()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "target"),
     [*((kind, "population") for kind in SURVEYS), ("gamma-diagonal", "respondents")],
@@ -161,6 +162,7 @@ def independent_people():
     return pd.DataFrame({a.name: pd.Categorical.from_codes(c, a.categories) for a, c in names})
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_equal_shares_are_rejected_in_one_of_twenty_surveys(kind):
     """800 surveys: 5 % is known to 0.8 %, for three comparisons together to about 0.5 %.
@@ -196,6 +198,7 @@ def test_p_values_by_holm_are_those_of_the_step_down_procedure():
     np.testing.assert_array_equal(found.lower, by_bonferroni.lower)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("simultaneous", "most"), [("bonferroni", 0.08), ("maximum", 0.075)])
 def test_all_intervals_hold_together_and_all_tests_too(simultaneous, most):
     """400 surveys: 5 % is known to 1.1 %, so that 7.5 % is a false alarm in one run of 90."""
@@ -260,6 +263,7 @@ def test_a_ratio_is_open_where_a_share_may_be_nothing():
     assert 0 < found.p_value[0] < 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_open_intervals_of_rare_answers_hold_the_truth(effect):
     """1 200 weak surveys, in which most ratios are open; those without a value are left out.

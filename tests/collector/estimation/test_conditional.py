@@ -89,6 +89,7 @@ def test_what_reports_do_not_determine_is_undefined():
     assert found.sets.kind.tolist() == [3] * 12
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_sets_cover_what_pandas_counts_among_unperturbed_records(kind, target):

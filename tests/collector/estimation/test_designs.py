@@ -87,6 +87,7 @@ def test_warners_method_of_three_quarters_yes():
     assert table.support[1] == pytest.approx(1 / 8, rel=1e-12)
 
 
+@pytest.mark.nightly
 @EVERY
 def test_over_many_surveys_the_estimate_is_right_on_average_and_its_interval_covers(name):
     """600 surveys of 1 500 people, 30 % of whom have the trait.

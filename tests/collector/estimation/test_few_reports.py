@@ -136,6 +136,7 @@ WORST = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", WORST)
 def test_associations_are_named_among_independent_answers_in_one_of_twenty_surveys(name):
     """Of 20 surveys at most 5: one run of 390 is a false alarm if the rate is 5 %."""
@@ -215,6 +216,7 @@ def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports
     assert 0.03 < below / tested < 0.07
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("survey", "shares"), [(split(2, *[6] * 7), EVEN), (split(2, *[4] * 4), [0.4, 0.3, 0.2, 0.1])]
 )
@@ -247,6 +249,7 @@ def pairs_of_answers(survey, counts):
     return codes, support, error, slope
 
 
+@pytest.mark.nightly
 def test_hardly_any_survey_calls_a_pair_infrequent_that_is_not():
     """All are a little more frequent than the threshold, with six reports each.
 

@@ -51,6 +51,7 @@ def test_the_plain_ratio_is_always_in_its_set():
         assert holds(sets[row], a / x)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("clear", [0.0, 0.5, 2.0, 10.0])
 def test_coverage_is_as_promised_however_weak_the_denominator(clear):
     """20 000 normal pairs: 95 % within 0.6 %, four standard deviations."""
@@ -81,6 +82,7 @@ def test_what_is_unknown_or_unbounded_is_said_to_be(numbers, said):
         assert (found.lower, found.upper) == (None, None)
 
 
+@pytest.mark.nightly
 def test_sets_of_rules_cover_in_a_weak_survey_and_in_a_strong_one():
     """Every rule of 100 surveys, strong and weak ones: 95 % within 2 %, since rules correlate."""
     schema = Schema([Attribute(name, ["c0", "c1", "c2"]) for name in "ab"])

@@ -162,6 +162,7 @@ SIMULATED = {
 ASKED = [({"r": "c1"}, "q"), ({"p": "c1"}, "q"), ({"p": "c0", "s": "c1"}, "r")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mechanism", "target"),
     [*((name, "population") for name in SIMULATED), ("randomized response", "respondents")],
@@ -198,6 +199,7 @@ def of_group(shares, where, name):
     return part / part.sum()
 
 
+@pytest.mark.nightly
 def test_independence_within_a_group_is_rejected_in_one_of_twenty_surveys():
     """400 surveys: 5 % is known to 1.1 %, so that 1.2 to 8.8 % is 3.5 of these each way."""
     schema = Schema([Attribute(name, ["c0", "c1"]) for name in "abw"])

@@ -92,6 +92,7 @@ UNDER_INDEPENDENCE = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", UNDER_INDEPENDENCE)
 def test_true_independence_is_rejected_in_one_of_twenty_surveys(name):
     survey, margins, respondents = UNDER_INDEPENDENCE[name]
@@ -124,6 +125,7 @@ def test_few_reports_are_not_tested_rather_than_wrongly(respondents):
     assert "cannot be told from one that nobody gives" in few.undefined
 
 
+@pytest.mark.nightly
 def test_altogether_no_more_than_one_in_twenty_surveys_rejects_where_few_can_be_tested():
     survey = survey_of(GammaDiagonal("19"), 2, 2, 2)
     found = rates(survey, independent([0.95, 0.05], [0.9, 0.1], HALVES), 300)
@@ -181,6 +183,7 @@ def test_where_nothing_is_perturbed_residuals_are_haberman_s_within_each_layer()
         assert found[:, :, layer] == pytest.approx(scale * expected, rel=1e-9)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("names", [["sex", "vote"], ["vote", "town", "sex"]])
 @pytest.mark.parametrize("kind", THREE)
 def test_residuals_of_independent_answers_are_standard_normal(kind, names):

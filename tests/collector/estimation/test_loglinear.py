@@ -439,6 +439,7 @@ def rejections(survey, truth, channel, reports, repetitions, seed):
 INDEPENDENT = np.einsum("i,j,k->ijk", [0.8, 0.2], [0.5, 0.3, 0.2], [0.7, 0.3])
 
 
+@pytest.mark.nightly
 def test_independent_answers_are_rejected_at_the_level_of_the_test(make_survey, oracle):
     # 2 000 surveys: the rate's standard error is 0.005, so a correct test leaves 0.05 ± 0.02 with
     # a probability below 1e-4; the seed is fixed anyway.
@@ -449,6 +450,7 @@ def test_independent_answers_are_rejected_at_the_level_of_the_test(make_survey, 
     )
 
 
+@pytest.mark.nightly
 def test_independent_answers_are_rejected_far_too_often_under_gamma_diagonal(make_survey, oracle):
     # 500 surveys: the rate is near 0.55, with a standard error of 0.022.
     survey = make_survey("gamma-diagonal", (2, 3, 2))

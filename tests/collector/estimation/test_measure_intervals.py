@@ -57,6 +57,7 @@ def shares_of(shape, strength):
     return table / table.sum()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("world", WORLDS)
 def test_intervals_of_measures_hold_the_truth(world):
     kind, shape, strength, people = WORLDS[world]

@@ -110,6 +110,7 @@ MECHANISMS = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.kind)
 def test_intervals_of_those_who_answered_hold_the_truth(mechanism, target):

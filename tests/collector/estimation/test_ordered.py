@@ -95,6 +95,7 @@ def test_their_errors_are_those_of_the_literature():
     assert gamma.standard_error == pytest.approx(expected, rel=2e-3)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("independent", [False, True])
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_intervals_hold_the_truth_and_tests_their_size(kind, independent):

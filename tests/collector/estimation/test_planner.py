@@ -187,6 +187,7 @@ def spread(margin, by_cell):
 # What is foretold happens
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulated_surveys_scatter_as_foretold(kind, target):
@@ -204,6 +205,7 @@ def test_simulated_surveys_scatter_as_foretold(kind, target):
     assert inside.mean() == pytest.approx(0.95, abs=0.008)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_worst_people_scatter_as_foretold(kind, target):

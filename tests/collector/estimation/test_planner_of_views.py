@@ -28,6 +28,7 @@ def own_lengths(result):
     return {length.length: length for length in result.mechanisms[0].lengths}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("respondents", [500, 5_000])
 def test_ten_questions_scatter_as_foretold(respondents):
     """A root mean square over 1 500 tables of one question has a sampling error of 1.8 %."""

@@ -451,6 +451,7 @@ def test_attributes_and_conditions_come_in_any_order(make_survey):
         assert other.standard_error == pytest.approx(found[0].standard_error)
 
 
+@pytest.mark.nightly
 def test_its_standard_error_is_that_of_simulation(make_survey, oracle):
     # 2 000 surveys: the error of a simulated standard deviation is 1.6 %, that of the share of
     # intervals that cover the truth 0.5 %.

@@ -171,6 +171,7 @@ SURVEYS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SURVEYS)
 def test_coefficients_are_unbiased_and_intervals_cover(name):
     """400 surveys of 3 000 people, of whom a model with main effects is true.
@@ -196,6 +197,7 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
     assert coefficients.std(axis=0) == pytest.approx(errors.mean(axis=0), rel=0.15)
 
 
+@pytest.mark.nightly
 def test_where_the_model_is_wrong_intervals_cover_its_best_approximation():
     """300 surveys: coverage is known to 1.3 %."""
     survey, rng = response("17/20", "9/10", "17/20"), np.random.default_rng(17)

@@ -316,6 +316,7 @@ def simulated(make_survey, oracle):
     return simulate
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
 def test_standard_errors_and_intervals_hold_in_simulated_surveys(simulated, kind, target):

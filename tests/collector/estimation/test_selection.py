@@ -650,6 +650,7 @@ def simulation(request, make_survey, oracle):
     return run
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_at_most_one_survey_in_twenty_has_any_wrong_decision(simulation, population):
     # Supports exactly at the threshold are the worst case; just below and above it, where the
@@ -683,6 +684,7 @@ def test_at_most_one_survey_in_twenty_has_any_wrong_decision(simulation, populat
         assert min(rates.values()) >= 0.032, rates
 
 
+@pytest.mark.nightly
 def test_supports_just_below_the_threshold_are_called_frequent_even_less(simulation):
     # Half a standard error below: 20 · Φ̄(2.81 + 0.5) = 0.9 %; of 1 000 surveys 2 % is 3.6 standard
     # deviations above. The three checks: one false alarm in 2 000 runs.
@@ -696,6 +698,7 @@ def test_supports_just_below_the_threshold_are_called_frequent_even_less(simulat
     assert wrong / 1000 <= 0.02
 
 
+@pytest.mark.nightly
 def test_selecting_by_single_lower_bounds_errs_in_almost_every_second_survey(make_survey, oracle):
     # 1 − 0.975^20 = 40 % of 600 surveys in truth, with a standard deviation of 2 %; of the other
     # two 5 % at most, with one of 0.9 %: 8 % is 3.4 of these.
@@ -740,6 +743,7 @@ def test_holm_uses_the_doubt_that_clear_itemsets_leave():
     assert 0.038 <= wrong["holm"] / surveys <= 0.061
 
 
+@pytest.mark.nightly
 def test_clear_itemsets_are_found_in_almost_every_survey(simulation):
     # a, b and ab have 90 %, more than 20 standard errors above the threshold.
     itemsets, truth, threshold, support, error = simulation("nested")

@@ -106,6 +106,7 @@ CALIBRATED = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("design", CALIBRATED)
 def test_errors_are_those_foretold_and_intervals_cover(design):
     """Of 160 surveys of 1 500 people, drawn from a population and asked as they are.

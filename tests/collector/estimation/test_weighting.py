@@ -224,6 +224,7 @@ def covered(share, covariance, truth):
     return np.abs(share - truth) <= Z * np.sqrt(np.diag(covariance))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     """95 % intervals of 400 surveys that reach some people six times as often as others.
@@ -254,6 +255,7 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     assert np.mean(unweighted) < 0.6
 
 
+@pytest.mark.nightly
 def test_intervals_for_the_respondents_cover_what_pandas_makes_of_their_records():
     """As above, for the same people in every survey; post-stratified by one question."""
     population = people(500)

@@ -5,13 +5,12 @@ import threading
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-import pytest
+from databases import on_both
 from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 URL = "/v1/surveys/health"
 PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)

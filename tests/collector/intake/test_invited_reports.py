@@ -1,11 +1,11 @@
 """Reports that need an invitation each: single-use, for one survey, and never quoted."""
 
 import pytest
+from databases import on_both
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 MISSING = "report {}: invitation: this survey needs one, of 32 hexadecimal digits, for each report"

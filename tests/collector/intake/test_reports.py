@@ -6,14 +6,14 @@ from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
+from databases import on_both
 from halftruth_collector.errors import SurveyClosed
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 

@@ -14,14 +14,14 @@ from uuid import UUID, uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from databases import on_both
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
 from halftruth_shared.protocol.terms import Terms
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 CANNOT_BE_OPENED = (

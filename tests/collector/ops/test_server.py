@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from databases import on_both
 from flask import request
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -239,7 +240,7 @@ def test_a_server_that_is_told_to_reload_has_other_workers_and_loses_nothing(
     assert counted() == len(statuses)
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+@on_both
 def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
     published, running, body, counted
 ):

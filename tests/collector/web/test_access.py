@@ -8,6 +8,7 @@ from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
+from databases import on_both
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -16,8 +17,7 @@ from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from sqlalchemy import select
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 NEW = {
     "id": "new",

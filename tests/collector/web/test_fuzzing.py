@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote_to_bytes, urlencode
 from uuid import UUID
 
 import pytest
+from databases import on_both
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -25,11 +26,8 @@ from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-
-#: How many there are on SQLite and on PostgreSQL, which takes longer, where nobody says it.
-REQUESTS = (6_000, 2_000)
+#: How many there are by default, of which the nightly tests on either kind of store have more.
+FEW, MANY = 1_500, 6_000
 MAX_BODY = 50_000
 
 #: Pages and results with a question that they answer, beside every analysis; {} is a survey.
@@ -414,11 +412,19 @@ def read_reports(asked, fuzzer):
             yield UUID(report["id"]), tuple(report["values"])
 
 
-def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, store, lines):
+@pytest.mark.parametrize(
+    ("database", "requests"),
+    [
+        ("sqlite", FEW),
+        pytest.param("sqlite", MANY, marks=pytest.mark.nightly),
+        pytest.param("postgresql", MANY, marks=pytest.mark.nightly),
+    ],
+    indirect=["database"],
+)
+def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, store, lines, requests):
     app, fuzzer, secrets = fuzzed
     accepted, cells, seen, statuses = Counter(), {}, {}, Counter()
-    by_default = REQUESTS[0] if store.database.is_sqlite else REQUESTS[1]
-    requests = int(os.environ.get("HALFTRUTH_TEST_REQUESTS", by_default))
+    requests = int(os.environ.get("HALFTRUTH_TEST_REQUESTS", requests))
     for number in range(requests):
         asked = fuzzer()
         try:
@@ -460,6 +466,7 @@ def test_mutated_requests_break_nothing_and_count_what_was_answered(fuzzed, stor
     assert "unforeseen" not in said
 
 
+@on_both
 @pytest.mark.parametrize("depth", [1_000, 20_000])
 @pytest.mark.parametrize(
     ("method", "path", "begin", "end"),
@@ -481,6 +488,7 @@ def test_deep_nesting_is_refused(fuzzed, method, path, begin, end, depth):
         check(asked, status, answered, said)
 
 
+@on_both
 @pytest.mark.parametrize(
     "path",
     [
@@ -499,7 +507,12 @@ def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
     check(asked, status, answered, said)
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/results/health"])
+=======
+@on_both
+@pytest.mark.parametrize("path", ["/results/sign-in", "/results/sign-out", "/results/health"])
+>>>>>>> 2edebd2 (Run simulations, made-up requests, most faults and PostgreSQL outside the store at night, and name tests beyond ten seconds)
 @pytest.mark.parametrize("cookie", [True, False])
 def test_a_form_that_is_too_large_is_refused(fuzzed, path, cookie):
     app, _, [operator, *_] = fuzzed

@@ -17,6 +17,7 @@ from uuid import UUID
 import pytest
 import redis
 import requests
+from databases import on_both
 from halftruth_collector.intake.opening import open_batch
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -26,10 +27,6 @@ from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
 from sqlalchemy import event
 from wire import PATIENCE, free_port, wait_until
-
-#: The same tests on both kinds of store.
-on_both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
-
 
 URL = "/v1/surveys/health/reports"
 

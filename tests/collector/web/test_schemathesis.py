@@ -82,12 +82,19 @@ COVERED_BY_OTHERS = (
     *(o.id for o in OPERATIONS if o.analysis and o.analysis.name not in ("comparison", "itemsets")),
 )
 
-#: What is tried with whose token: the operator's opens everything.
-RUNS = {
-    "operator": ["--phases=examples,coverage,fuzzing,stateful", "--max-examples=6"],
-    "analyst": ["--phases=examples,fuzzing", "--max-examples=8"],
-    None: ["--phases=examples,fuzzing", "--max-examples=4"],
-}
+#: Whose token is tried with what: the operator's opens everything.
+RUNS = [
+    pytest.param("operator", ["--phases=examples,fuzzing", "--max-examples=1"], id="few"),
+    *(
+        pytest.param(role, [f"--phases={phases}", f"--max-examples={examples}"],
+                     id=str(role), marks=pytest.mark.nightly)
+        for role, phases, examples in [
+            ("operator", "examples,coverage,fuzzing,stateful", 6),
+            ("analyst", "examples,fuzzing", 8),
+            (None, "examples,fuzzing", 4),
+        ]
+    ),
+]  # fmt: skip
 
 
 class Answer(NamedTuple):
@@ -191,8 +198,8 @@ def configuration():
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("role", RUNS, ids=str)
-def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role):
+@pytest.mark.parametrize(("role", "tried"), RUNS)
+def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role, tried):
     (tmp_path / "openapi.json").write_text(json.dumps(narrowed()), encoding="utf-8")
     (tmp_path / "schemathesis.toml").write_text(configuration(), encoding="utf-8")
     token = (
@@ -201,7 +208,7 @@ def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role)
     before = collector.store.reports.counts(SURVEY.id)[1].reports
     command = [sys.executable, "-m", "schemathesis.cli", "--no-color"]
     options = ["--checks=all", "--mode=all", "--seed=5", "--generation-deterministic"]
-    options += [f"--url={collector.url}", *RUNS[role], *token]
+    options += [f"--url={collector.url}", *tried, *token]
     run = subprocess.run(
         [*command, "--config-file=schemathesis.toml", "run", "openapi.json", *options],
         cwd=tmp_path,

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from databases import on_both
 from halftruth_collector.errors import SurveyExists
 from halftruth_shared import GammaDiagonal, Survey
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 DOCUMENT = {
     "id": "new",

@@ -4,14 +4,14 @@ import json
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from databases import on_both
 from halftruth_client import Client, RequestRefused, SurveyRefused
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import GammaDiagonal, ParameterError, Survey
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
 
-#: The same tests on both kinds of store.
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+pytestmark = on_both
 
 URL = "/v1/surveys/health/terms"
 #: Terms are shown with all that was left out.

@@ -1,0 +1,10 @@
+"""Which databases a test is on, beside those of the store, which are on both."""
+
+import pytest
+
+#: SQLite, and at night PostgreSQL too: only the store's tests are about differences in SQL.
+on_both = pytest.mark.parametrize(
+    "database",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)],
+    indirect=True,
+)
