@@ -9,9 +9,8 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import msgspec
 
@@ -19,7 +18,7 @@ from .attribute import repeated
 from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
 from .framing import Framing, FramingDocument
-from .mechanisms import Mechanism, Parameters, ReportSpace, any_parameters, kinds
+from .mechanisms import MECHANISMS, AnyParameters, Mechanism, ReportSpace
 from .protocol.base import prepare
 from .schema import Schema
 from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
@@ -32,41 +31,18 @@ _MAX_DESCRIPTION = 10_000
 class SurveyDocument(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A survey as files and messages write it; see :func:`document_type` for reading one."""
+    """A survey as files and messages write it."""
 
     id: str
     title: TextDocument
     attributes: list[AttributeDocument]
-    mechanism: Parameters
+    mechanism: AnyParameters
     description: TextDocument = ""
     languages: list[str] = []
     form: FramingDocument | None = None
 
 
-def document_type() -> type[SurveyDocument]:
-    """The type that documents of surveys with every registered kind of mechanism are read as."""
-    return _document_type(tuple(kinds()))
-
-
-@cache
-def _document_type(mechanisms: tuple[type[Mechanism], ...]) -> type[SurveyDocument]:
-    kind: Any = msgspec.defstruct(
-        "SurveyDocument",
-        [("mechanism", any_parameters())],
-        bases=(SurveyDocument,),
-        module=__name__,
-        namespace={"__doc__": "A survey as files and messages write it."},
-        frozen=True,
-        kw_only=True,
-        forbid_unknown_fields=True,
-        omit_defaults=True,
-    )
-    prepare(kind)
-    found: type[SurveyDocument] = kind
-    return found
-
-
-document_type()
+prepare(SurveyDocument)
 
 
 @dataclass(frozen=True)
@@ -146,7 +122,7 @@ class Survey:
         except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
         try:
-            document = msgspec.convert(written, document_type())
+            document = msgspec.convert(written, SurveyDocument)
         except msgspec.ValidationError as error:
             raise _shape_error(error) from None
         return cls.from_document(document)
@@ -161,7 +137,7 @@ class Survey:
             A `SurveyError`, `SchemaError` or `ParameterError` that names the field.
         """
         try:
-            document = msgspec.json.decode(text, type=document_type())
+            document = msgspec.json.decode(text, type=SurveyDocument)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise _shape_error(error) from None
         return cls.from_document(document)
@@ -268,7 +244,7 @@ def _shape_error(error: Exception) -> SurveyError:
     """What is wrong with the shape of a document, with what would be accepted."""
     said = str(error)
     if "`$.mechanism.kind`" in said:
-        said = f"{said}; expected one of: {listing([mechanism.kind for mechanism in kinds()])}"
+        said = f"{said}; expected one of: {listing([mechanism.kind for mechanism in MECHANISMS])}"
     return SurveyError(f"survey: {said}")
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from halftruth_shared import ParameterError
-from halftruth_shared.mechanisms import kinds
+from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.mechanisms.designs import DESIGNS
 from halftruth_shared.privacy import amplification_for_breach, worst_case_posterior
 from halftruth_shared.protection import PRIOR
@@ -223,7 +223,7 @@ def _promise(mechanism: Data) -> Data:
 
 def _shares_gamma(kind: str) -> bool:
     """Whether a mechanism of this kind is said by its amplification."""
-    found = [known for known in kinds() if known.kind == kind]
+    found = [known for known in MECHANISMS if known.kind == kind]
     return not found or "gamma" in found[0].written_as.__struct_fields__
 
 

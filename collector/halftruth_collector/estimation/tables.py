@@ -222,7 +222,6 @@ class Tables:
         cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
         return (
             self.restriction.is_slice(self.schema.names)
-            and self.reconstruction.quick_margins
             and cells <= _AT_ONCE
             and self.reconstruction.complete(self.counts)
         )

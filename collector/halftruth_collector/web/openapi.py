@@ -12,7 +12,7 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.problems import Problem
-from halftruth_shared.survey import document_type
+from halftruth_shared.survey import SurveyDocument
 
 from ..access.tokens import Role
 from ..analyses import choices
@@ -223,7 +223,7 @@ def _problem(status: int, found: dict[str, str]) -> Json:
 
 def _schemas() -> Json:
     """Schemas of all messages by name; what is null by default has its type's description."""
-    kinds: list[type] = [Problem, document_type()]
+    kinds: list[type] = [Problem, SurveyDocument]
     for call in declared():
         kinds += [_shape(kind) for kind in (*call.bodies, call.answer) if isinstance(kind, type)]
     _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
@@ -232,7 +232,7 @@ def _schemas() -> Json:
         schema["description"] = markdown(schema.get("description", ""))
         for name, member in schema.get("properties", {}).items():
             if name == "survey" and not {"type", "anyOf"} & member.keys():
-                member["$ref"] = _reference(document_type())["$ref"]
+                member["$ref"] = _reference(SurveyDocument)["$ref"]
             for option in member.get("anyOf", []):
                 if "description" in option:
                     member["description"] = option.pop("description")
@@ -250,7 +250,7 @@ def _reference(kind: type) -> Json:
 
 def _shape(kind: type) -> type:
     """Return the type of the document of a survey, and any other type itself."""
-    return document_type() if kind is Survey else kind
+    return SurveyDocument if kind is Survey else kind
 
 
 def markdown(text: str) -> str:

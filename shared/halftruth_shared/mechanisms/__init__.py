@@ -1,8 +1,12 @@
 """Mechanisms: how a record is perturbed, one module for each.
 
-To add one, write its module (parameters, samplers, amplification, reconstruction) and register it
-here.
+To add one, write its module (parameters, samplers, amplification, reconstruction) and name it in
+`MECHANISMS`; nothing else knows which ones there are.
 """
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
 
 from .base import MAX_CONDITION, AnswerAmplification, Mechanism, Parameters, Provable
 from .distortion_matrices import DistortionMatrices
@@ -11,12 +15,12 @@ from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
 from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate
 from .records import RecordMechanism, RecordReconstruction
-from .registry import any_parameters, kinds, register
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
 from .variances import Target, UnitVariance
 
-register(
+#: Every kind of mechanism that surveys can have.
+MECHANISMS: tuple[type[Mechanism], ...] = (
     GammaDiagonal,
     RandomizedGammaDiagonal,
     RandomizedResponse,
@@ -24,9 +28,17 @@ register(
     SplitQuestionnaire,
 )
 
+if TYPE_CHECKING:
+    AnyParameters = Parameters
+else:
+    #: The union of all ways to write a mechanism, told apart by their ``kind``.
+    AnyParameters = reduce(or_, [mechanism.written_as for mechanism in MECHANISMS])
+
 __all__ = [
     "MAX_CONDITION",
+    "MECHANISMS",
     "AnswerAmplification",
+    "AnyParameters",
     "DistortionMatrices",
     "GammaDiagonal",
     "Likelihood",
@@ -45,7 +57,4 @@ __all__ = [
     "Target",
     "UnitVariance",
     "ViewClass",
-    "any_parameters",
-    "kinds",
-    "register",
 ]

@@ -1,9 +1,8 @@
 """What estimates need of a mechanism, whatever its reports look like."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
 from typing import Protocol
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from ..channels.axes import Array, Places, together
+from ..channels.axes import Array, Places
 from ..channels.distortion import Distortion
 from ..errors import DomainTooLarge, EstimateError, ParameterError
 from ..schema import Schema
@@ -191,9 +190,6 @@ class Reconstruction(ABC):
     #: Whether a report is a record itself, so that reports have tables of their own.
     reports_are_records = False
 
-    #: Whether :meth:`margins` of all attributes costs little more than their table.
-    quick_margins = False
-
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
@@ -235,15 +231,9 @@ class Reconstruction(ABC):
             If there are too few reports yet.
         """
 
-    def tables(
-        self, counts: ReportCounts, subsets: Iterable[Sequence[str]]
-    ) -> Iterator[TableEstimate]:
-        """Estimate many tables, one after the other."""
-        return (self.table(counts, attributes) for attributes in subsets)
-
+    @abstractmethod
     def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
-        """Every margin of the table of some attributes."""
-        return _MarginsOfTables(self, counts, attributes)
+        """Every margin of the table of some attributes, for little more than the table."""
 
     @abstractmethod
     def expected(self, table: Array) -> Array:
@@ -340,58 +330,3 @@ class Reconstruction(ABC):
             Code of the category that counts as presence, attribute by attribute.
         """
         return None
-
-
-class _MarginsOfTables(Margins):
-    """Margins put together from a table for each set of axes."""
-
-    def __init__(
-        self, reconstruction: Reconstruction, counts: ReportCounts, attributes: Sequence[str]
-    ) -> None:
-        schema = reconstruction.schema
-        axes = range(len(attributes))
-        subsets = [subset for length in axes for subset in combinations(axes, length + 1)]
-        found = reconstruction.tables(
-            counts, [[attributes[axis] for axis in subset] for subset in subsets]
-        )
-        self._tables = dict(zip(subsets, found, strict=True))
-        self._shape = tuple(schema.shape[j] for j in schema.positions(attributes))
-        self.support = self._collect({key: table.support for key, table in self._tables.items()}, 1)
-
-    def variance(self, target: Target = "population") -> Array:
-        return self._collect(
-            {key: table.variance(target) for key, table in self._tables.items()}, np.nan
-        )
-
-    def _collect(self, parts: dict[tuple[int, ...], Array], everybody: float) -> Array:
-        """One array of the parts, each at the last place of the axes that it lacks."""
-        result = np.full(tuple(size + 1 for size in self._shape), everybody, dtype=np.float64)
-        for axes, part in parts.items():
-            place = [
-                slice(-1) if axis in axes else slice(-1, None) for axis in range(len(self._shape))
-            ]
-            result[tuple(place)] = part.reshape(
-                [size if axis in axes else 1 for axis, size in enumerate(self._shape)]
-            )
-        return result
-
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        together(first, second, self.support.shape)
-        sizes = np.array(self._shape)
-        patterns, group = np.unique(
-            np.concatenate([first < sizes, second < sizes], axis=1), axis=0, return_inverse=True
-        )
-        result = np.zeros(len(first))
-        for number, pattern in enumerate(patterns):
-            in_first, in_second = np.split(pattern, 2)
-            axes = tuple(np.flatnonzero(in_first | in_second).tolist())
-            if not axes:
-                continue
-            rows = group.reshape(-1) == number
-            shape = self._tables[axes].support.shape
-            matrix = self._tables[axes].covariance(target).reshape(*shape, *shape)
-            # A margin's cell is the sum over the axes that it leaves open.
-            opened = ~np.concatenate([in_first[list(axes)], in_second[list(axes)]])
-            summed = matrix.sum(axis=tuple(np.flatnonzero(opened).tolist()))
-            result[rows] = summed[(*first[rows][:, in_first].T, *second[rows][:, in_second].T)]
-        return result

@@ -130,7 +130,6 @@ class RecordReconstruction(Reconstruction):
     """
 
     reports_are_records = True
-    quick_margins = True
 
     def __init__(self, schema: Schema, channel: Callable[[Sequence[str]], Channel]) -> None:
         super().__init__(schema)

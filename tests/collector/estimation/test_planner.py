@@ -32,7 +32,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.wording import half_width
-from halftruth_shared.mechanisms import kinds
+from halftruth_shared.mechanisms import MECHANISMS
 
 from .definitions import Oracle, Z, mechanism_of, schema_of, survey_of
 
@@ -715,7 +715,7 @@ def test_the_plan_calls_usable_what_results_call_usable():
 
 
 def mechanism_of_gamma(kind, schema, gamma):
-    [offered] = [each for each in kinds() if each.kind == kind]
+    [offered] = [each for each in MECHANISMS if each.kind == kind]
     return offered.for_amplification(schema, Fraction(gamma), frozenset(), 3)
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
-from halftruth_shared.mechanisms import registry
+from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 
 from .definitions import Z, schema_of
@@ -114,7 +115,7 @@ def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of(monkeypa
             return super().for_amplification(schema, gamma, public, min(longest, 2))
 
     survey = Survey("x", "X", TEN, GammaDiagonal(3))
-    monkeypatch.setitem(registry._KINDS, OnlyPairs.kind, OnlyPairs)
+    monkeypatch.setattr(planner, "MECHANISMS", (*MECHANISMS, OnlyPairs))
     result = plan(survey, PlanQuery(respondents=1_000, lengths=[1, 2, 5]))
     alone = plan(survey, PlanQuery(respondents=1_000, lengths=[5]))
     by_kind = {found.kind: found for found in result.mechanisms}

@@ -16,18 +16,14 @@ import { SplitQuestionnaire } from "./split-questionnaire.js";
  *   import("./base.js").Mechanism) & {kind: string, members: readonly string[]}} Kind
  */
 
-/** @type {Map<string, Kind>} */
-const KINDS = new Map();
-
-for (const mechanism of [
+/** @type {readonly Kind[]} */
+const KINDS = [
   GammaDiagonal,
   RandomizedGammaDiagonal,
   RandomizedResponse,
   DistortionMatrices,
   SplitQuestionnaire,
-]) {
-  KINDS.set(mechanism.kind, mechanism);
-}
+];
 
 /**
  * The mechanism that a published survey names.
@@ -36,9 +32,9 @@ for (const mechanism of [
  * @param {import("../schema.js").Schema} schema
  */
 export function readMechanism(written, schema) {
-  const found = KINDS.get(Object(written).kind);
+  const found = KINDS.find(({ kind }) => kind === Object(written).kind);
   if (found === undefined) {
-    const kinds = [...KINDS.keys()].join(", ");
+    const kinds = KINDS.map(({ kind }) => kind).join(", ");
     throw new SurveyError(`mechanism: expected one of: ${kinds}`, "mechanism");
   }
   return new found(membersOf(written, ["kind", ...found.members], "mechanism"), schema);

@@ -36,7 +36,7 @@ from halftruth_shared.analyses.plan import (
     PlanResult,
     SetPlan,
 )
-from halftruth_shared.mechanisms import UnitVariance, kinds
+from halftruth_shared.mechanisms import MECHANISMS, UnitVariance
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
 from halftruth_shared.rational import as_float
 
@@ -211,7 +211,7 @@ def _others(
     survey: Survey, gamma: Fraction, public: frozenset[str], longest: int
 ) -> Iterator[Mechanism]:
     """One mechanism of every other kind with the same amplification as the survey's."""
-    for offered in kinds():
+    for offered in MECHANISMS:
         if offered.kind == survey.mechanism.kind:
             continue
         try:

@@ -15,7 +15,7 @@ from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.analyses.wording import half_width
-from halftruth_shared.mechanisms import kinds
+from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.mechanisms.designs import DESIGNS
 from halftruth_shared.protocol.terms import Terms
 from werkzeug.wrappers import Response as AnyResponse
@@ -276,7 +276,7 @@ def _controls(data: Data | None, place: int | None) -> dict[str, Any]:
     return {
         "settings": edits.settings_of(data),
         "spoken": spoken,
-        "mechanisms": [known.kind for known in kinds()],
+        "mechanisms": [known.kind for known in MECHANISMS],
         "kinds": questions.KINDS,
         "outline": outline,
         "place": place,

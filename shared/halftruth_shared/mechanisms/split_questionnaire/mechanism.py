@@ -301,75 +301,11 @@ class SplitQuestionnaire(Mechanism):
     def reconstruction(self, schema: Schema) -> Reconstruction:
         return SplitReconstruction(schema, self.gamma, self.views(schema), self.public)
 
-    def draw_view(self, schema: Schema, randbelow: RandBelow = secrets.randbelow) -> int:
-        """Draw which questions to ask, before anything is answered.
-
-        Parameters
-        ----------
-        schema : Schema
-        randbelow : callable
-            Source of randomness; the operating system's by default.
-
-        Returns
-        -------
-        int
-            The number of a view, for :meth:`asked` and :meth:`perturb`.
-        """
-        return self._sampler(schema).draw_view(randbelow)
-
-    def asked(self, schema: Schema, view: int) -> tuple[str, ...]:
-        """Names of the attributes that a report about a view tells of, the public ones too.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such view.
-        """
-        drawn = self._view(schema, view)
-        sampler = self._sampler(schema)
-        return tuple(schema.names[j] for j in sorted({*drawn.positions, *sampler.public}))
-
     def perturb(
-        self,
-        schema: Schema,
-        codes: Sequence[int],
-        randbelow: RandBelow = secrets.randbelow,
-        view: int | None = None,
+        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        """Perturb one record, exactly.
-
-        Parameters
-        ----------
-        schema : Schema
-        codes : sequence of int, length M
-            The true record.
-        randbelow : callable
-            Source of randomness; the operating system's by default.
-        view : int, optional
-            The view that :meth:`draw_view` drew; by default one is drawn now.
-
-        Raises
-        ------
-        RecordError
-            If the record does not fit the schema; the message never holds an answer.
-        ParameterError
-            If there is no such view.
-        """
         sampler = self._sampler(schema)
-        record = schema.check(codes)
-        if view is None:
-            view = sampler.draw_view(randbelow)
-        else:
-            self._view(schema, view)
-        return sampler.report(record, view, randbelow)
-
-    def _view(self, schema: Schema, number: int) -> View:
-        views = self.views(schema)
-        if type(number) is not int or not 0 <= number < len(views):
-            raise ParameterError(
-                f"view: expected an integer from 0 to {len(views) - 1}", field="view"
-            )
-        return views[number]
+        return sampler.report(schema.check(codes), randbelow)
 
     def _sampler(self, schema: Schema) -> Sampler:
         sampler: Sampler = self._plan(schema)

@@ -49,8 +49,6 @@ class SplitReconstruction(Reconstruction):
         Attributes that every report tells as they are.
     """
 
-    quick_margins = True
-
     def __init__(
         self, schema: Schema, gamma: Fraction, views: Sequence[View], public: Sequence[str]
     ) -> None:

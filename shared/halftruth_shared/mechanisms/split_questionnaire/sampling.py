@@ -188,13 +188,9 @@ class Sampler:
         until = tuple(accumulate(view.weight for view in views))
         return cls(gamma, tuple(public), tuple(views), until)
 
-    def draw_view(self, randbelow: RandBelow) -> int:
-        """Draw the number of a view."""
-        return bisect_right(self.until, randbelow(self.until[-1]))
-
-    def report(self, record: Sequence[int], drawn: int, randbelow: RandBelow) -> tuple[int, ...]:
-        """Perturb one record."""
-        view = self.views[drawn]
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        """Perturb one record, about a view that is drawn first."""
+        view = self.views[bisect_right(self.until, randbelow(self.until[-1]))]
         cell = 0
         for j, size in zip(view.positions, view.shape, strict=True):
             cell = cell * size + record[j]
