@@ -507,12 +507,8 @@ def test_what_no_survey_can_be_called_is_not_there(fuzzed, path):
     check(asked, status, answered, said)
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/results/health"])
-=======
 @on_both
-@pytest.mark.parametrize("path", ["/results/sign-in", "/results/sign-out", "/results/health"])
->>>>>>> 2edebd2 (Run simulations, made-up requests, most faults and PostgreSQL outside the store at night, and name tests beyond ten seconds)
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/results/health"])
 @pytest.mark.parametrize("cookie", [True, False])
 def test_a_form_that_is_too_large_is_refused(fuzzed, path, cookie):
     app, _, [operator, *_] = fuzzed
