@@ -10,7 +10,7 @@ import numpy as np
 from halftruth_collector.analyses.risk import chart as risk_chart
 from halftruth_collector.analyses.risk import of_people as risk_of_people
 from halftruth_collector.charts import Axis, Curve, CurveChart
-from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, single_valued
+from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.risk import RiskQuery
 from halftruth_studies.limits import (
@@ -18,6 +18,7 @@ from halftruth_studies.limits import (
     best_under_limit,
     factors_of,
     inverse_norm,
+    single_valued,
 )
 from numpy.typing import NDArray
 from page import FOLDER, Page
