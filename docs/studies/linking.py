@@ -69,10 +69,10 @@ def adult() -> tuple[Schema, Array]:
     columns = list(zip(*rows, strict=True))
     values = [np.unique(column, return_inverse=True) for column in columns[:-1]]
     schema = Schema(
-        [
+        tuple(
             Attribute(name, known.tolist(), sensitive=name != "workclass")
             for name, (known, _) in zip(header, values, strict=False)
-        ]
+        )
     )
     table = np.zeros(schema.shape)
     table[tuple(codes for _, codes in values)] = np.array(columns[-1], dtype=float)

@@ -1,5 +1,7 @@
 """Tables and figures of ``noise.md``: when correlations undo additive noise."""
 
+from functools import partial
+
 from halftruth_collector.charts import Axis, Curve, CurveChart, Reference
 from halftruth_studies.attacks.experiments import (
     SIGMA,
@@ -31,11 +33,11 @@ def study(page: Page) -> None:
             marker = Reference(points[len(points) // 2].x, "independent noise")
         page.figure(f"experiment-{number}", _chart(points, x, title, marker))
         page.table(f"errors-{number}", [x, *_header(points)], _rows(points))
-    for place, experiment, x in (
-        ("records-1", more_attributes, 100),
-        ("records-3", larger_remainder, 5),
+    for place, repeat in (
+        ("records-1", partial(more_attributes, [100])),
+        ("records-3", partial(larger_remainder, [5])),
     ):
-        points = [p for n in FILES for p in experiment([x], records=n, seed=SEED)]
+        points = [p for n in FILES for p in repeat(records=n, seed=SEED)]
         rows = [[_number(n), *row[1:]] for n, row in zip(FILES, _rows(points), strict=True)]
         page.table(place, ["records", *_header(points)], rows)
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_shared.analyses.wording import number, percent
+from halftruth_studies.schemes.baskets import BasketScheme
 from halftruth_studies.schemes.candidates import candidates, rival, try_schemes
 from halftruth_studies.schemes.charts import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
 from halftruth_studies.schemes.cut_and_paste import CutAndPaste
@@ -72,10 +73,13 @@ def _parameters(page: Page) -> None:
     for cutoff in (3, 6):
         cut[f"cut-and-paste, K = {cutoff}"] = CutAndPaste.for_amplification(SCHEMA, GAMMA, cutoff)
     kept = f"p = {float(extended.ones):.4f} of a 1, {float(extended.zeros):.4f} of a 0"
-    rows = [("MASK", f"p = {float(mask.ones):.4f}", mask), ("EMASK", kept, extended)]
-    rows += [
-        (name, f"K = {scheme.cutoff}, ρ = {float(scheme.rate):.4f}", scheme)
-        for name, scheme in cut.items()
+    rows: list[tuple[str, str, BasketScheme]] = [
+        ("MASK", f"p = {float(mask.ones):.4f}", mask),
+        ("EMASK", kept, extended),
+        *(
+            (name, f"K = {scheme.cutoff}, ρ = {float(scheme.rate):.4f}", scheme)
+            for name, scheme in cut.items()
+        ),
     ]
     page.table(
         "parameters",

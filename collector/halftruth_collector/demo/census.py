@@ -1,4 +1,6 @@
-"""The CENSUS table of FRAPP Table 1, as counts derived by ``derive_census.py``.
+"""The CENSUS table of FRAPP Table 1, as counts.
+
+`docs/studies/data/derive_census.py` derives them.
 
 Source: Becker, B. and Kohavi, R. (1996), Adult, UCI Machine Learning Repository, licensed under
 CC BY 4.0.

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
+CENSUS = Path(__file__).parents[3] / "collector" / "halftruth_collector" / "demo" / "census.csv"
+
 
 def ranges(*bounds: int) -> Callable[[str], str]:
     """Cut a number into ranges whose upper bounds are included."""
@@ -48,9 +50,9 @@ def people(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def main(folder: Path) -> None:
-    """Write the counts beside this script."""
+    """Write the counts where the demo has them."""
     counts = Counter(people(folder))
-    with open(Path(__file__).with_name("census.csv"), "w", encoding="ascii", newline="") as file:
+    with open(CENSUS, "w", encoding="ascii", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*ATTRIBUTES, "count"])
         writer.writerows([*cell, count] for cell, count in sorted(counts.items()))
