@@ -85,6 +85,7 @@ def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
         assert once.exists()
 
 
+@pytest.mark.nightly
 def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
     with (
         pytest.raises(WorkersLost, match=r"its workers ended over the same piece$"),

@@ -38,6 +38,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
+@pytest.mark.nightly
 def test_the_image_builds_installs_starts_answers_and_stops(folder, root, stages):
     build, image = stages
     send_context(root, build, folder / "src")

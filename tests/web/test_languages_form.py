@@ -125,14 +125,15 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
                 do()
             if place == 4:
                 break
-            # Colours are the same in every language.
-            for scheme in ("dark", "light") if language == "en" else ("light",):
+            # In other languages, only the words are others.
+            for scheme in ("dark", "light") if language == "en" else ():
                 page.emulate_media(color_scheme=scheme)
-                assert found.violations() == [], (step, language, scheme)
+                assert found.violations() == [], (step, scheme)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, (step, language)
             shadow = page.locator("halftruth-form > *, halftruth-form div[lang]").last
             assert shadow.get_attribute("lang") == language
-            page.screenshot(path=SCREENSHOTS / f"language-{step}-{language}.png", full_page=True)
+            if language == "de":
+                page.screenshot(path=SCREENSHOTS / f"language-{step}.png", full_page=True)
 
     # The language of the browser, as far as the survey is in it.
     expect(heading(page, "Bevor Sie beginnen")).to_be_visible()

@@ -63,7 +63,7 @@ def test_single_reports_are_answered_beside_hostile_requests(published, running,
 
 
 def test_half_sent_requests_hold_up_nobody(published, running, body, counted):
-    with running("--quiet", REQUEST_SECONDS=6) as collector:
+    with running("--quiet", REQUEST_SECONDS=3) as collector:
         for heads, end in ((True, b""), (False, b"HTTP/1.1 408 ")):
             before, earlier = collector.processor_seconds(), counted()
             with half_sent(collector.url, HALF, heads=heads) as connections:
