@@ -67,7 +67,7 @@ MOST_LINES = {
     "shared/halftruth_shared/**/*.py": 14_386,
     "client/halftruth_client/**/*.py": 1_906,
     "client/halftruth_client/js/**/*.js": 8_096,
-    "docs/studies/**/*.py": 4_741,
+    "docs/studies/**/*.py": 4_739,
     "collector/halftruth_collector/**/*.py": 30_510,
     "collector/halftruth_collector/access/**/*.py": 350,
     "collector/halftruth_collector/analyses/**/*.py": 4_728,

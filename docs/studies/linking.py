@@ -1,6 +1,5 @@
 """Linking risk on Adult, and the parameters that keep it below a limit."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement
@@ -11,8 +10,9 @@ from halftruth_collector.analyses.risk import chart as risk_chart
 from halftruth_collector.analyses.risk import of_people as risk_of_people
 from halftruth_collector.charts import Axis, Curve, CurveChart
 from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk
-from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from halftruth_shared import ParameterError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_studies.cli.microdata import read_microdata
 from halftruth_studies.limits import (
     Limited,
     best_under_limit,
@@ -64,19 +64,11 @@ def study(page: Page) -> None:
 
 def adult() -> tuple[Schema, Array]:
     """The people of Adult by quasi-identifiers and work class."""
-    with open(FOLDER / "data" / "adult-workclass.csv", encoding="ascii", newline="") as file:
-        header, *rows = csv.reader(file)
-    columns = list(zip(*rows, strict=True))
-    values = [np.unique(column, return_inverse=True) for column in columns[:-1]]
-    schema = Schema(
-        tuple(
-            Attribute(name, known.tolist(), sensitive=name != "workclass")
-            for name, (known, _) in zip(header, values, strict=False)
-        )
-    )
-    table = np.zeros(schema.shape)
-    table[tuple(codes for _, codes in values)] = np.array(columns[-1], dtype=float)
-    return schema, table
+    with open(FOLDER / "data" / "adult-workclass.csv", encoding="ascii") as file:
+        schema, counts = read_microdata(file)
+    *quasi, sensitive = schema.attributes
+    table = counts.marginal(range(len(schema.names))).astype(float)
+    return Schema((*quasi, replace(sensitive, sensitive=False))), table
 
 
 def risk(table: Array, keep: Sequence[float]) -> LinkingRisk:

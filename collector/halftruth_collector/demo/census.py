@@ -1,6 +1,4 @@
-"""The CENSUS table of FRAPP Table 1, as counts.
-
-`docs/studies/data/derive_census.py` derives them.
+"""The CENSUS table of FRAPP Table 1, as counts by `docs/studies/data/derive_census.py`.
 
 Source: Becker, B. and Kohavi, R. (1996), Adult, UCI Machine Learning Repository, licensed under
 CC BY 4.0.
