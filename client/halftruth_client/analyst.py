@@ -13,8 +13,8 @@ from halftruth_shared.analyses.reading import make
 from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
-from .asking import Asking
 from .catalog import Catalog
+from .methods import AnalysisMethod
 from .questions import Questions
 from .transport import Transport, survey_path
 
@@ -109,7 +109,7 @@ class Analyst:
         confidence: float = 0.95,
         target: Target = "population",
     ) -> PlanResult:
-        """What a survey will tell, which need not have been published.
+        """Forecast the precision of a survey, which need not have been published.
 
         Parameters
         ----------
@@ -204,8 +204,8 @@ class SurveyAnalyst:
 
 
 for _query in QUERIES.values():
-    for _class, _asking in (
-        (Analyst, Asking(_query, "survey")),
-        (SurveyAnalyst, Asking(_query)),
+    for _class, _method in (
+        (Analyst, AnalysisMethod(_query, "survey")),
+        (SurveyAnalyst, AnalysisMethod(_query)),
     ):
-        setattr(_class, _asking.name, _asking)
+        setattr(_class, _method.name, _method)

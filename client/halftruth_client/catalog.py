@@ -23,7 +23,7 @@ class Entry:
 
 
 class Catalog:
-    """What one collector publishes of its surveys, as their operators want it.
+    """Surveys and terms that one collector publishes, verified.
 
     Parameters
     ----------

@@ -37,19 +37,19 @@ _log = logging.getLogger(__name__)
 
 @cache
 def _unsettled() -> Unsettled:
-    """What failed calls of this process left: whoever calls again may do so by another client."""
+    """Return the reports that failed calls of this process left, shared by all its clients."""
     return Unsettled()
 
 
 @cache
 def _memory() -> Outbox:
-    """What respondents gave to the clients of this process that have no outbox."""
+    """Return the reports of respondents that clients of this process without an outbox keep."""
     return Outbox()
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What became of one report.
+    """Outcome of sending one report.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of many reports: how many were counted now, before, or are waiting."""
+    """Outcome of sending many reports: numbers counted now, counted before, and waiting."""
 
     accepted: int = 0
     duplicates: int = 0
@@ -224,7 +224,7 @@ class Client:
                 self._outbox.add(self._transport.url, [report])
             return self._submitted(report, reachable)
         except BaseException:
-            self._unsettled.leave(drawn)
+            self._unsettled.restore(drawn)
             raise
 
     def _submit_of(
@@ -352,7 +352,7 @@ class Client:
             return delivery
         except BaseException:
             # With an outbox the caller repeats at most what was refused, without one everything.
-            self._unsettled.leave(drawn[i] for i in order[settled if self._keeps else 0 :])
+            self._unsettled.restore(drawn[i] for i in order[settled if self._keeps else 0 :])
             raise
 
     def flush(self) -> Delivery:
@@ -444,5 +444,5 @@ def _refusal(error: RequestRefused, order: Sequence[int], accepted: int) -> Requ
 
 
 def _of_one(error: HalftruthError) -> HalftruthError:
-    """What is wrong with the only record, which needs no number."""
+    """Return the error of a single record, which needs no number."""
     return type(error)(str(error).removeprefix("record 0: "), field=error.field)

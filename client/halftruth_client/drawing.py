@@ -54,12 +54,12 @@ class Unsettled:
 
     def mark(self, survey: str, record: PersonRecord) -> bytes:
         """Keyed digest of a record that fits, bound to the id of its survey."""
-        answers = sorted((name, _written(answer)) for name, answer in record.items())
+        answers = sorted((name, _in_one_spelling(answer)) for name, answer in record.items())
         written = json.dumps([survey, answers]).encode()
         return hashlib.blake2b(written, key=self._key, digest_size=16).digest()
 
-    def take(self, mark: bytes, digest: str) -> StoredReport | None:
-        """A report that was left for such a record, for this caller alone.
+    def pop(self, mark: bytes, digest: str) -> StoredReport | None:
+        """Remove and return a report of such a record, for this caller alone.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Unsettled:
                 del self._reports[mark]
         return report
 
-    def leave(self, draws: Iterable[Draw]) -> None:
+    def restore(self, draws: Iterable[Draw]) -> None:
         """Keep what a failed call drew for the call that tries again."""
         with self._lock:
             for draw in draws:
@@ -135,10 +135,10 @@ def draw(
     left: list[StoredReport | None] = []
     try:
         for mark in marks:
-            left.append(unsettled.take(mark, survey.digest))
+            left.append(unsettled.pop(mark, survey.digest))
     except AnsweredBefore as error:
         taken = zip(marks, left, strict=False)
-        unsettled.leave(Draw(mark, report) for mark, report in taken if report is not None)
+        unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
     values = iter(_perturbed(survey, array[[report is None for report in left]]))
     return [
@@ -147,7 +147,7 @@ def draw(
     ]
 
 
-def _written(answer: Answer) -> str | list[str]:
+def _in_one_spelling(answer: Answer) -> str | list[str]:
     """An answer in one spelling."""
     if isinstance(answer, str):
         return answer

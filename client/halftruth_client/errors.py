@@ -1,4 +1,4 @@
-"""What can go wrong at the client.
+"""Errors of the client.
 
 HalftruthError
 └── ClientError

@@ -1,4 +1,4 @@
-"""What a caller accepts of a survey, whatever the survey says of itself."""
+"""Privacy requirements of a caller, whatever a survey says of itself."""
 
 from collections.abc import Collection
 from fractions import Fraction

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class _Named(Generic[T]):
-    """What is reached by name: as attributes where names are identifiers, or in brackets."""
+    """Lookup by name: as attributes where names are identifiers, or in brackets."""
 
     def _named(self) -> Mapping[str, T]:
         raise NotImplementedError
@@ -120,7 +120,7 @@ class Questions(_Named[Question]):
 
 
 def plain(field: Field, given: Any) -> Any:
-    """What a field of a query takes, where questions and answers stand for their names.
+    """Return the value of a query's field, where questions and answers stand for their names.
 
     Raises
     ------

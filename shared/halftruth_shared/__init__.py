@@ -1,4 +1,4 @@
-"""What client and collector share: schema, mechanisms, channels, surveys and messages."""
+"""Schemas, mechanisms, channels, surveys and messages of client and collector."""
 
 from .attribute import Attribute
 from .channels import Channel, Dense, Kronecker, UniformMixture

@@ -276,18 +276,18 @@ class Attribute:
 
     @cached_property
     def missing_mask(self) -> NDArray[np.bool_]:
-        """Which category codes are no answer, shape (d,)."""
+        """Mask of the category codes that are no answer, shape (d,)."""
         return np.array([category in self.missing for category in self.categories])
 
     @cached_property
     def item_mask(self) -> NDArray[np.bool_]:
-        """Which category codes count in itemsets, shape (d,)."""
+        """Mask of the category codes that count in itemsets, shape (d,)."""
         if self.items is None:
             return ~self.missing_mask
         return np.array([category in self.items for category in self.categories])
 
     def label_in(self, *languages: str) -> str:
-        """What people read as its name, in the first of some languages that it is written in.
+        """Return its label, in the first of some languages that it is written in.
 
         That of an option names its question too.
         """
@@ -301,11 +301,11 @@ class Attribute:
         return in_language(self.label or self.option or self.name, *languages)
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
-        """What people read as its categories, in order."""
+        """Return the labels of its categories, in order."""
         return tuple([self.answer_in(category, *languages) for category in self.categories])
 
     def answer_in(self, category: str, *languages: str) -> str:
-        """What people read as one of them."""
+        """Return the label of a category."""
         return in_language(self.answers.get(category, category), *languages)
 
     def code(self, answer: object) -> int:
@@ -327,7 +327,7 @@ class Attribute:
 
     @property
     def expected(self) -> str:
-        """What is taken as an answer, for messages."""
+        """Answers that are accepted, for messages."""
         chosen = [c for c in self.categories if c != NOT_ASKED or c not in self.missing]
         if self.number is None:
             return f"one of: {listing(chosen)}"

@@ -1,4 +1,4 @@
-"""How files and messages write the questions of a survey."""
+"""Questions of a survey in files and messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -54,7 +54,7 @@ class AttributeDocument(
     answers: dict[str, TextDocument] = {}
 
     def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
-        """What the question is perturbed as.
+        """Return the attributes that the question is perturbed as.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class AttributeDocument(
         return SchemaError(f"attribute '{self.name}': {member}: {said}", field=member)
 
     def texts(self) -> Iterator[TextDocument]:
-        """What people read, but for the answers, in order."""
+        """Yield its texts without those of answers, in order."""
         yield from (self.label, self.help, self.page)
         for option in self.options or ():
             yield option.label

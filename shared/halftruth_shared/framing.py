@@ -1,4 +1,4 @@
-"""What those who ask say around the questions: who they are, what for, and what comes after.
+"""Introduction and ending of a form: who asks, what for, consent, thanks and redirect.
 
 It is part of the survey and of its digest, since people answer because of it: nobody can change it
 afterwards without being seen to.
@@ -29,7 +29,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 class FramingDocument(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What those who ask say around the questions, as files and messages write it."""
+    """Framing of a form in files and messages."""
 
     asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
     purpose: Annotated[TextDocument, Meta(description="What for.")] = ""
@@ -48,12 +48,12 @@ class FramingDocument(
     ) = None
 
     def texts(self) -> Iterator[TextDocument]:
-        """What people read, in order."""
+        """Yield its texts, in order."""
         for name in _TEXTS:
             yield getattr(self, name)
 
     def framing(self, languages: Sequence[str] = ()) -> "Framing":
-        """What this stands for, texts in the order of a survey's languages.
+        """Return the framing, texts in the order of a survey's languages.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class FramingDocument(
 
 @dataclass(frozen=True)
 class Framing:
-    """What those who ask say around the questions.
+    """Introduction and ending of a form.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Framing:
 
 
 def _is_redirect(text: str) -> bool:
-    """Whether an address leads over https, or stays on the site where the form is.
+    """Return true for an address with https, or a path of the site where the form is.
 
     >>> [_is_redirect(text) for text in ("https://example.org/a?b=c", "/thanks")]
     [True, True]

@@ -99,7 +99,7 @@ class NumberRange:
 
     @property
     def could_be_whole(self) -> bool:
-        """Whether minimum, maximum and step are whole, so that answers are unless it is said."""
+        """True where minimum, maximum and step are whole; answers then are by default."""
         return self.minimum.denominator == self.maximum.denominator == self.step.denominator == 1
 
     @property
@@ -124,7 +124,7 @@ class NumberRange:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """What the bins are called, in order."""
+        """Names of the bins, in order."""
         return tuple([self._category(i) for i in range(self._count)])
 
     def _category(self, i: int) -> str:
@@ -153,7 +153,7 @@ class NumberRange:
         return min(math.floor((value - self.minimum) / self.step), self._count - 1)
 
     def __str__(self) -> str:
-        """What is accepted, for messages."""
+        """Return the accepted numbers in words, for messages."""
         kind = "a whole number" if self.whole else "a number"
         return f"{kind} from {decimal_text(self.minimum)} to {decimal_text(self.maximum)}"
 

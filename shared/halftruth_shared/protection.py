@@ -1,4 +1,4 @@
-"""What a survey promises its respondents, for the whole record and for a single answer.
+"""Privacy guarantees of a survey, for the whole record and for a single answer.
 
 There is one statement for every place that speaks of protection, so that a plan, a command, a
 page and a form never tell different things of one survey.
@@ -42,7 +42,7 @@ class Guarantee:
 
     @property
     def posterior(self) -> Fraction:
-        """How likely a report can at most make what someone thought 5 % likely."""
+        """Largest posterior probability of a property with prior probability 5 %."""
         return worst_case_posterior(PRIOR, self.gamma)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Protection:
-    """How a survey protects its respondents.
+    """Privacy guarantees of a survey.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Protection:
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
-        """What a survey promises.
+        """Compute the guarantees of a survey.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ def timing(schema: Schema) -> tuple[str, ...]:
 def _apart(
     schema: Schema, as_they_are: Collection[str], provable: Mapping[str, Provable]
 ) -> tuple[str, ...]:
-    """What is sent as it is and what can be proved, in the words in which it is asked."""
+    """Return sentences on what is sent unperturbed and what can be proved, by labels."""
     asked = {attribute.name: attribute for attribute in schema.attributes}
     labels = [one.label_in() for one in schema.attributes if one.name in as_they_are]
     listed = f"Sent as answered, without protection: {', '.join(labels)}."

@@ -37,7 +37,7 @@ class Question:
     attributes: tuple[Attribute, ...]
 
     def label_in(self, *languages: str) -> str:
-        """What people read as its name, in the first of some languages that it is written in."""
+        """Return its label, in the first of some languages that it is written in."""
         return in_language(self.label or self.name, *languages)
 
 
@@ -387,7 +387,7 @@ def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> i
 def _option_answer(
     name: str, options: Sequence[Attribute], option: Attribute, chosen: object
 ) -> str:
-    """What a list of options, or a missing category in its place, answers to one of them."""
+    """Return the answer to one option, from a list of options or a missing category."""
     if isinstance(chosen, str) and chosen in option.missing:
         return chosen
     known = [o.option or "" for o in options]

@@ -187,7 +187,7 @@ class Survey:
 
     @cached_property
     def report_space(self) -> ReportSpace:
-        """What a report of this survey looks like."""
+        """Names and sizes of the columns of a report."""
         return self.mechanism.report_space(self.schema)
 
     @cached_property
@@ -241,7 +241,7 @@ def _languages(
 
 
 def _shape_error(error: Exception) -> SurveyError:
-    """What is wrong with the shape of a document, with what would be accepted."""
+    """Return the error for a document of a wrong shape, with what would be accepted."""
     said = str(error)
     if "`$.mechanism.kind`" in said:
         said = f"{said}; expected one of: {listing([mechanism.kind for mechanism in MECHANISMS])}"

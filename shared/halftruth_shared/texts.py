@@ -1,4 +1,4 @@
-"""What people read, in one language or in several."""
+"""Texts in one language or in several."""
 
 import re
 import unicodedata
@@ -80,7 +80,7 @@ def frozen_text(text: object, most: int) -> Text | None:
 
 
 def expected_text(most: int) -> str:
-    """What :func:`frozen_text` takes, for messages."""
+    """Return what :func:`frozen_text` accepts, for messages."""
     return (
         f"text of at most {most} characters, or such texts by language, as in"
         ' { en = "Yes", de = "Ja" }'
@@ -93,12 +93,12 @@ def languages_of(text: Text) -> tuple[str, ...]:
 
 
 def is_language(value: object) -> bool:
-    """Whether a value is the tag of a language, such as ``de`` or ``pt-BR``."""
+    """Return true for the tag of a language, such as ``de`` or ``pt-BR``."""
     return isinstance(value, str) and _LANGUAGE.fullmatch(value) is not None
 
 
 def is_text(value: object, most: int) -> bool:
-    """Whether a value is text of at most so many characters that can be written as UTF-8."""
+    """Return true for text of at most so many characters that can be written as UTF-8."""
     return (
         isinstance(value, str)
         and len(value) <= most

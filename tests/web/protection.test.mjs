@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
-import { asTheyAre, protection } from "../../client/halftruth_client/js/protection.js";
+import { unperturbed, protection } from "../../client/halftruth_client/js/protection.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
 /** The promise in English. */
@@ -25,9 +25,9 @@ test("what is sent as it is is named by its label, and all of it is no promise",
   const document = surveyOf([2], { kind: "randomized-response", keep: { a0: "1" } });
   document.attributes[0].label = "Your town";
   const survey = new Survey(document);
-  assert.deepEqual(asTheyAre(survey, new Set(["a0"])), ["a0"]);
+  assert.deepEqual(unperturbed(survey, new Set(["a0"])), ["a0"]);
   assert.deepEqual(promises(survey, ["a0"]), ["Sent as answered, without protection: Your town."]);
-  assert.deepEqual(asTheyAre(survey, new Set()), []);
+  assert.deepEqual(unperturbed(survey, new Set()), []);
   assert.match(promises(survey, [])[0], /no bound: a report can prove an answer/);
 });
 

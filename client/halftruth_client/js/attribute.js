@@ -9,7 +9,7 @@ import { arranged, inLanguage } from "./texts.js";
 export const NO_ANSWER = "no answer";
 /** The category of who is not asked, since an earlier answer does not call for it. */
 export const NOT_ASKED = "not asked";
-/** What is chosen of an option: it is not, or it is. */
+/** Categories of an option: not chosen, chosen. */
 const OPTION = ["no", "yes"];
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
@@ -85,7 +85,7 @@ export class Attribute {
   }
 
   /**
-   * What people read as its name, in the first of some languages that it is written in; that of an
+   * Its label, in the first of some languages that it is written in; that of an
    * option names its question too.
    *
    * @param {...string} languages
@@ -125,7 +125,7 @@ export class Attribute {
     return found;
   }
 
-  /** What is taken as an answer, for messages. */
+  /** Accepted answers in words, for messages. */
   expected() {
     const asked = (/** @type {string} */ c) => this.askIf.size === 0 || c !== NOT_ASKED;
     if (this.number === null) return `one of: ${this.categories.filter(asked).join(", ")}`;
@@ -164,13 +164,13 @@ export class Question {
     return this.attributes[0].page;
   }
 
-  /** Whether it may be passed over. */
+  /** True if it may be left out. */
   get optional() {
     return this.attributes[0].optional;
   }
 
   /**
-   * What people read as its name.
+   * Its label.
    *
    * @param {...string} languages
    */

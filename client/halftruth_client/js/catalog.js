@@ -7,7 +7,7 @@ import { Survey } from "./survey.js";
 import { readPins, readTerms } from "./terms.js";
 
 /**
- * What a caller accepts of a survey, whatever the survey says of itself.
+ * Privacy requirements of a caller, whatever the survey says of itself.
  *
  * @typedef {object} Policy
  * @property {string | number} maxGamma

@@ -2,7 +2,7 @@
 
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
-import { isFinal, messageOf, whyNot } from "./delivery.js";
+import { isFinal, messageOf, refusalOf } from "./delivery.js";
 import {
   AnsweredBefore,
   CollectorUnavailable,
@@ -18,7 +18,7 @@ import { notACollector, Transport } from "./transport.js";
 /**
  * @typedef {import("./survey.js").Survey} Survey
  *
- * What became of a report: counted now, counted before, or kept until the collector is back.
+ * Outcome of sending a report: counted now, counted before, or kept until the collector is back.
  *
  * @typedef {{id: string, status: "accepted" | "duplicate" | "waiting"}} Submission
  */
@@ -32,7 +32,7 @@ import { notACollector, Transport } from "./transport.js";
  */
 
 /**
- * What lets a report in where the survey asks for an invitation: 32 hexadecimal digits. It is kept
+ * An invitation is 32 hexadecimal digits, where the survey asks for one. It is kept
  * with a report that waits, and not sent where the survey asks for none. A first report is not sent
  * before the moment `after`, in milliseconds since 1970.
  *
@@ -75,7 +75,7 @@ export class Client {
     return this.#catalog.unprotected;
   }
 
-  /** Whether a report is still known after the page was closed. */
+  /** True if a report is still known after the page was closed. */
   get remembers() {
     return this.#memory.lasts;
   }
@@ -109,7 +109,7 @@ export class Client {
   }
 
   /**
-   * Whether an invitation would let a report in now, as far as the collector says so.
+   * Ask the collector if an invitation is still unused.
    *
    * It is asked by the hash of the invitation, with which nobody could send a report, and neither
    * spends it nor is kept.
@@ -218,7 +218,7 @@ export class Client {
   }
 
   /**
-   * What this browser remembers of its report of a survey, in this or another version, or null.
+   * The remembered report of a survey, in this or another version, or null.
    *
    * @param {string} survey Its id.
    */
@@ -227,7 +227,7 @@ export class Client {
   }
 
   /**
-   * Whether a report of this survey was not acknowledged yet.
+   * True if a report of this survey was not acknowledged yet.
    *
    * @param {string} survey Its id.
    */
@@ -236,7 +236,7 @@ export class Client {
   }
 
   /**
-   * Whether this survey's report was drawn by this very client, so that it is about the answers
+   * True if this survey's report was drawn by this very client, so that it is about the answers
    * that were given to it.
    *
    * @param {string} survey Its id.
@@ -342,7 +342,7 @@ export class Client {
     const published = await this.#catalog.entry(survey, report.digest);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
-    const outdated = await whyNot(published, report);
+    const outdated = await refusalOf(published, report);
     if (outdated !== null) {
       settle(outdated);
       throw outdated;

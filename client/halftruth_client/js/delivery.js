@@ -8,7 +8,7 @@ import { CollectorUnavailable, RequestRefused, SurveyRefused } from "./errors.js
  * @param {import("./survey.js").Survey} survey As its collector asks it now.
  * @param {import("./memory.js").Remembered} report
  */
-export async function whyNot(survey, { digest, invitation }) {
+export async function refusalOf(survey, { digest, invitation }) {
   if ((await survey.digest()) !== digest) {
     return new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
   }
@@ -33,7 +33,7 @@ export async function messageOf({ mechanism, terms }, { digest, id, values, invi
 }
 
 /**
- * Whether sending the same report again is pointless: the survey was closed or replaced, this is
+ * True if sending the same report again is pointless: the survey was closed or replaced, this is
  * no report, or it was not let in.
  *
  * @param {unknown} error

@@ -1,5 +1,5 @@
 /**
- * What can go wrong:
+ * Errors of the client:
  *
  *   HalftruthError
  *   ├── ParameterError         a setting of the caller

@@ -1,4 +1,4 @@
-/** What those who ask say around the questions; part of what the digest names. */
+/** Introduction and ending of a form; part of what the digest names. */
 
 import { SurveyError } from "./errors.js";
 import { membersOf } from "./members.js";
@@ -45,7 +45,7 @@ export function readFraming(written = {}, languages = []) {
 }
 
 /**
- * Whether it leads over https, or stays on the site where the form is.
+ * True for an address with https, or a path of the site where the form is.
  *
  * @param {unknown} written
  * @returns {written is string}

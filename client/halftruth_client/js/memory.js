@@ -1,6 +1,6 @@
 /**
- * What a browser remembers: the one report that each survey was answered with, and before it what
- * was drawn to be asked.
+ * Memory of a browser: the one report that each survey was answered with, and before it the view
+ * that was drawn.
  *
  * Two draws of the same answers tell more than one, so that whoever answers again sends the same
  * report again. Reports are remembered, never records. A survey is found by its id, whatever way
@@ -34,7 +34,7 @@ const ROOM = 4_096;
 const ENTRY = "halftruth";
 
 /**
- * Whether the collector said that it counted a report.
+ * True for a report that the collector said it counted.
  *
  * @param {Remembered} report
  */
@@ -48,7 +48,7 @@ export class Memory {
   /** @param {Store} storage */
   constructor(storage) {
     this.#storage = storage;
-    /** Whether a report is still known after the page was closed. */
+    /** True if a report is still known after the page was closed. */
     this.lasts = !(storage instanceof PageStorage);
   }
 
@@ -88,7 +88,7 @@ export class Memory {
   }
 
   /**
-   * What was drawn to be asked of this survey, or null.
+   * The view of this survey that was drawn, or null.
    *
    * @param {string} digest
    */
@@ -130,7 +130,7 @@ export class Memory {
   }
 
   /**
-   * Whether a report of a survey is remembered that was not acknowledged.
+   * True if a report of a survey is remembered that was not acknowledged.
    *
    * @param {string} survey
    */
@@ -187,14 +187,14 @@ class PageStorage {
   }
 }
 
-/** What the page's entry of the history holds, where that is an object. */
+/** State of the page's entry of the history, where that is an object. */
 function stateOfHistory() {
   const state = globalThis.history?.state;
   return typeof state === "object" && state !== null ? state : {};
 }
 
 /**
- * What a browser that has no room left still keeps from before.
+ * Items that a browser without room for more still keeps from before.
  *
  * @returns {[string, string][]}
  */

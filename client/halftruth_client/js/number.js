@@ -24,7 +24,7 @@ export class NumberRange {
     if (count < 2n || count > MOST_BINS) {
       throw new SurveyError(`step: expected the width of 2 to ${MOST_BINS} bins`, "step");
     }
-    /** What the bins are called, in order. */
+    /** Names of the bins, in order. */
     this.categories = Array.from({ length: Number(count) }, (_, i) => this.category(i));
     Object.freeze(this);
   }
@@ -72,7 +72,7 @@ export class NumberRange {
     return Math.min(Number(numerator / denominator), this.categories.length - 1);
   }
 
-  /** What is accepted, for messages. */
+  /** Accepted numbers in words, for messages. */
   toString() {
     const kind = this.whole ? "a whole number" : "a number";
     return `${kind} from ${decimals(this.minimum)} to ${decimals(this.maximum)}`;

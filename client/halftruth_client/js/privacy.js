@@ -1,4 +1,4 @@
-/** What a survey's amplification promises, and whether that is enough. */
+/** Largest amplification that a caller accepts. */
 
 import { ParameterError, SurveyRefused } from "./errors.js";
 import { reveals } from "./protection.js";

@@ -1,5 +1,5 @@
 /**
- * What a survey promises its respondents, for all answers together and for a single one; the same
+ * Privacy guarantees of a survey, for all answers together and for a single one; the same
  * figures as `halftruth_shared.protection` has everywhere else.
  */
 
@@ -7,7 +7,7 @@ import { SurveyError } from "./errors.js";
 import { extremes } from "./mechanisms/extremes.js";
 import { ONE, Rational } from "./rational.js";
 
-/** How likely someone thought what the promise is told of. */
+/** Prior probability that posteriors are given for. */
 const PRIOR = new Rational(1n, 20n);
 
 const GAP = "\u202f";
@@ -21,7 +21,7 @@ const WRITTEN_OUT = 10n ** 6n;
  * @param {import("./survey.js").Survey} survey
  * @param {ReadonlySet<string>} unprotected
  */
-export function asTheyAre({ schema, mechanism }, unprotected) {
+export function unperturbed({ schema, mechanism }, unprotected) {
   const provable = mechanism.provable?.();
   return schema.names.filter(
     (name) => unprotected.has(name) && !provable?.has(name) && reveals(schema, mechanism, name),
@@ -29,7 +29,7 @@ export function asTheyAre({ schema, mechanism }, unprotected) {
 }
 
 /**
- * Whether a report can rule out an answer to one attribute, if all others are known.
+ * True if a report can rule out an answer to one attribute, all others being known.
  *
  * @param {import("./schema.js").Schema} schema
  * @param {import("./mechanisms/base.js").Mechanism} mechanism
@@ -67,7 +67,7 @@ export function checkConditions(schema, mechanism) {
  *
  * @typedef {{gamma: string, epsilon: number, posterior: number}} Bound
  *
- * What a survey promises; null stands for no bound.
+ * Guarantees of a survey; null stands for no bound.
  *
  * @typedef {object} Protection
  * @property {number} prior In tenths of a percent.
@@ -83,7 +83,7 @@ export function checkConditions(schema, mechanism) {
  */
 
 /**
- * What a survey promises.
+ * Compute the guarantees of a survey.
  *
  * @param {import("./survey.js").Survey} survey
  * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
@@ -91,7 +91,7 @@ export function checkConditions(schema, mechanism) {
  */
 export function protection(survey, unprotected) {
   const { schema, mechanism } = survey;
-  const bare = new Set(asTheyAre(survey, unprotected));
+  const bare = new Set(unperturbed(survey, unprotected));
   const provable = [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
   const { known, unknown } = mechanism.answerAmplification(apart, extremes);
@@ -143,7 +143,7 @@ function bound(gamma) {
 }
 
 /**
- * How likely a report can at most make what someone thought 5 % likely: ργ / (ργ + 1 − ρ).
+ * Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ).
  *
  * @param {Rational} gamma
  */

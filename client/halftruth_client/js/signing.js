@@ -46,7 +46,7 @@ export async function verify({ terms, signature }, digest, pins) {
 }
 
 /**
- * What an operator signs: the purpose, then digest and terms in canonical JSON. Terms that came
+ * Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that came
  * later are left out where they are not used, so that older signatures hold.
  *
  * @param {string} digest

@@ -41,11 +41,11 @@ export class Survey {
     }
     checkConditions(this.schema, this.mechanism);
     this.canonical = canonicalJson(written);
-    /** Whether the collector takes no more reports. */
+    /** True if the collector accepts no more reports. */
     this.isClosed = false;
     /** @type {"operator" | "deadline" | "quota"} Why, if so. */
     this.closedBecause = "operator";
-    /** How the collector takes reports, once it said so: until then nothing is sent. */
+    /** Terms of the collector, once fetched: until then nothing is sent. */
     this.terms = readTerms();
     this.isPublished = false;
   }

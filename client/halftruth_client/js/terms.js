@@ -1,4 +1,4 @@
-/** How a collector takes the reports of a survey, and what a caller brings for that. */
+/** Terms on which a collector accepts reports; pins and invitations of the caller. */
 
 import { ParameterError, SurveyError } from "./errors.js";
 import { membersOf } from "./members.js";
@@ -8,7 +8,7 @@ const INVITATION = /^[0-9a-f]{32}$/;
 const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shared_devices"];
 
 /**
- * How a collector takes the reports of a survey.
+ * Terms on which a collector accepts the reports of a survey.
  *
  * @typedef {object} Terms
  * @property {boolean} invitations Whether each report needs an invitation.

@@ -1,4 +1,4 @@
-/** What people read, in one language or in several. */
+/** Texts in one language or in several. */
 
 /**
  * Text, or text by language, of which the first is fallen back to.
@@ -36,7 +36,7 @@ function shorter(language) {
 }
 
 /**
- * Whether a value is the tag of a language, such as de or pt-BR.
+ * True for the tag of a language, such as de or pt-BR.
  *
  * @param {unknown} value
  * @returns {value is string}

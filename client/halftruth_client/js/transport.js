@@ -115,7 +115,7 @@ export class Transport {
 }
 
 /**
- * How long a collector asks to wait, in milliseconds; 0 where it does not say so in seconds.
+ * Milliseconds that a collector asks to wait; 0 where it does not say so in seconds.
  *
  * @param {Response} response
  */

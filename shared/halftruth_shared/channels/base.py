@@ -126,7 +126,7 @@ class Channel(ABC):
         """Moments of the weights by true cell, from which variances can be foretold."""
 
     def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
-        """What it does to presence of a category of each axis, None if not to each by itself."""
+        """Return the distortion of each axis, None where axes are not perturbed one by one."""
         if len(self.input_shape) > 1:
             return None
         [category] = categories

@@ -1,4 +1,4 @@
-"""What a channel does to single attributes, as far as claims without its parameters ask.
+"""Properties of the channel of a single attribute, for claims without its parameters.
 
 The claims of Guo ch. 4 are about attributes that are each distorted by themselves. A channel that
 changes whole records at once, such as the gamma-diagonal one, is not of this kind: under it even
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Distortion:
-    """What is known of how one attribute is distorted.
+    """Properties of the channel of one attribute.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Distortion:
     presence : bool
         Whether presence and absence of the category asked for are distorted by a matrix of their
         own, that is, whether all other categories are reported as this one equally often.
-    mostly_kept : bool
+    diagonally_dominant : bool
         Whether presence is reported at least as often of those it is true of as of the others;
         for two categories and Warner's model that means p ≥ ½.
-    warner : bool
+    symmetric_binary : bool
         Whether presence and absence are distorted alike: as often reported of those it is true
         of as not reported of the others.
     """
@@ -40,12 +40,12 @@ class Distortion:
     distorted: bool
     symmetric: bool
     presence: bool
-    mostly_kept: bool
-    warner: bool
+    diagonally_dominant: bool
+    symmetric_binary: bool
 
     @classmethod
     def by_matrix(cls, matrix: Array, category: int | None) -> "Distortion":
-        """What a matrix does, row v reported and column u true, to presence of a category."""
+        """Return the properties of a matrix, row v reported and column u true, for a category."""
         size = len(matrix)
         off = matrix[~np.eye(size, dtype=bool)]
         others = np.delete(matrix[category], category) if category is not None else np.arange(2.0)
@@ -54,6 +54,7 @@ class Distortion:
             distorted=bool(np.abs(matrix - np.eye(size)).max() > _ROUNDING),
             symmetric=bool(np.ptp(off) <= _ROUNDING),
             presence=bool(np.ptp(others) <= _ROUNDING),
-            mostly_kept=category is not None and bool(kept >= others.max()),
-            warner=category is not None and bool(abs(kept + others.max() - 1) <= _ROUNDING),
+            diagonally_dominant=category is not None and bool(kept >= others.max()),
+            symmetric_binary=category is not None
+            and bool(abs(kept + others.max() - 1) <= _ROUNDING),
         )

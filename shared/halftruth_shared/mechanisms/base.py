@@ -1,4 +1,4 @@
-"""What every mechanism offers."""
+"""Base class of mechanisms."""
 
 import math
 import secrets
@@ -32,7 +32,7 @@ MAX_CONDITION = 1e6
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """How a mechanism is written in files and messages; each mechanism declares its own."""
+    """Parameters of a mechanism in files and messages; each mechanism declares its own."""
 
     def mechanism(self, schema: Schema) -> "Mechanism":
         """The mechanism that these parameters stand for.
@@ -154,7 +154,7 @@ class Mechanism(ABC):
         """
 
     def reveals(self, schema: Schema, name: str) -> bool:
-        """Whether a report can rule out an answer to one attribute, if all others are known."""
+        """Return true if a report can rule out an answer, where all others are known."""
         return self.amplification(schema, public=set(schema.names) - {name}) == math.inf
 
     def as_they_are(self, schema: Schema) -> frozenset[str]:
@@ -196,11 +196,11 @@ class Mechanism(ABC):
                     )
 
     def provable(self, schema: Schema) -> dict[str, Provable]:
-        """By attribute, answers that a report can prove where it never proves the other."""
+        """Return the answer to each attribute that a report can prove, but never the other."""
         return {}
 
     def in_words(self, schema: Schema) -> list[str]:
-        """What the device does to answers, where it has a design that respondents are told."""
+        """Return sentences for respondents about the named designs."""
         return []
 
     @classmethod
@@ -237,7 +237,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def report_space(self, schema: Schema) -> ReportSpace:
-        """What a report looks like."""
+        """Return names and sizes of the columns of a report."""
 
     @abstractmethod
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
@@ -298,7 +298,7 @@ class Mechanism(ABC):
         return np.array(reports, dtype=np.int64).reshape(len(records), columns)
 
     def _plan(self, schema: Schema) -> Any:
-        """What the samplers need of a schema, prepared and checked at its first use."""
+        """Return the samplers' plan for a schema, prepared and checked at its first use."""
         plan = self._plans.get(schema)
         if plan is None:
             self.check(schema)

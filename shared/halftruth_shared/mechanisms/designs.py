@@ -146,7 +146,7 @@ class Design:
         self.not_sensitive = written.get("not_sensitive")
 
     def written(self) -> dict[str, str]:
-        """As surveys are published, without what has its default."""
+        """Return the design as surveys are published, without defaults."""
         made = {"design": self.name}
         if self.answer != _USUAL:
             made["answer"] = self.answer
@@ -196,14 +196,14 @@ class Design:
         return Provable(no, yes, 1 / self.yes_from_no) if self.proves else None
 
     def in_words(self, attribute: Attribute) -> str:
-        """What the device does, as respondents are told after the labels of the questions."""
+        """Return the sentence for respondents that follows the labels of the questions."""
         yes, no = map(attribute.answer_in, self._answers(attribute))
         chances = {p: _words(value) for p, value in self.parameters.items()}
         chances |= {f"not_{p}": _words(1 - value) for p, value in self.parameters.items()}
         return self.kind.words.format(Yes=yes, No=no, **chances)
 
     def _answers(self, attribute: Attribute) -> tuple[str, str]:
-        """What the design calls yes and no."""
+        """Return the categories that the design calls yes and no."""
         [other] = [category for category in attribute.categories if category != self.answer]
         return self.answer, other
 

@@ -27,7 +27,7 @@ _MAX_STEPS = 2**20
 class RandomizedGammaDiagonalParameters(
     Parameters, frozen=True, tag="randomized-gamma-diagonal", omit_defaults=True
 ):
-    """As for gamma-diagonal, with ``alpha``, the half-range of r as a fraction of γx."""
+    """Parameters of gamma-diagonal and ``alpha``, the half-range of r as a fraction of γx."""
 
     alpha: str | int
     gamma: str | int | None = None

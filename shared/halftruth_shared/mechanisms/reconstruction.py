@@ -1,4 +1,4 @@
-"""What estimates need of a mechanism, whatever its reports look like."""
+"""Reconstruction: from counts of reports to estimated tables of the answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ COVARIANCE_CELLS = 2_048
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What the likelihood of a table needs: see `Reconstruction` for each."""
+    """Operators of the likelihood of a table: see `Reconstruction` for each."""
 
     expected: Callable[[Array], Array]
     adjoint: Callable[[Array], Array]
@@ -30,7 +30,7 @@ class Likelihood:
 
 
 class ReportCounts(Protocol):
-    """How often each different report arrived."""
+    """Counts of the different reports."""
 
     @property
     def reports(self) -> int:
@@ -42,7 +42,7 @@ class ReportCounts(Protocol):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each arrived, shape (K,)."""
+        """Number of each of them, shape (K,)."""
 
     def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
         """Counts of the values of some columns, one axis for each in the order given."""
@@ -218,7 +218,7 @@ class Reconstruction(ABC):
             )
 
     def complete(self, counts: ReportCounts) -> bool:
-        """Whether there are reports to estimate the table of all attributes from."""
+        """Return true if the table of all attributes can be estimated."""
         return self.longest == len(self.schema.attributes)
 
     @abstractmethod
@@ -289,7 +289,7 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        """How accurate the table of some attributes will be."""
+        """Forecast the variance of the table of some attributes."""
 
     @abstractmethod
     def largest_weight(self, attributes: Sequence[str]) -> float:
@@ -321,7 +321,7 @@ class Reconstruction(ABC):
     def distortions(
         self, attributes: Sequence[str], categories: Sequence[int | None]
     ) -> tuple[Distortion, ...] | None:
-        """How each of some attributes is distorted, None where not each by itself.
+        """Return the distortion of each of some attributes, None where not each by itself.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a report looks like, and its packed form."""
+"""Columns of a report, and its packed form."""
 
 import math
 from collections.abc import Sequence

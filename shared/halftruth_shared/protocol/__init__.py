@@ -1,4 +1,4 @@
-"""What client and collector say to each other."""
+"""Messages between client and collector."""
 
 from .base import Message, Request, prepare
 from .problems import Problem

@@ -1,4 +1,4 @@
-"""Whether an invitation would let a report in."""
+"""Check of an invitation that was not used yet."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ class InvitationCheck(Request, frozen=True, kw_only=True):
 
 
 class InvitationState(Message, frozen=True, kw_only=True):
-    """What an invitation is good for now."""
+    """State of an invitation."""
 
     unspent: Annotated[
         bool, Meta(description="Whether it was issued here, and neither used nor withdrawn.")

@@ -1,4 +1,4 @@
-"""What went wrong (RFC 9457)."""
+"""Problem details of an error (RFC 9457)."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from .base import Message
 
 
 class Problem(Message, frozen=True, kw_only=True):
-    """What went wrong (RFC 9457)."""
+    """Problem details of an error (RFC 9457)."""
 
     type: Annotated[str, Meta(description="A URN that names the problem.")]
     title: Annotated[str, Meta(description="The status in words.")]

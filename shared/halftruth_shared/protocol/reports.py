@@ -55,7 +55,7 @@ class SealedBatch(Request, frozen=True, kw_only=True):
 
 
 class Receipt(Message, frozen=True, kw_only=True):
-    """How many reports of a batch were counted now, and how many had been before."""
+    """Numbers of the reports of a batch that were counted now, and before."""
 
     accepted: Annotated[int, Meta(ge=0, description="Reports counted now.")]
     duplicates: Annotated[int, Meta(ge=0, description="Reports that had been counted before.")]

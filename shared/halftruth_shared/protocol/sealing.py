@@ -123,7 +123,7 @@ class SealingKeys:
         return SealingKeys(left)
 
     def decrypt(self, sealed: bytes, info: bytes) -> bytes | None:
-        """What was sealed to one of these keys; None where none opens it."""
+        """Decrypt what was sealed to one of these keys; None where none opens it."""
         for key in self._private:
             try:
                 return _SUITE.decrypt(sealed, key, info=info)
@@ -244,7 +244,7 @@ def open_sealed(
 
 
 def _info(digest: str, report_id: UUID) -> bytes:
-    """What a sealed report is bound to."""
+    """Return the HPKE info that a sealed report is bound to."""
     return _PURPOSE + bytes.fromhex(digest) + report_id.bytes
 
 

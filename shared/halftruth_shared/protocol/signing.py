@@ -89,7 +89,7 @@ class OperatorKey:
 
 
 def statement(digest: str, terms: Terms) -> bytes:
-    """What an operator signs: the purpose, then digest and terms in canonical JSON.
+    """Return the bytes that an operator signs: purpose, then digest and terms in canonical JSON.
 
     Terms that came later are left out where they are not used, so that older signatures hold.
     """

@@ -1,4 +1,4 @@
-"""How a collector takes reports, and who signed that."""
+"""Terms on which a collector accepts reports, and their signature."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ SharedDevices = Annotated[
 
 
 class Terms(Request, frozen=True, kw_only=True):
-    """How a collector takes the reports of a survey.
+    """Terms on which a collector accepts the reports of a survey.
 
     `invitations` says whether each report needs a single-use token; `sealing_key` is the X25519
     public key (hexadecimal) that every report is encrypted to, None where none is. No report is
@@ -56,7 +56,7 @@ class Signature(Request, frozen=True, kw_only=True):
 
 
 class SignedTerms(Request, frozen=True, kw_only=True):
-    """How reports are to be taken from now on, and the signature of that."""
+    """New terms of a survey, and their signature."""
 
     terms: Terms
     signature: Signature | None = None

@@ -1,4 +1,4 @@
-/** What comes after sending, or in place of the questions. */
+/** Views after sending, or in place of the questions. */
 
 import { element } from "./dom.js";
 import { buttons, card, ofSurvey, view } from "./views.js";
@@ -7,7 +7,7 @@ import { buttons, card, ofSurvey, view } from "./views.js";
  * @typedef {import("./views.js").Line} Line
  * @typedef {import("./wording.js").Wording} Wording
  *
- * What became of a report: counted, counted for somebody who may not be the one in front of the
+ * Outcome of sending a report: counted, counted for somebody who may not be the one in front of the
  * page, or waiting; "open" where it waits and the browser keeps nothing.
  *
  * @typedef {"counted" | "before" | "shared" | "waiting" | "open"} Outcome
@@ -31,7 +31,7 @@ const OUTCOMES = {
 };
 
 /**
- * What became of the report, and where to go from here.
+ * View of the outcome, and where to go from here.
  *
  * @param {object} step
  * @param {Outcome} step.outcome
@@ -112,7 +112,7 @@ function further({ address, seconds, stay }, words) {
 }
 
 /**
- * Whether it is another person who wants to answer.
+ * View that asks if it is another person who wants to answer.
  *
  * @param {{back: () => void, go: () => void}} step
  * @param {Wording} words

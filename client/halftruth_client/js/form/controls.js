@@ -1,4 +1,4 @@
-/** How each kind of question is asked, and what answers are made of what is entered. */
+/** Controls for each kind of question, and the answers entered. */
 
 import { element } from "./dom.js";
 import { NO_NUMBER, offeredMissing, rangeOf } from "./questionnaire.js";
@@ -17,7 +17,7 @@ const TINY = 4;
  * @typedef {import("./wording.js").Wording} Wording
  * @typedef {Iterable<readonly [string, string | null]>} Changes Answers by attribute, null for none.
  *
- * What a control is made of.
+ * Parameters of a control.
  *
  * @typedef {object} Making
  * @property {Asked} asked
@@ -42,7 +42,7 @@ export function controls(making) {
 }
 
 /**
- * Whether a question is one control, which its text labels.
+ * True for a question with one control, which its text labels.
  *
  * @param {Asked} asked
  */

@@ -1,11 +1,11 @@
-/** What the device does under a named design, for respondents. */
+/** Sentences about named designs, for respondents. */
 
 import { ONE } from "../rational.js";
 
 /** @typedef {import("./wording.js").Wording} Wording */
 
 /**
- * What is told of some questions' designs, each with the labels of the questions that have it.
+ * Sentences about some questions' designs, each with the labels of the questions that have it.
  *
  * @param {ReadonlyMap<string, import("../mechanisms/designs.js").Design>} designs By attribute.
  * @param {import("./wording.js").Attributes} attributes

@@ -1,7 +1,7 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
 import { CollectorUnavailable, RequestRefused } from "../errors.js";
-import { asTheyAre, protection } from "../protection.js";
+import { unperturbed, protection } from "../protection.js";
 import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
@@ -13,7 +13,7 @@ import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
 import { receipt } from "./receipt.js";
 import { asksAll, clientOf, intervalOf, invitationOf } from "./settings.js";
-import { Spoken } from "./spoken.js";
+import { Localized } from "./localized.js";
 import { styleSheet } from "./style.js";
 import { review } from "./views.js";
 
@@ -42,7 +42,7 @@ const sheet = styleSheet();
  * chosen, `language` with what a page around the form may show in it, as detail; none ever holds an
  * answer.
  */
-export class HalftruthForm extends Spoken {
+export class HalftruthForm extends Localized {
   constructor() {
     super();
     this.root.adoptedStyleSheets = [sheet];
@@ -50,7 +50,7 @@ export class HalftruthForm extends Spoken {
     this.questionnaire = null;
     /** @type {Questionnaire | null} Answers that were sent for, for their owner to see. */
     this.stayed = null;
-    /** Whether this person agreed to what the asker wants agreed to. */
+    /** True once this person gave the consent that is asked for. */
     this.agreed = false;
     this.timer = 0;
     this.interval = 0;
@@ -85,7 +85,7 @@ export class HalftruthForm extends Spoken {
     this.show(loading);
   }
 
-  /** What asks and sends, as the attributes want it. */
+  /** Return a client with the settings of the attributes. */
   makeClient() {
     return clientOf(this);
   }
@@ -370,15 +370,15 @@ export class HalftruthForm extends Spoken {
     this.tell("refused", { message });
   }
 
-  /** Whether a report can prove an answer. */
+  /** Return true if a report can prove an answer. */
   proves() {
     return (this.current?.mechanism.provable?.().size ?? 0) > 0;
   }
 
-  /** Whether no answer is sent as it is. */
+  /** Return true if no answer is sent unperturbed. */
   protectsAll() {
     const { current: survey, client } = this;
-    return !survey || !client || asTheyAre(survey, client.unprotected).length === 0;
+    return !survey || !client || unperturbed(survey, client.unprotected).length === 0;
   }
 
   /**

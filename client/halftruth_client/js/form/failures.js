@@ -1,4 +1,4 @@
-/** What people are told when something is in the way. */
+/** Views of errors. */
 
 import {
   AnsweredBefore,
@@ -11,7 +11,7 @@ import { element } from "./dom.js";
 
 /** @typedef {import("./wording.js").Wording} Wording */
 
-/** What is to be told of an invitation that lets nothing in, before anything is asked. */
+/** An invitation that was used or withdrawn, before anything is asked. */
 export class InvitationSpent extends HalftruthError {}
 
 /** A survey that takes no more reports, before anything is asked. */
@@ -91,7 +91,7 @@ export function because(key, error, words) {
 }
 
 /**
- * Whether a report may have been sent: one was drawn here, or something is kept that cannot be read.
+ * True if a report may have been sent: one was drawn here, or something is kept that cannot be read.
  *
  * @param {import("../client.js").Client | undefined} client
  * @param {string} survey Its id.

@@ -6,7 +6,7 @@ import { LANGUAGES, wordsIn } from "./words.js";
 import { directionOf, Wording } from "./wording.js";
 
 /**
- * What is wanted in front of an element: what its page and its address say, then what its browser says.
+ * Languages wanted for an element: by its page and its address, then by its browser.
  *
  * @param {Element} form
  */
@@ -97,7 +97,7 @@ function primary(tag) {
 }
 
 /**
- * Whether what is wanted is a language or one of its regions: de-AT is within de.
+ * True if a tag is a language or one of its regions: de-AT is within de.
  *
  * @param {string} tag
  * @param {string} language

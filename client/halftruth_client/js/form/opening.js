@@ -1,4 +1,4 @@
-/** What comes before the first question: who asks, how answers are protected, and a practice round. */
+/** Views before the first question: who asks, how answers are protected, and a practice round. */
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
@@ -51,7 +51,7 @@ export function opening(step, words) {
           ...defined(words.say("purpose"), purpose, words),
         )
       : null,
-    ...protected_(protection, step.attributes, practise, words),
+    ...protectionSection(protection, step.attributes, practise, words),
     ...[
       drawn,
       terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
@@ -73,14 +73,14 @@ function defined(term, text, words) {
 }
 
 /**
- * How answers are protected: in plain words, in figures, and exactly.
+ * Section on how answers are protected: in plain words, in figures, and exactly.
  *
  * @param {import("../protection.js").Protection} protection
  * @param {import("./wording.js").Attributes} attributes
  * @param {(() => void) | null} practise
  * @param {Wording} words
  */
-function protected_(protection, attributes, practise, words) {
+function protectionSection(protection, attributes, practise, words) {
   const { bare, provable, hidden, whole, timed } = protection;
   const exact = words.promises(protection, attributes).map((said) => element("p", {}, said));
   const heading = element("h3", {}, words.say("protection"));
@@ -114,7 +114,7 @@ function protected_(protection, attributes, practise, words) {
 }
 
 /**
- * How likely what someone guessed can become, as numbers and lengths.
+ * Prior and posterior probabilities as numbers and lengths.
  *
  * @param {import("../protection.js").Protection} protection
  * @param {Wording} words
@@ -186,7 +186,7 @@ function consent(text, { agreed, missing, agree }, words) {
 }
 
 /**
- * What was tried so far: the answer that is chosen, and of each round what it was and what came out.
+ * Practice so far: the answer that is chosen, and of each round the answer and its report.
  *
  * @typedef {{chosen: number | null, rounds: [own: number, sent: number][]}} Tried
  */

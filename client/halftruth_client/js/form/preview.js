@@ -10,7 +10,7 @@ import { Survey } from "../survey.js";
 import { element } from "./dom.js";
 import { HalftruthForm } from "./element.js";
 
-/** What is kept as long as the preview is shown. */
+/** Storage for as long as the preview is shown. */
 function forgetful() {
   /** @type {Map<string, string>} */
   const kept = new Map();
@@ -58,7 +58,7 @@ export class HalftruthPreview extends HalftruthForm {
 }
 
 /**
- * What a collector would answer that asks this survey.
+ * Response of a collector that publishes this survey.
  *
  * @param {string} written Its document.
  */

@@ -1,4 +1,4 @@
-/** What one person is asked, and what they answered so far. */
+/** Questions of one person, and their answers so far. */
 
 import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
 import { decimals } from "../number.js";
@@ -68,7 +68,7 @@ export class Questionnaire {
   }
 
   /**
-   * Those questions of a group that are asked after the answers so far.
+   * Questions of a group that are asked after the answers so far.
    *
    * @param {number} group
    */
@@ -83,7 +83,7 @@ export class Questionnaire {
   }
 
   /**
-   * What has to be done about a question before it can be left.
+   * The problem with the answer to a question, or null.
    *
    * @param {Asked} asked
    * @returns {"choose" | "several" | "number" | null}
@@ -105,7 +105,7 @@ export class Questionnaire {
   }
 
   /**
-   * What was asked and answered, to be read.
+   * Questions and answers as text.
    *
    * @param {Wording} words
    * @returns {Line[]}

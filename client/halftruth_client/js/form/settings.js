@@ -1,4 +1,4 @@
-/** What the attributes of an element ask for. */
+/** Settings from the attributes of an element. */
 
 import { Client } from "../client.js";
 import { ParameterError } from "../errors.js";
@@ -43,7 +43,7 @@ export function intervalOf(form) {
 }
 
 /**
- * Whether everything is asked, whatever a report is about.
+ * True if all questions are asked, whatever a report is about.
  *
  * @param {Element} form
  */
@@ -56,7 +56,7 @@ export function asksAll(form) {
 }
 
 /**
- * What lets the report in, if the page has it.
+ * The invitation, if the page has one.
  *
  * @param {Element} form
  */
@@ -65,7 +65,7 @@ export function invitationOf(form) {
 }
 
 /**
- * What an attribute lists with blanks between, if the element has it.
+ * Items of an attribute with blanks between, if the element has it.
  *
  * @param {Element} form
  * @param {string} name

@@ -1,5 +1,5 @@
 /**
- * How the form looks. Pages theme it by the custom properties that start with --halftruth, and it is
+ * Style sheet of the form. Pages theme it by the custom properties that start with --halftruth, and it is
  * light or dark as the page around it is.
  */
 

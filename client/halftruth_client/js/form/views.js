@@ -1,4 +1,4 @@
-/** What views have in common, and the answers before they are sent. */
+/** Parts of views, and the view of the answers before they are sent. */
 
 import { element } from "./dom.js";
 

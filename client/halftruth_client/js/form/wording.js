@@ -10,7 +10,7 @@ const GAP = "\u202f";
 const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|-(arab|hebr|thaa)(-|$)/i;
 
 /**
- * Which way a language is written.
+ * Direction in which a language is written.
  *
  * @param {string} language
  */
@@ -23,7 +23,7 @@ export function directionOf(language) {
  * @typedef {ReadonlyMap<string, import("../attribute.js").Attribute>} Attributes By name.
  */
 
-/** What the form says, around the texts of a survey in their language. */
+/** Words of the form around the texts of a survey in their language. */
 export class Wording {
   /**
    * @param {string} [language] Of the survey's texts; empty where it is not known.
@@ -39,7 +39,7 @@ export class Wording {
     const style = /** @type {const} */ ({ style: "percent", maximumFractionDigits: 1 });
     this.percentage = new Intl.NumberFormat(locale, style);
     this.direction = directionOf(language);
-    /** Whether the survey's texts are in another language than the words around them. */
+    /** True if the survey's texts are in another language than the words around them. */
     this.isForeign = language !== "" && language.split("-")[0] !== locale.split("-")[0];
   }
 
@@ -74,7 +74,7 @@ export class Wording {
   }
 
   /**
-   * What comes before and after a value.
+   * The text before and after a value.
    *
    * @param {Key} key
    * @param {string} name
@@ -162,7 +162,7 @@ export class Wording {
   }
 
   /**
-   * What a survey promises, a sentence each.
+   * Guarantees of a survey, a sentence each.
    *
    * @param {import("../protection.js").Protection} protection
    * @param {Attributes} attributes
@@ -193,7 +193,7 @@ export class Wording {
   }
 
   /**
-   * What is sent as it is.
+   * Sentence on what is sent unperturbed.
    *
    * @param {readonly import("../attribute.js").Attribute[]} attributes
    */

@@ -1,10 +1,10 @@
-/** What every mechanism offers, and what those share whose report is a record. */
+/** Interface of mechanisms, and the base of those whose report is a record. */
 
 import { ParameterError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
 
 /**
- * What a report looks like: a name and a number of values for each of its columns.
+ * Columns of a report: a name and a number of values for each of its columns.
  *
  * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
  *
@@ -14,7 +14,7 @@ import { ONE, Rational } from "../rational.js";
  * @typedef {{known: import("../rational.js").Rational | null,
  *   unknown: import("../rational.js").Rational | null}} AnswerAmplification
  *
- * What a report holds: codes by position of their attributes and, where it is about all others
+ * Contents of a report: codes by position of their attributes and, where it is about all others
  * together, a symbol of so many of these, which is γ times as likely for some combinations of codes.
  *
  * @typedef {object} Contents

@@ -1,4 +1,4 @@
-/** What the symbols of a split questionnaire tell of single answers: only promises need it. */
+/** Symbols of a split questionnaire by single answers: only promises need them. */
 
 import { codesOf, coordinates, eachOrthogonal, placed } from "./projective.js";
 

@@ -9,7 +9,7 @@ import { RandomizedResponse } from "./randomized-response.js";
 import { SplitQuestionnaire } from "./split-questionnaire.js";
 
 /**
- * What a mechanism's file exports: its name, the members that a survey writes it with, and how
+ * Class of a mechanism: its name, the members that a survey writes it with, and how
  * these are read and checked for a schema.
  *
  * @typedef {(new (parameters: Record<string, unknown>, schema: import("../schema.js").Schema) =>

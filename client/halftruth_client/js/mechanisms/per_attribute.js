@@ -1,4 +1,4 @@
-/** What mechanisms share that perturb each attribute by itself. */
+/** Mechanisms that perturb each attribute by itself. */
 
 import { SurveyError } from "../errors.js";
 import { membersOf } from "../members.js";

@@ -35,7 +35,7 @@ export class SplitQuestionnaire {
    * @param {Record<string, unknown>} parameters
    * @param {import("../schema.js").Schema} schema
    */
-  constructor({ gamma, prime, direct, views, public: asTheyAre = [] }, schema) {
+  constructor({ gamma, prime, direct, views, public: unperturbed = [] }, schema) {
     this.schema = schema;
     this.gamma = Rational.parse(gamma, "gamma");
     if (this.gamma.compare(ONE) <= 0) {
@@ -49,9 +49,9 @@ export class SplitQuestionnaire {
     if (!isWithin(direct, 2, MOST_DIRECT)) {
       throw new SurveyError(`direct: expected an integer from 2 to ${MOST_DIRECT}`, "direct");
     }
-    const none = Array.isArray(asTheyAre) && asTheyAre.length === 0;
+    const none = Array.isArray(unperturbed) && unperturbed.length === 0;
     /** Positions of the attributes that are sent as they are. */
-    this.public = none ? [] : positionsOf(asTheyAre, schema, "public");
+    this.public = none ? [] : positionsOf(unperturbed, schema, "public");
     const sensitive = this.public.find((j) => schema.attributes[j].sensitive !== false);
     if (sensitive !== undefined) {
       throw new SurveyError(
@@ -132,7 +132,7 @@ export class SplitQuestionnaire {
   }
 
   /**
-   * How likely a symbol is that belongs to so many of some cells, against one that belongs to none.
+   * Likelihood of a symbol that belongs to some of so many cells, relative to one that belongs to none.
    *
    * @param {number} some
    * @param {number} cells

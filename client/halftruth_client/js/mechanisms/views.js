@@ -1,4 +1,4 @@
-/** Which groups of questions are drawn, how often, and by how many symbols they are answered. */
+/** Views: groups of questions that are drawn, their weights and their symbols. */
 
 import { SurveyError } from "../errors.js";
 import { membersOf } from "../members.js";
@@ -11,7 +11,7 @@ const MOST_WEIGHT = 2 ** 32 - 1;
 const MEMBERS = ["attributes", "choose", "weight"];
 
 /**
- * How one cell out of so many is reported: of all symbols it has its own, γ times as likely as the
+ * Randomized response to one cell out of so many: of all symbols it has its own, γ times as likely as the
  * others. Without a dimension, one symbol each (k-ary randomized response); else those whose points
  * are orthogonal to its own.
  *

@@ -198,7 +198,7 @@ def never_grows(measure: Measure, known: Sequence[Distortion], shape: tuple[int,
         return False
     if measure.name in _WITH_ANY_MATRIX:
         return True
-    return measure.name in _WHERE_MOSTLY_KEPT and all(d.mostly_kept for d in known)
+    return measure.name in _WHERE_MOSTLY_KEPT and all(d.diagonally_dominant for d in known)
 
 
 def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
@@ -214,7 +214,8 @@ def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
     only = _ORDER_WITH_ONE.get(measure.name)
     if only is None or known[1 - only].distorted:
         return False
-    return measure.name != "laplace" or (known[only].mostly_kept and known[only].warner)
+    own = known[only]
+    return measure.name != "laplace" or (own.diagonally_dominant and own.symmetric_binary)
 
 
 def _statement(

@@ -21,7 +21,7 @@ _Step = Callable[[Array, Array], tuple[Array, Array]]
 
 
 def members(count: int) -> NDArray[np.bool_]:
-    """Which of so many attributes are in each subset, shape (2^m, m)."""
+    """Membership mask of every subset of m attributes, shape (2^m, m)."""
     return (np.arange(2**count)[:, None] >> np.arange(count)[::-1] & 1).astype(bool)
 
 

@@ -117,7 +117,7 @@ class Behind:
             yield Sample(reports, known, _apart(len(known), np.full((1, cells), even)))
 
     def _kinds(self) -> dict[_Kind, tuple[int, float]]:
-        """How many reports there are of each kind of view, and by what each counts.
+        """Count the reports of each kind of view, with the strength of one.
 
         Views of one kind cut the table in the same way.
         """
@@ -142,7 +142,7 @@ def _apart(known: int, weights: Array) -> Array:
 
 @lru_cache(maxsize=64)
 def _own(response: Response, shape: tuple[int, ...], inside: tuple[bool, ...]) -> Array:
-    """How many cells of a geometry, of each cell of a margin, a symbol is one of."""
+    """Count for each symbol and cell of a margin the cells of a geometry that it belongs to."""
     sizes = [d if within else 1 for d, within in zip(shape, inside, strict=True)]
     cells = np.broadcast_to(np.arange(prod(sizes)).reshape(sizes), shape).ravel()
     values = np.zeros((prod(sizes), response.symbols))

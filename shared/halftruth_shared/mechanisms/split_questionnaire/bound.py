@@ -1,4 +1,4 @@
-"""How accurate the best mechanism of an amplification could be."""
+"""Lower bound on the errors of any mechanism of an amplification."""
 
 from collections.abc import Collection
 from fractions import Fraction
@@ -121,7 +121,7 @@ def _best_squares(demand: Array, dimensions: Array, information: float) -> Array
 
 
 def _shared_out(price: Array, dimensions: Array, information: float) -> Array:
-    """What to tell of each dimension of a component for the smallest Σ price/J, Σ dimensions·J ≤ i.
+    """Information on each dimension of a component with the smallest Σ price/J, Σ dimensions·J ≤ i.
 
     In proportion to √(price/dimensions), but at most 1.
     """

@@ -51,7 +51,7 @@ class MarginTree:
         return self._numbers[kept]
 
     def margins(self, table: Array) -> list[Array]:
-        """Those wanted, of a table with an axis before the others."""
+        """Return the wanted margins of a table with an axis before the others."""
         found = [table]
         for number, axis in self._sums:
             found.append(found[number].sum(axis=axis))
@@ -161,7 +161,7 @@ class SplitChannel:
         return result
 
     def adjoint(self, weights: Array) -> Array:
-        """By record, the mean weight of its reports."""
+        """Return by record the mean weight of its reports."""
         scaled = weights * self._lowest
         everybody = scaled.sum(axis=1)
         self._sum_orthogonal(scaled)

@@ -122,7 +122,7 @@ def largest_cells(groups: Groups, types: Types) -> list[int]:
 
 
 def demand_of_lengths(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
-    """What each component adds to the mean squared error of each length, by 1/J_U.
+    """Coefficients of 1/J_U in the mean squared error of each length.
 
     Shape (lengths, types of components). With e_k the elementary symmetric polynomials, the sets U
     of one type, of n_U cells, add D_U/n_U·e_{l−|U|}(1/d_j, j ∉ U)/e_l(d_j) each.

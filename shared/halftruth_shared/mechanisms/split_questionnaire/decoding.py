@@ -25,7 +25,7 @@ _TRANSFORM = 4
 
 
 class Decoded:
-    """What counted reports say of the cells of their views.
+    """Counts of reports by the cells of their views that their symbols belong to.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Decoded:
                 self._kept[number, ()] = cells.reshape(1, *self._views[number].shape)
 
     def margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
-        """How many reports of a view have a symbol of each cell, summed over some axes.
+        """Count the reports of a view that have a symbol of each cell, summed over some axes.
 
         Parameters
         ----------

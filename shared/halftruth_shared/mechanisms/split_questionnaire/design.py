@@ -1,4 +1,4 @@
-"""Which views a split questionnaire draws, and how often.
+"""Optimal design of the views of a split questionnaire, and of their weights.
 
 A view v, drawn with the chance w_v and telling i_v about each contrast of its n_v cells, adds
 w_v·i_v/n_v to the information J_U about every component U (see `components`) whose attributes are
@@ -221,7 +221,7 @@ def _usable(groups: Groups, types: Types, most: int, prime: int, direct: int) ->
 def _coverage(
     groups: Groups, components: Types, views: Types, gamma: Fraction, prime: int, direct: int
 ) -> Array:
-    """What a report about a view of each type, drawn at random, tells of each component.
+    """Information on each component in a report about a view of each type, drawn at random.
 
     Shape (types of components, types of views), relative to the view that tells most.
     """
@@ -243,7 +243,7 @@ def _coverage(
 
 
 def _best_chances(demand: Array, coverage: Array) -> Array:
-    """How often to draw each type of view for the smallest largest error.
+    """Weights of the types of views that minimize the largest error.
 
     The error is homogeneous in the chances, so that nothing has to keep their sum at 1: it is a
     price, and with it the sum comes out as the error.

@@ -1,4 +1,4 @@
-"""Which points of a projective geometry are orthogonal, summed over by the Fourier transform.
+"""Sums over the orthogonal points of a projective geometry, by the Fourier transform.
 
 Points are one-dimensional subspaces of F_q^t, numbered as by `responses.coordinates`: first the
 q^{t−1} points (1, y') and then those of PG(t−2, q) with a 0 in front.

@@ -1,4 +1,4 @@
-"""What a report tells of a single answer, to one who knows nothing of the others."""
+"""Amplification of a single answer where the others are not known."""
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction

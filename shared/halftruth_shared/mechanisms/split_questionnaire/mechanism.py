@@ -72,7 +72,7 @@ def _importance(
     max_length: int | None,
     lengths: Mapping[str, float] | None,
 ) -> dict[int, float]:
-    """How important tables of each length are, as an author wrote it."""
+    """Return the weight of tables of each length, as an author wrote it."""
     given = {} if lengths is None else lengths
     most = len(schema.names) - len(public)
     expected = f"from 1 to {most}, which is how many attributes are not public"

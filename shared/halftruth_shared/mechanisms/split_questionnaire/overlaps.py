@@ -1,4 +1,4 @@
-"""What the views that overlap with a table have in common, and what it makes of their reports.
+"""Overlaps of the views with a table, and moments of the weights of their reports.
 
 Of a table over T, component U is pooled over the views S ⊇ U with weights ω = N_v·i/n, Ω_U being
 their sum. So the weight of a report is the same kernel R_W for all views with the overlap

@@ -163,7 +163,7 @@ class SplitReconstruction(Reconstruction):
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
     def _of(self, counts: ReportCounts) -> "_Pooled":
-        """What is pooled of these counts; of those asked for last it is remembered."""
+        """Return the pooled components of these counts, cached for the latest ones."""
         pooled = self._pooled
         if pooled is None or pooled.counts is not counts:
             sizes = {j: self.schema.shape[j] for j in self._public}
@@ -196,7 +196,7 @@ class SplitReconstruction(Reconstruction):
         return Likelihood(seen.forward, seen.adjoint, seen.observed)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        """How accurate a table will be, if every view has its share of the reports.
+        """Forecast the variance of a table, if every view has its share of the reports.
 
         `worst` is an upper bound: what it would be if views were not known to have these shares.
         It holds as far as `overlaps.ReportMoments` do.

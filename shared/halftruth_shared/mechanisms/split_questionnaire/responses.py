@@ -1,4 +1,4 @@
-"""How one cell out of n is reported, γ times as likely by some symbols as by the others.
+"""Report one cell out of n, γ times as likely by some symbols as by the others.
 
 With A_u the symbols of cell u, p(y|u) = γc for y in A_u and c elsewhere, c = 1/(K + (γ−1)k).
 Every A_u has k of the K symbols, and any two have λ₂ in common. Few cells are answered by *k-ary
@@ -25,7 +25,7 @@ _LARGEST_GAP = 72
 
 @dataclass(frozen=True)
 class Response:
-    """How the cell of a view is answered.
+    """Randomized response to the cell of a view.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def points(prime: int, dimension: int) -> int:
 
 @cache
 def is_prime(number: int) -> bool:
-    """Whether a number is prime, by division."""
+    """Return true for a prime number, by division."""
     return number > 1 and all(number % divisor for divisor in range(2, isqrt(number) + 1))
 
 

@@ -165,7 +165,7 @@ def _inverses(prime: int) -> Integers:
 
 @dataclass(frozen=True)
 class Sampler:
-    """What the samplers need of a survey.
+    """Views and weights prepared for sampling.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ class SeenReports(SplitChannel):
 
 
 def few(views: Sequence[View], counts: ReportCounts) -> bool:
-    """Whether there are so few pairs for the symbols of some counts that these are quicker."""
+    """Return true if the symbols that occur have so few pairs that these are quicker."""
     seen = np.unique(counts.cells[:, -1])
     ends = [view.first + view.response.symbols for view in views]
     own = np.diff(np.searchsorted(seen, ends), prepend=0)

@@ -203,7 +203,7 @@ class SplitTable(TableEstimate):
 
     @property
     def effective_reports(self) -> Array:
-        """By the views about all that the table is about."""
+        """Effective reports of each cell, of the views with all attributes of the table."""
         return self._behind.effective(self._grid.table).transpose(self._order)
 
     def samples(self, shares: Array) -> list[Sample]:

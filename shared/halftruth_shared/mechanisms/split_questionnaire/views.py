@@ -1,4 +1,4 @@
-"""Which groups of questions are drawn, and how often."""
+"""Views: groups of questions that are drawn, with their weights."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class ViewClass(
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many of each group are in a view."""
+        """Number of attributes of each group in a view."""
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
 

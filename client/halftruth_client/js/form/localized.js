@@ -1,4 +1,4 @@
-/** What shows one view after the other, in the language of whoever reads it. */
+/** Element that shows one view after the other, in the reader's language. */
 
 import { CollectorUnavailable } from "../errors.js";
 import { inLanguage } from "../texts.js";
@@ -8,7 +8,7 @@ import { chooser, chosen, wantedBy, wordingIn } from "./languages.js";
 import { Wording } from "./wording.js";
 
 /** An element whose `lang` is the language of its survey that it is read in. */
-export class Spoken extends HTMLElement {
+export class Localized extends HTMLElement {
   static observedAttributes = ["lang"];
 
   constructor() {

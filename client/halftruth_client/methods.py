@@ -13,7 +13,7 @@ from .questions import plain
 _RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailable"
 
 
-class Asking(Generic[R]):
+class AnalysisMethod(Generic[R]):
     """A method that asks a question, by ``ask`` of its object, with its fields as parameters.
 
     It is made when it is first looked at, so that importing the client makes none.
