@@ -1,5 +1,6 @@
 """A command for each analysis, derived from its question: ``halftruth itemsets`` and the others."""
 
+from collections.abc import Iterator
 from functools import partial
 from inspect import cleandoc
 from typing import Any
@@ -10,9 +11,8 @@ from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
 from ..analyses.sentences import of_group, of_reports
-from ..analyses.tabular import to_parquet
 from . import options
-from .output import as_form, draw, table, write
+from .output import show, table
 from .records import read_pilot
 from .sources import Source
 
@@ -30,7 +30,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             result = analysis.of_people(written, query, people)
         else:
             result = Source(survey, database, url, token).result(analysis, query)
-        _print(analysis, result, form, plot)
+        show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
     found = click.Command(
         analysis.name,
@@ -53,28 +53,12 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
     return found
 
 
-def _print(analysis: Analysis[Any, Any], result: Any, form: options.Form, plot: str | None) -> None:
-    """Print a result: for people a table with what has to be known, for programs everything."""
-    # Everything is made before anything is written or said.
-    said = _text(analysis, result) if form.is_text else as_form(result, form)
-    if form.parquet is not None:
-        write(form.parquet, to_parquet(result))
-    if plot is not None and analysis.chart is not None:
-        draw(analysis.chart(result), plot)
-    click.echo(said)
-
-
-def _text(analysis: Analysis[Any, Any], result: Any) -> str:
+def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
+    """A table for people, with what has to be known."""
     grid = analysis.grid(result)
-    return "\n".join(
-        [
-            of_reports(result),
-            *of_group(result),
-            *analysis.notices(result),
-            table(grid.header, grid.rows),
-            *analysis.reading(result),
-        ]
-    )
+    yield from (of_reports(result), *of_group(result), *analysis.notices(result))
+    yield table(grid.header, grid.rows)
+    yield from analysis.reading(result)
 
 
 #: The command of every analysis, by its name.

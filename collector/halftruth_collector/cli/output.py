@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -13,20 +13,19 @@ from tabulate import tabulate
 
 if TYPE_CHECKING:
     # Most commands have no result, and what makes one takes a while to load.
-    from halftruth_shared.analyses.base import Tabular
-    from halftruth_shared.protocol.base import Message
-
     from ..charts import Chart
     from .options import Form
 
+R = TypeVar("R", bound=Any)
 
-def as_form(result: Message | Tabular, form: Form) -> str:
+
+def as_form(result: Any, form: Form) -> str:
     """Everything for programs; what is undefined is null in JSON and empty in CSV."""
     if form.json:
         return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
     from ..analyses.tabular import to_csv
 
-    return to_csv(result).rstrip("\n")  # type: ignore[arg-type]
+    return to_csv(result).rstrip("\n")
 
 
 def write(file: str, content: bytes, option: str = "parquet") -> None:
@@ -46,12 +45,36 @@ def write(file: str, content: bytes, option: str = "parquet") -> None:
         ) from None
 
 
-def draw(chart: Chart, file: str) -> None:
-    """Draw a chart into a file, and say so on standard error."""
-    from ..charts.rendering import render
+def show(
+    result: R,
+    form: Form,
+    lines: Callable[[R], Iterable[str]],
+    chart: Callable[[R], Chart] | None = None,
+    plot: str | None = None,
+) -> None:
+    """Print a result, and write what else was asked for, once everything is made.
 
-    render(chart, file)
-    click.echo(f"drawn: {file}", err=True)
+    Parameters
+    ----------
+    result : Result
+    form : Form
+    lines : callable
+        The result as text.
+    chart : callable, optional
+        The result as a chart, which is drawn into the file `plot`.
+    plot : str, optional
+    """
+    from ..analyses.tabular import to_parquet
+
+    said = "\n".join(lines(result)) if form.is_text else as_form(result, form)
+    if form.parquet is not None:
+        write(form.parquet, to_parquet(result))
+    if plot is not None and chart is not None:
+        from ..charts.rendering import render
+
+        render(chart(result), plot)
+        click.echo(f"drawn: {plot}", err=True)
+    click.echo(said)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

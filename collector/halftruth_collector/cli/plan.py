@@ -1,5 +1,6 @@
 """``halftruth plan``: what a survey will tell, before any field work."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -8,12 +9,11 @@ from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
 from halftruth_shared.analyses.wording import half_width, number, percent, value
 
-from ..analyses.tabular import to_parquet
 from ..charts.planning import plan_chart
 from ..estimation.planning.planner import plan as make_plan
 from ..estimation.planning.recommendation import foretold
 from . import options
-from .output import as_form, draw, print_table, write
+from .output import show, table
 
 
 def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
@@ -22,14 +22,7 @@ def _plan(survey_file: str, plot: str | None, **given: Any) -> None:
     survey = read_survey(survey_file)
     with working as map_pieces:
         result = make_plan(survey, query, map_pieces)
-    if form.parquet is not None:
-        write(form.parquet, to_parquet(result))
-    if plot is not None:
-        draw(plan_chart(result), plot)
-    if form.is_text:
-        _print(result)
-    else:
-        click.echo(as_form(result, form))
+    show(result, form, _lines, plan_chart, plot)
 
 
 plan = click.Command(
@@ -44,16 +37,16 @@ plan = click.Command(
 options.workers(options.plot(options.formats(plan)))
 
 
-def _print(result: PlanResult) -> None:
+def _lines(result: PlanResult) -> Iterator[str]:
     query = result.query
     gamma = "none, so no other mechanism is compared"
     if result.gamma is not None:
         gamma = number(result.gamma)
-    click.echo(
+    yield (
         f"{query.respondents} respondents; {percent(query.confidence)} intervals for the"
         f" {query.target}; amplification {gamma}"
     )
-    click.echo("\n".join(foretold(result)))
+    yield from foretold(result)
     wanted = _wanted(query)
     rows = [
         [
@@ -82,7 +75,7 @@ def _print(result: PlanResult) -> None:
         ]
         for bound in result.bound
     ]
-    print_table(
+    yield table(
         [
             "mechanism",
             "one answer's amplification",
@@ -95,33 +88,33 @@ def _print(result: PlanResult) -> None:
         ],
         rows,
     )
-    click.echo(
+    yield (
         "margin: half-width for evenly spread answers, as a root mean square over all cells of all"
         " tables, and respondents for it; at worst: of every itemset and every population"
     )
     if result.bound:
-        click.echo(
+        yield (
             "information bound: no unbiased estimate at this amplification is more accurate at all"
             " these lengths; answers spread unevenly may be known better"
         )
     for length in result.mechanisms[0].lengths:
         if length.examined < length.possible:
-            click.echo(
+            yield (
                 f"length {length.length}: {length.examined} of {length.possible} sets of"
                 " attributes were looked at"
             )
-    _print_sets(result)
-    click.echo(result.reason)
-    click.echo("\n".join(result.protection))
+    yield from _sets(result)
+    yield result.reason
+    yield from result.protection
 
 
-def _print_sets(result: PlanResult) -> None:
+def _sets(result: PlanResult) -> Iterator[str]:
     """Each question, pair and triple that was asked about."""
     if not result.sets:
         return
     wanted = _wanted(result.query)
-    click.echo()
-    print_table(
+    yield ""
+    yield table(
         ["attributes", "margin", *wanted],
         [
             [

@@ -2,14 +2,13 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import click
 import numpy as np
-from halftruth_collector.analyses.tabular import to_parquet
 from halftruth_collector.cli import options
-from halftruth_collector.cli.output import as_form, draw, print_table, write
+from halftruth_collector.cli.output import show, table
 from halftruth_shared import ParameterError, RecordError
 from halftruth_shared.analyses.wording import number, percent, places
 from numpy.typing import NDArray
@@ -56,19 +55,12 @@ def attack(
     form = options.form(given)
     names, values = _read(records, attributes)
     result = assess(names, values, noise, correlated=correlated, seed=seed)
-    if form.parquet is not None:
-        write(form.parquet, to_parquet(result))
-    if plot is not None:
-        draw(attack_chart(result), plot)
-    if form.is_text:
-        _print(result)
-    else:
-        click.echo(as_form(result, form))
+    show(result, form, _lines, attack_chart, plot)
 
 
-def _print(result: AttackResult) -> None:
+def _lines(result: AttackResult) -> Iterator[str]:
     kind = "with the data's correlations" if result.correlated else "independent between attributes"
-    click.echo(
+    yield (
         f"{number(result.records)} records; simulated noise {kind}, of standard deviation"
         f" {result.noise}, seed {result.seed}; what is left of it is a root mean square error"
     )
@@ -86,13 +78,13 @@ def _print(result: AttackResult) -> None:
                 percent(found.removed, 0),
             ]
         )
-    print_table(
+    yield table(
         ["attribute", "standard deviation", "noise", *(f"left by {name}" for name in attacks),
          "best attack", "of the noise's variance removed"],
         rows,
     )  # fmt: skip
-    click.echo("; ".join(f"{name}: {ATTACKS[name]}" for name in attacks))
-    click.echo("\n".join(result.reading))
+    yield ("; ".join(f"{name}: {ATTACKS[name]}" for name in attacks))
+    yield from result.reading
 
 
 def _read(file: IO[str], wanted: str | None) -> tuple[Sequence[str], NDArray[np.float64]]:

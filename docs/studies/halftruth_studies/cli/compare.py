@@ -1,13 +1,13 @@
 """``halftruth study compare``: anonymized releases and randomized ones of the same people."""
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from halftruth_collector.analyses.tabular import to_parquet
 from halftruth_collector.cli import options
-from halftruth_collector.cli.output import as_form, draw, print_table, write
+from halftruth_collector.cli.output import show, table
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import fields, read
 from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
@@ -34,14 +34,7 @@ def _compare(
     climbed = read_hierarchies(schema.attributes[:-1], _document(hierarchies))
     with working as map_pieces:
         result = make_comparison(people, query, climbed, map_pieces)
-    if form.parquet is not None:
-        write(form.parquet, to_parquet(result))
-    if plot is not None:
-        draw(compare_chart(result, measure), plot)
-    if form.is_text:
-        _print(result)
-    else:
-        click.echo(as_form(result, form))
+    show(result, form, _lines, lambda found: compare_chart(found, measure), plot)
 
 
 compare = click.Command(
@@ -91,9 +84,9 @@ def _document(file: str | None) -> dict[str, Any]:
     )
 
 
-def _print(result: CompareResult) -> None:
+def _lines(result: CompareResult) -> Iterator[str]:
     query = result.query
-    click.echo(
+    yield (
         f"{number(result.people)} people; quasi-identifiers {', '.join(query.quasi)}; sensitive"
         f" {query.sensitive}; means of {query.repetitions} repetitions"
     )
@@ -103,14 +96,14 @@ def _print(result: CompareResult) -> None:
             for name, groups in found.levels.items()
         )
         keep = ", ".join(f"{name} {number(p)}" for name, p in found.keep.items())
-        click.echo(
+        yield (
             f"l = {found.diversity}: generalized to {levels} (of {found.minimal} minimal"
             f" generalization{'s' * (found.minimal > 1)} the likeliest); randomized response keeps"
             f" {keep}"
         )
     pairs = [f"{row} → {column}" for row, column in result.pairs]
-    click.echo()
-    print_table(
+    yield ""
+    yield table(
         [
             "release", "estimate", "l", "variational", "L₂", "KL", "χ²", "error of cells",
             "of cube", "guessed", "over 1/l", *pairs,
@@ -136,14 +129,14 @@ def _print(result: CompareResult) -> None:
         + [["the people", "", "", *[_digits(0.0)] * 4, *[percent(0, 1)] * 2,
             percent(result.guessed, 1), "", *(percent(figure, 2) for figure in result.original)]],
     )  # fmt: skip
-    click.echo(
+    yield (
         f"KL is {UNDEFINED} where an estimate is not positive in a cell with people, χ² is over"
         " cells with people, and errors are relative, of such cells and of all sums over them;"
         " guessed: people whose sensitive value the release's table has most of among their like,"
         f" {percent(result.guessed_without, 1)} without it; over 1/l: people whose own value it has"
         " more than 1/l of there; →: what the first tells of the second, uncertainty coefficient"
     )
-    click.echo(
+    yield (
         "generalization and anatomy limit what their tables say of anybody, and trust whoever"
         " makes them with all records; randomized limits whether a report is put back to a"
         " person, not what the table says of their like; the split questionnaire, of which every"

@@ -1,12 +1,12 @@
 """``halftruth study rivals``: earlier schemes beside halftruth's own, tried on records."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO, Any
 
 import click
-from halftruth_collector.analyses.tabular import to_parquet
 from halftruth_collector.cli import options
-from halftruth_collector.cli.output import as_form, draw, print_table, write
+from halftruth_collector.cli.output import show, table
 from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 from halftruth_shared.rational import parse_rational
 
@@ -81,22 +81,15 @@ def rivals(
     asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
     with options.executor(given, "schemes") as map_pieces:
         result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, map_pieces=map_pieces)
-    if form.parquet is not None:
-        write(form.parquet, to_parquet(result))
-    if plot is not None:
-        draw(RIVAL_CHARTS[measure](result), plot)
-    if form.is_text:
-        _print(result)
-    else:
-        click.echo(as_form(result, form))
+    show(result, form, _lines, RIVAL_CHARTS[measure], plot)
 
 
-def _print(result: RivalsResult) -> None:
-    click.echo(
+def _lines(result: RivalsResult) -> Iterator[str]:
+    yield (
         f"{number(result.records)} records, amplification {number(result.gamma)}; frequent from a"
         f" support of {percent(result.min_support)} on; mean of {result.surveys} simulated surveys"
     )
-    print_table(
+    yield table(
         [
             "scheme",
             "amplification",
@@ -126,20 +119,20 @@ def _print(result: RivalsResult) -> None:
             for errors in scheme.lengths
         ],
     )
-    click.echo(
+    yield (
         "support error: of found frequent itemsets, relative to their supports; error of all"
         f" supports: root mean square; {UNDEFINED}: nothing found, or nothing told of this length"
     )
     for reason in result.left_out:
-        click.echo(f"left out: {reason}")
+        yield f"left out: {reason}"
     if result.randomized:
         length = min(4, len(result.randomized[0].errors.lengths))
-        click.echo(
+        yield (
             "\nrandomized gamma-diagonal by α: posterior of a property with a prior of"
             f" {percent(result.randomized[0].prior)} for someone who knows a client's matrix, and"
             f" errors of itemsets of length {length}"
         )
-        print_table(
+        yield table(
             ["α", "posterior from", "to", "support error", "error of all supports"],
             [
                 [
