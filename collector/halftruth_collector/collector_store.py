@@ -92,16 +92,16 @@ class Store:
         return InvitationStore(self.database, self.audit)
 
     def states(self) -> list[SurveyState]:
-        """How every survey is doing; see :mod:`~.store.states`."""
+        """Return the states of all surveys; see :mod:`~.store.states`."""
         return survey_states(self.database)
 
     def state(self, survey_id: str) -> SurveyState:
-        """How one survey is doing; see :mod:`~.store.states`."""
+        """Return the state of one survey; see :mod:`~.store.states`."""
         return survey_state(self.database, survey_id)
 
     @cached_property
     def retention(self) -> RetentionStore:
-        """What is kept of surveys, and how it is deleted."""
+        """Retention of surveys."""
         return RetentionStore(self.database, self.audit)
 
     @cached_property
@@ -116,7 +116,7 @@ class Store:
 
     @cached_property
     def audit(self) -> AuditLog:
-        """What operators did."""
+        """Audit log."""
         return AuditLog(self.database, self._actor)
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What publishing a survey would come to, without publishing it."""
+"""Check of a survey before it is published."""
 
 import math
 from typing import Annotated
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 
 class SurveyCheck(Message, frozen=True, kw_only=True):
-    """What a survey is and promises, and whether this collector's form would ask it."""
+    """Promises of a survey, and whether this collector's form would ask it."""
 
     id: str
     title: str
@@ -26,7 +26,7 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     ]
 
     def sentences(self) -> list[str]:
-        """The same for people, a line each."""
+        """The check for people, a line each."""
         form = (
             "The hosted form asks it."
             if self.refused_by_form is None
@@ -36,7 +36,7 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
 
 
 def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
-    """What publishing a survey would come to.
+    """Check what publishing a survey would come to.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
 
 
 def allowed_by_form(survey: Survey) -> list[str]:
-    """What the hosted form may send as it is, or prove.
+    """Attributes that the hosted form may send as they are, or prove.
 
     The operator published the survey and asks with it, so says what is not sensitive.
     """
@@ -82,7 +82,7 @@ def allowed_by_form(survey: Survey) -> list[str]:
 
 
 def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
-    """Why the hosted form would not ask a survey; None where it would.
+    """Reason for which the hosted form would not ask a survey; None where it would.
 
     It asks with the operator's own word on what is not sensitive, and holds the survey against the
     collector's limit as every client does.

@@ -1,4 +1,4 @@
-"""What can go wrong at the collector.
+"""Errors of the collector.
 
 HalftruthError
 └── CollectorError

@@ -1,4 +1,4 @@
-"""Where the independent pieces of a computation are worked out: here, in processes, on a cluster.
+"""Executors of a computation's independent pieces: this process, processes, a cluster.
 
 A computation that has such pieces takes a function like `map`, which is its default: that of an
 executor gives the results in the order of the pieces, so they are the same wherever these were
@@ -115,7 +115,7 @@ def _cluster(scheduler: str) -> Iterator[Map]:
 
 
 def _on_loopback(address: str) -> bool:
-    """Whether an address with a scheme is on this machine, whoever else shares its network."""
+    """True if an address with a scheme is on this machine, whoever else shares its network."""
     try:
         host = urlsplit(address).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback

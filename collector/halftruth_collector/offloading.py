@@ -1,4 +1,4 @@
-"""Where functions run that would hold up every other request of a process."""
+"""Threads for functions that would hold up every other request of a process."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .store.database import Offload, here
 
 @dataclass(frozen=True)
 class Offloading:
-    """Where a collector lets functions run; by default where they are called.
+    """Threads of a collector for each kind of work; by default, work is done where it is asked for.
 
     Attributes
     ----------

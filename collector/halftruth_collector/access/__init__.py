@@ -1,1 +1,1 @@
-"""Who may do what: tokens, keys, and a record of it."""
+"""Access: tokens and keys."""

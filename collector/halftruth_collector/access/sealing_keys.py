@@ -46,7 +46,7 @@ class SealingKeyFile:
         return self._keys
 
     def _stamp(self) -> tuple[int, ...]:
-        """What differs between two states of the file."""
+        """Return a value that differs between two states of the file."""
         try:
             found = os.stat(self.path)
         except OSError:

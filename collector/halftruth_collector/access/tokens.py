@@ -32,7 +32,7 @@ _LONGEST = timedelta(days=3653)
 
 
 class StoredToken(Message, frozen=True, kw_only=True):
-    """What is known of a token."""
+    """A token, without its secret."""
 
     id: str
     role: Role
@@ -47,7 +47,7 @@ class StoredToken(Message, frozen=True, kw_only=True):
     ]
 
     def state(self, now: datetime) -> str:
-        """Whether it is good: "good", "expired" or "revoked"."""
+        """Return "good", "expired" or "revoked"."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "good"
@@ -129,7 +129,7 @@ class TokenStore:
         return token
 
     def bearer(self, token: str) -> StoredToken:
-        """What is known of a token that somebody shows.
+        """Look up a token that somebody shows.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What of a file's reports can be counted, by the checks that reports over HTTP go through."""
+"""Checks of a file's reports: the same that reports over HTTP go through."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the reports of a campaign have to be.
+    """Requirements of a campaign's reports.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Rules:
 
 @dataclass
 class Refusals:
-    """How many reports were refused, by reason, and the first one of each in words."""
+    """Number of reports refused, by reason, and the first one of each in words."""
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)

@@ -195,7 +195,7 @@ def _everywhere(name: str) -> str:
 
 
 def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[Callable[[int], str], Earlier]:
-    """Where each part of the ids of earlier counts is, and what is to be said of these."""
+    """Return the file of each part of the ids of earlier counts, and their provenance."""
     with exported(path) as (source, pages):
         digests = source.execute(select(surveys.c.digest)).scalars().all()
         if digests != [survey.digest]:
@@ -228,7 +228,7 @@ def _check_promise(name: str, found: CheckedFile, promised: ReportFile | None) -
 
 
 def _refusals(names: Sequence[str], checked: Sequence[CheckedFile]) -> Refusals:
-    """What was refused of all files; the first of each reason, with its file."""
+    """Sum the refusals of all files, with the first one of each reason and its file."""
     total = Refusals()
     for name, found in zip(names, checked, strict=True):
         for reason, number in found.refused.counts.items():

@@ -39,7 +39,7 @@ class File:
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """What was found in a file."""
+    """Size, hash, reports and refusals of a file."""
 
     size: int
     sha256: str
@@ -70,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True)
 class CountedPart:
-    """What was counted of a part, and how often reports of one id were not the same."""
+    """Counts of a part, and the number of repeated and of differing reports."""
 
     cells: pa.FixedSizeBinaryArray
     counts: pa.Int64Array
@@ -167,7 +167,7 @@ def count_part(part: Part) -> CountedPart:
 
 
 def _firsts(ids: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each id is first, in the order of ids; and where that of each position is first."""
+    """First position of each id, in the order of ids, and that of the id at each position."""
     words = ids.view(">u8").reshape(-1, 2).astype(np.uint64)
     high, low = words.T.copy()
     order = np.argsort(high)
@@ -185,7 +185,7 @@ def _firsts(ids: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 def _like_before(values: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which values are the same as the one before."""
+    """Mask of the values that equal the one before."""
     found = np.zeros(len(values), dtype=bool)
     np.equal(values[1:], values[:-1], out=found[1:])
     return found

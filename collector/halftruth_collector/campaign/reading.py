@@ -127,7 +127,7 @@ def fingerprint(name: str) -> tuple[int, str]:
 
 
 def written(names: Iterable[str]) -> dict[str, ReportFile]:
-    """What the manifests beside some files say of these.
+    """Read the manifests beside some files.
 
     Raises
     ------

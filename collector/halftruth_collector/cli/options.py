@@ -39,7 +39,7 @@ _METAVARS = {
 
 @dataclass(frozen=True)
 class Form:
-    """How a result is printed: as text, JSON or CSV; and whether Parquet is written to a file."""
+    """Format of a result: text, JSON or CSV, and Parquet besides."""
 
     json: bool
     csv: bool
@@ -47,12 +47,12 @@ class Form:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is for people."""
+        """True for people, false for programs."""
         return not self.json and not self.csv
 
 
 def source(command: C) -> C:
-    """Where the counts come from: a database here, or a collector elsewhere."""
+    """Add the source of the counts: a database here, or a collector elsewhere."""
     for option in (
         click.option("--token", envvar="HALFTRUTH_TOKEN", help="Analyst's token, with --url."),
         click.option(
@@ -114,7 +114,7 @@ def workers(command: C) -> C:
 
 
 def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Map]:
-    """Where pieces of the work are done, taken from what was given; a terminal shows a bar.
+    """Return the executor that was asked for; a terminal shows a bar.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
 
 
 def _metavar(field: Field) -> str | None:
-    """What stands for a value in help."""
+    """Placeholder of a value in help."""
     if field.kind == "items":
         return field.written.upper()
     kind = "categories" if field.of == "category" else field.kind
@@ -218,7 +218,7 @@ def _margins(context: click.Context, option: click.Parameter, texts: Any) -> Any
 
 
 def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What was given for each field, as texts."""
+    """Values given for each field, as texts."""
     found = {}
     for name, value in given.items():
         if isinstance(value, tuple):

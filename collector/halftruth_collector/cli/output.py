@@ -1,4 +1,4 @@
-"""What commands print and write: tables to read, JSON and CSV, files and pictures."""
+"""Output of commands: tables to read, JSON and CSV, files and pictures."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.fl
 
 
 def people_of(text: object, column: str) -> int:
-    """How many people a line stands for.
+    """Number of people that a line stands for.
 
     Raises
     ------

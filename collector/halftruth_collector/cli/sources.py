@@ -1,4 +1,4 @@
-"""Where the commands for results get their counts from."""
+"""Sources of counts: a database here, or a collector elsewhere."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..ops.settings import Config
 
 
 def counted_in(database: str, survey: str) -> Counted:
-    """What was counted of a survey in a database."""
+    """Read the counts of a survey from a database."""
     with Store(database) as store:
         stored, counts, as_of, days = store.reports.snapshot(survey)
     # Whoever has the database can read all of it: this keeps them from concluding.

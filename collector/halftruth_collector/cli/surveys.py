@@ -313,7 +313,7 @@ def _check_key(field: str, key: str | None) -> None:
 
 
 def _taken(terms: Terms, *, signed: bool) -> str:
-    """How reports are taken, in a few words."""
+    """Terms in a few words."""
     return ", ".join(
         [
             "with invitations" if terms.invitations else "from anyone",

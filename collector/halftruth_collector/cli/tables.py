@@ -22,7 +22,7 @@ from .sources import counted_in
 
 
 class TablesQuery(AnsweredQuery[Any], frozen=True, kw_only=True):
-    """Which tables are wanted, and of whom."""
+    """Tables to estimate, and the group that they are of."""
 
     lengths: Annotated[
         list[Annotated[int, Meta(ge=1)]],
@@ -129,7 +129,7 @@ def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports:
 
 
 def _print(found: Sequence[Shares], query: TablesQuery) -> None:
-    """How many there are of each length, and how well they are known."""
+    """Number and accuracy of the tables of each length."""
     print_table(
         ["length", "shares", "median half-width", "clearly above 0"],
         list(_summaries(found, query)),

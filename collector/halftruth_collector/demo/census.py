@@ -38,7 +38,7 @@ def census_survey(id: str, mechanism: Mechanism) -> Survey:
 
 
 def census_counts() -> Counts:
-    """How many of the 48 842 people are in each cell."""
+    """Counts of the 48 842 people."""
     with (files(__package__) / "census.csv").open(encoding="ascii") as file:
         rows = list(csv.DictReader(file))
     cells = [SCHEMA.encode({name: row[name] for name in SCHEMA.names}) for row in rows]
@@ -54,5 +54,5 @@ def census_codes() -> NDArray[np.int64]:
 
 
 def census_records() -> list[dict[str, str]]:
-    """The same people as a form would hand them over."""
+    """Records of the people, as a form would hand them over."""
     return [SCHEMA.decode(codes) for codes in census_codes().tolist()]

@@ -21,7 +21,7 @@ Support = Callable[[Sequence[str]], Array]
 
 @dataclass(frozen=True)
 class MiningErrors:
-    """How well frequent itemsets were found: F are those truly frequent, R those found.
+    """Errors of mined itemsets: F are those truly frequent, R those found.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[i
 
 @dataclass(frozen=True)
 class LengthComparison:
-    """How well the itemsets of one length were found.
+    """Errors of the itemsets of one length.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is changed in a survey file, one function each: from what stands in it to what will."""
+"""Edits of a survey file's data, one function each; what is given stays as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -58,7 +58,7 @@ def move(data: Data, place: int, to: int) -> Data:
 
 
 def fields_of(data: Data, place: int) -> Fields:
-    """What a form has of a question, and of what the mechanism does with it."""
+    """Fields of a form for a question and its design."""
     fields = fields_of_question(questions(data)[place], languages(data))
     return {**fields, **mechanism.design_of(data, place)}
 
@@ -81,7 +81,7 @@ def edit(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
 
 
 def settings_of(data: Data) -> dict[str, list[str]]:
-    """What a form has of the survey itself."""
+    """Fields of a form for the survey itself."""
     spoken, around = languages(data), _around(data)
     return {
         "id": [str(data.get("id", ""))],
@@ -131,13 +131,13 @@ def settle(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
 
 
 def _around(data: Data) -> Data:
-    """What is said around the questions."""
+    """Texts around the questions."""
     found = data.get(FORM)
     return found if isinstance(found, dict) else {}
 
 
 def _attributes(question: Data) -> list[str]:
-    """What is perturbed of a question, by the names that mechanisms and conditions use."""
+    """Names of a question's attributes, as mechanisms and conditions use them."""
     name = str(question.get("name", ""))
     options = question.get("options")
     if not isinstance(options, list):

@@ -1,4 +1,4 @@
-"""How records are perturbed, as a form has it: one promise, or a design for each question."""
+"""The mechanism as the fields of a form: one promise, or a design for each question."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -40,7 +40,7 @@ _STARTS = {
 
 
 def fields_of(data: Data) -> Fields:
-    """What a form has of the mechanism."""
+    """Fields of a form for the mechanism."""
     mechanism = _mechanism(data)
     return {
         "kind": [str(mechanism.get("kind", ""))],
@@ -88,7 +88,7 @@ def completed(data: Data) -> Data:
 
 
 def chance(data: Data) -> int | None:
-    """How likely in percent a report can make what was 5 % likely, as far as the file says it."""
+    """Posterior in percent, at worst, of a prior of 5 %, as far as the file says it."""
     try:
         posterior = worst_case_posterior(PRIOR, parse_rational(_gamma(data), "gamma"))
     except ParameterError:
@@ -97,7 +97,7 @@ def chance(data: Data) -> int | None:
 
 
 def design_of(data: Data, place: int) -> Fields:
-    """What a form has of the design of a question; nothing where it cannot have one.
+    """Fields of a form for the design of a question; none where it cannot have one.
 
     The options of a question with several answers have theirs in common: the first one's.
     """
@@ -117,7 +117,7 @@ def design_of(data: Data, place: int) -> Fields:
 
 
 def can_prove(design: str) -> bool:
-    """Whether a report under a design can prove an answer, whatever its numbers."""
+    """True if a report under a design can prove an answer, whatever its numbers."""
     numbers = {name: Fraction(number) for name, number in _STARTS[design].items()}
     return DESIGNS[design].reported(**numbers)[0] == 1
 
@@ -222,7 +222,7 @@ def _promise(mechanism: Data) -> Data:
 
 
 def _shares_gamma(kind: str) -> bool:
-    """Whether a mechanism of this kind is said by its amplification."""
+    """True if a mechanism of this kind has an amplification as its parameter."""
     found = [known for known in MECHANISMS if known.kind == kind]
     return not found or "gamma" in found[0].written_as.__struct_fields__
 
@@ -233,7 +233,7 @@ def _mechanism(data: Data) -> Data:
 
 
 def _entry(mechanism: Data, table: str, name: str) -> Any:
-    """What a table of the mechanism has of an attribute, or None."""
+    """Entry of an attribute in a table of the mechanism, or None."""
     found = mechanism.get(table)
     return found.get(name) if isinstance(found, dict) else None
 

@@ -1,4 +1,4 @@
-"""What a form has of a question: texts by field, as they are typed, and back.
+"""A question as the fields of a form, texts as they are typed, and back.
 
 A field that is as it was is left as its author wrote it, so that what a form cannot say stays.
 """
@@ -50,7 +50,7 @@ def questions(data: Data) -> list[Data]:
 
 
 def names(data: Data) -> list[str]:
-    """What its questions are called, the same number of them."""
+    """Names of the questions, in their order."""
     return [str(one.get("name", "")) for one in questions(data)]
 
 
@@ -69,7 +69,7 @@ def languages(data: Data) -> list[str]:
 
 
 def attributes(question: Data) -> dict[str, tuple[str, ...]]:
-    """What is perturbed of a question, with its answers; nothing while it is no question."""
+    """Attributes of a question with their categories; none while it is no question."""
     try:
         document = msgspec.convert(question, AttributeDocument)
         return {one.name: one.categories for one in document.attributes()}
@@ -78,7 +78,7 @@ def attributes(question: Data) -> dict[str, tuple[str, ...]]:
 
 
 def conditions(data: Data, place: int) -> dict[str, list[str]]:
-    """What a question can be asked after, and what it is: answers by earlier attribute."""
+    """Answers by earlier attribute that a question can be asked after, or is."""
     found: dict[str, list[str]] = {}
     for question in questions(data)[:place]:
         found |= {name: list(answers) for name, answers in attributes(question).items()}
@@ -228,7 +228,7 @@ def successors(before: Data, after: Data) -> dict[str, str | None]:
 
 
 def _carry(changed: Data, before: Data) -> None:
-    """What was said of a category is said of the one that took its place."""
+    """Let texts of a category go to the one that took its place."""
     gone = successors(before, changed)
     answers, items = changed.get("answers"), changed.get("items")
     if isinstance(answers, dict):
@@ -292,7 +292,7 @@ def _columns(rows: Sequence[Sequence[str]], spoken: Sequence[str]) -> list[str]:
 
 
 def _ticked(question: Data) -> list[str]:
-    """What a question is asked after, as attribute=category."""
+    """Conditions of a question, as attribute=category."""
     found = question.get("ask_if")
     pairs = found.items() if isinstance(found, dict) else ()
     return [f"{name}={answer}" for name, said in pairs if isinstance(said, list) for answer in said]

@@ -73,7 +73,7 @@ def whole_number(written: str) -> int | str:
 
 
 def read(text: str) -> Data:
-    """What stands in a file, whether or not it is a survey.
+    """Data of a file, whether or not it is a survey.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def _is_tables(value: object) -> bool:
 
 
 def _is_apart(key: str, value: object) -> bool:
-    """Whether a member has a header of its own, and comes after those that have none."""
+    """True if a member has a header of its own, and comes after those that have none."""
     return _is_tables(value) or (key in (MECHANISM, FORM) and isinstance(value, dict))
 
 

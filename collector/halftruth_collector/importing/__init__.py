@@ -40,7 +40,7 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
 def read_questionnaire(
     content: bytes, file: str, id: str | None = None, gamma: str = "19"
 ) -> Imported:
-    """The same of what stands in a file of this name.
+    """Turn the content of such a file into a survey.
 
     Raises
     ------

@@ -193,7 +193,7 @@ class Draft:
         return found
 
     def _shortened(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The same with a label that is not too long; all of it then is in the help."""
+        """Shorten a label that is too long; all of it then is in the help."""
         label, help = question.get("label", ""), question.get("help", "")
         if all(len(text) <= _LABEL for text in by_language(label).values()):
             return question
@@ -298,7 +298,7 @@ def alternatives(
 
 
 def _joined_by(operator: type[ast.boolop], node: ast.expr) -> list[ast.expr]:
-    """What an operator joins, whatever the brackets; one expression where it is another."""
+    """Operands of an operator, without brackets; the expression itself where it has another."""
     if not isinstance(node, ast.BoolOp) or not isinstance(node.op, operator):
         return [node]
     return [part for value in node.values for part in _joined_by(operator, value)]

@@ -195,7 +195,7 @@ class _Reader:
         self.draft.add(made, common, list(map(_alternatives, expressions)), expressions)
 
     def also_by_number(self, row: Row, known: Known) -> Known:
-        """What expressions call a question, by its title or by its numbers."""
+        """Names of a question in expressions, by its title and by its numbers."""
         called, number = row.get("title", ""), row["qid"]
         field = f"{row.get('sid', '')}X{row.get('gid', '')}X{number}"
         more: Known = {}
@@ -302,7 +302,7 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
 
 
 def _alternatives(expression: str) -> Alternatives | None:
-    """What has to be so for an expression to hold; None for one that is too much."""
+    """Equalities of an expression; None where it is not made of these alone."""
     return alternatives(expression, _EQUALITY, _equality)
 
 

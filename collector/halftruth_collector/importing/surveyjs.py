@@ -299,7 +299,7 @@ class _Reader:
 
 
 def _alternatives(expression: str) -> Alternatives | None:
-    """What has to be so for an expression to hold; None for one that is too much."""
+    """Equalities of an expression; None where it is not made of these alone."""
     return alternatives(expression, _EQUALITY, _equality)
 
 
@@ -315,7 +315,7 @@ def _value(value: object) -> str:
 
 
 def _is_localized(value: Any) -> bool:
-    """Whether a text is written by language anywhere."""
+    """True if any text is written by language."""
     return any(True for _ in _languages(value))
 
 

@@ -106,7 +106,7 @@ def pack(space: ReportSpace, values: Sequence[Sequence[int]]) -> list[bytes]:
 
 
 def fitting(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which reports have every value inside its column, of those with a value for each."""
+    """Mask of the reports with every value inside its column, of those with a value for each."""
     inside: NDArray[np.bool_] = (values >= 0) & (values < np.array(space.shape))
     fits: NDArray[np.bool_] = np.logical_and.reduce(inside, axis=1)
     return fits

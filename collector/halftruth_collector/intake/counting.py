@@ -58,7 +58,7 @@ _FREE_SHARD = f"""
 
 
 class Observer(Protocol):
-    """Who is told how counting goes."""
+    """Observer of commits and refusals."""
 
     def waiting(self, requests: int) -> None:
         """So many requests wait for a transaction now."""
@@ -157,7 +157,7 @@ class ReportStore(CountStore):
                 self._refused.update(refused)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
-        """What became of the reports of each day, those refused a moment ago included."""
+        """Outcomes of the reports of each day, those refused a moment ago included."""
         self.flush()
         return super().daily_outcomes(survey_id)
 
@@ -217,7 +217,7 @@ class ReportStore(CountStore):
 
 @dataclass
 class _Plan:
-    """What a transaction knows of one survey, and what it is going to write.
+    """State of one survey in a transaction, and the rows that it is going to write.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class _Plan:
         self.known = rows.find_ids(connection, self.row.number, doubtful)
 
     def _measure_room(self, connection: Connection) -> None:
-        """How many more reports are taken, which nobody else changes until the transaction ends."""
+        """Measure the room below the quota; nobody else changes it until the transaction ends."""
         number = self.row.number
         if connection.dialect.name != "sqlite":
             # SQLite has one writer. Elsewhere others hold the survey's row at the same time.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def open_batch(
     stored: StoredSurvey, message: ReportBatch | SealedBatch, keys: SealingKeys | None
 ) -> Batch:
-    """What is to be counted of the reports of a request.
+    """Open and check the reports of a request.
 
     Parameters
     ----------

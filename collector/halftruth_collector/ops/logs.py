@@ -42,7 +42,7 @@ def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What a line says: time, level, event, and whatever else of FIELDS is known."""
+    """Fields of a line: time, level, event, and whatever else of FIELDS is known."""
     failed = record.exc_info is not None and record.exc_info[0] is not None
     # Where a request failed, gunicorn names it among the arguments.
     quoted = failed or not _is_trusted(record.name)

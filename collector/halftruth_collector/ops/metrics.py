@@ -1,4 +1,4 @@
-"""What a collector counts of itself, for Prometheus.
+"""Metrics of a collector, for Prometheus.
 
 With several processes, each writes its numbers into files of one folder, which whoever is asked
 adds up. prometheus_client decides between the two ways when it is imported, by the variable
@@ -21,7 +21,7 @@ _GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class StoreMetrics:
-    """What the store tells of its commits.
+    """Metrics of commits.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def _rate(text: str) -> str | None:
 
 
 def storage_options(uri: str) -> dict[str, Any]:
-    """What a storage of the rate limit is opened with, besides its URI.
+    """Options of the rate limit's storage, besides its URI.
 
     Raises
     ------

@@ -7,15 +7,20 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import gevent
-import msgspec
-from halftruth_shared.protocol.problems import Problem
+from werkzeug.exceptions import (
+    BadRequest,
+    HTTPException,
+    RequestEntityTooLarge,
+    RequestTimeout,
+    ServiceUnavailable,
+)
 from werkzeug.wsgi import ClosingIterator
 
+from ..web.errors import problem
 from ..web.headers import API_HEADERS
 
 if TYPE_CHECKING:
@@ -37,17 +42,6 @@ _ROOM = 128_000_000
 
 #: Seconds, and bytes, for which a refused body is read on, so that its sender gets the answer.
 _LINGER, _MOST_LINGERING = 2.0, 16_000_000
-
-_DETAIL = {
-    400: "body: expected as many bytes as its declared length",
-    408: "request: expected all of it sooner",
-    413: "body: expected at most {most} bytes",
-    503: "the collector has too many unfinished requests; try again later",
-}
-
-
-class _Refused(Exception):
-    """A body that is not read to its end; its argument is the status to answer."""
 
 
 class Receiving:
@@ -98,12 +92,16 @@ class Receiving:
                 environ["CONTENT_LENGTH"] = str(len(body))
                 environ.pop("HTTP_TRANSFER_ENCODING", None)
                 answer = self._app(environ, start_response)
-        except _Refused as refusal:
-            status: int = refusal.args[0]
+        except HTTPException as refusal:
+            status = refusal.code or 500
             self._refused(status)
             current_request.get().force_close()
             leave.append(lambda: _linger(sock, environ))
-            answer = self._refuse(status, start_response)
+            refused = problem(status, "http", refusal.description or "")
+            refused.headers.update(API_HEADERS)
+            if status == 503:
+                refused.headers["Retry-After"] = "5"
+            answer = refused(environ, start_response)
         return ClosingIterator(answer, leave)
 
     def stop(self) -> None:
@@ -119,17 +117,18 @@ class Receiving:
         """All of a request's body, for as long as it is needed."""
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or len(length) > 15 or int(length) > self._most:
-            raise _Refused(413)
+            raise self._too_large()
         taken = 0
         try:
             pieces, size = [], 0
             at_once = _PIECE if environ.get("CONTENT_LENGTH") else _CHUNKED_PIECE
-            with gevent.Timeout(self._seconds, _Refused(408)):
+            late = RequestTimeout("request: expected all of it sooner")
+            with gevent.Timeout(self._seconds, late):
                 while piece := environ["wsgi.input"].read(at_once):
                     pieces.append(piece)
                     size += len(piece)
                     if size > self._most:
-                        raise _Refused(413)
+                        raise self._too_large()
                     if size > _PIECE:
                         taken += len(piece)
                         self._room -= len(piece)
@@ -137,9 +136,11 @@ class Receiving:
                         # Not 0: after that fifty pieces would be read before anybody else's.
                         gevent.sleep(_TURN)
                     if self._room < 0:
-                        raise _Refused(503)
+                        raise ServiceUnavailable(
+                            "the collector has too many unfinished requests; try again later"
+                        )
             if environ.get("CONTENT_LENGTH") and size < int(length):
-                raise _Refused(400)
+                raise BadRequest("body: expected as many bytes as its declared length")
             yield b"".join(pieces)
         finally:
             self._room += taken
@@ -149,24 +150,8 @@ class Receiving:
         sock.settimeout(None)
         self._idle.add(sock)
 
-    def _refuse(self, status: int, start_response: "StartResponse") -> list[bytes]:
-        phrase = HTTPStatus(status).phrase
-        body = msgspec.json.encode(
-            Problem(
-                type="urn:halftruth:problem:http",
-                title=phrase,
-                status=status,
-                detail=_DETAIL[status].format(most=self._most),
-            )
-        )
-        headers = {
-            "Content-Type": "application/problem+json",
-            "Content-Length": str(len(body)),
-            **({"Retry-After": "5"} if status == 503 else {}),
-            **API_HEADERS,
-        }
-        start_response(f"{status} {phrase}", list(headers.items()))
-        return [body]
+    def _too_large(self) -> HTTPException:
+        return RequestEntityTooLarge(f"body: expected at most {self._most} bytes")
 
 
 def _linger(sock: socket.socket, environ: "WSGIEnvironment") -> None:

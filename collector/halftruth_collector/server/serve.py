@@ -244,7 +244,7 @@ class ServerLog(Logger):
 
 
 def _in_threads(size: int) -> Offload:
-    """What runs functions in so many native threads of this worker."""
+    """Return a function that runs others in so many native threads of this worker."""
     pool = ThreadPool(size)
     loop = gevent.get_hub()
 
@@ -261,7 +261,7 @@ def _in_threads(size: int) -> Offload:
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """What a function returned and what it raised; gevent would print the latter."""
+    """Return a function's result and its error; gevent would print the latter."""
     try:
         return function(*arguments), None
     except BaseException as error:

@@ -21,7 +21,7 @@ def reason(
     quota: int | None = None,
     have: int = 0,
 ) -> Reason | None:
-    """Why a survey takes no reports; None where it does.
+    """Reason for which a survey takes no reports; None where it does.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def reason(
 
 
 def counted(connection: Connection, number: int) -> int:
-    """How many reports of a survey were counted."""
+    """Number of a survey's reports."""
     statement = select(cast(func.sum(daily_outcomes.c.count), BigInteger)).where(
         daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED
     )

@@ -7,11 +7,15 @@ cell or invitation. After a compaction the files are those of a database that wa
 once, in order.
 """
 
+import logging
+
 from sqlalchemy import Connection
 
 from ..errors import StoreUnavailable
 from .database import Database
 from .tables import REPORT_TABLES
+
+_log = logging.getLogger(__name__)
 
 #: Seconds for which others are held up before those who hold up a compaction are let finish.
 _PATIENCE = 2
@@ -32,6 +36,14 @@ def compact(database: Database) -> None:
     else:
         with database.writing(_PATIENCE) as connection:
             _compact_postgresql(connection)
+
+
+def compact_or_warn(database: Database, left: str) -> None:
+    """Compact a database; where it is too busy, say in the log what is left to do."""
+    try:
+        database.offload(compact, database)
+    except StoreUnavailable:
+        _log.warning("%s: run 'halftruth compact'", left)
 
 
 def _compact_sqlite(database: Database) -> None:

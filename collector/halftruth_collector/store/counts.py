@@ -33,7 +33,7 @@ _PAGE = 10_000
 
 @dataclass(frozen=True)
 class DailyOutcomes:
-    """What became of the reports of one day.
+    """Outcomes of the reports of one day.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class CountStore:
         return self.snapshot(survey_id)[:3]
 
     def snapshot(self, survey_id: str) -> Snapshot:
-        """The same, and how many reports were counted each day.
+        """Read a survey, its counts, and the reports counted each day.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class CountStore:
         return Snapshot(stored, found, now, days)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
-        """What became of the reports of each day, the last one first.
+        """Outcomes of the reports of each day, the last one first.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class CountStore:
 
 
 def by_day(survey: int | None = None) -> Select[date, int]:
-    """How many reports were counted each day, of one survey or of the only one."""
+    """Reports counted each day, of one survey or of the only one."""
     table = daily_outcomes.c
     chosen = [table.survey == survey] if survey is not None else []
     return (

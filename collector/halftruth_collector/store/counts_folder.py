@@ -53,7 +53,7 @@ class Earlier(Message, frozen=True, kw_only=True):
 
 
 class Provenance(Message, frozen=True, kw_only=True):
-    """What was counted in a campaign, and of what.
+    """Provenance of a campaign's counts.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def write(
 
 
 def read(folder: Path) -> Provenance:
-    """What a folder has, every file of it checked.
+    """Read the provenance of a folder, and check every file of it.
 
     Raises
     ------

@@ -31,10 +31,10 @@ Result = TypeVar("Result")
 
 
 class Offload(Protocol):
-    """Where work that may wait is done: the result, or the error, of a function called there."""
+    """Run a function where it may wait, and return its result or raise its error."""
 
     def __call__(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """What the function returns for these arguments."""
+        """Return what the function returns for these arguments."""
 
 
 def here(work: Callable[..., Result], *arguments: Any) -> Result:
@@ -112,7 +112,7 @@ class Database:
         self._process = os.getpid()
 
     def read(self, work: Callable[[Connection], Result]) -> Result:
-        """What a function makes of one state of the database, in a transaction that it is given.
+        """Run a function in a transaction that sees one state of the database.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Database:
         return result
 
     def read_reports(self, work: Callable[[Connection], Result]) -> Result:
-        """The same where rows of reports are read."""
+        """Run a function that reads rows of reports, in such a transaction."""
 
         def kept(connection: Connection) -> Result:
             self.keep_reports(connection)
@@ -132,7 +132,7 @@ class Database:
         return self.read(kept)
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
-        """The same in a transaction that is durable on return, or undone by an exception.
+        """Run a function in a transaction that is durable on return, or undone by an exception.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether one file is the whole database, with one writing transaction at a time."""
+        """True if one file is the whole database, with one writing transaction at a time."""
         return self.engine.dialect.name == "sqlite"
 
     def exclude_others(self, connection: Connection) -> None:

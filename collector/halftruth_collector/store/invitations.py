@@ -7,11 +7,12 @@ import secrets
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
-from sqlalchemy import Connection, exists, func, select, update
+from sqlalchemy import Connection, exists, select, update
 
 from .audit import AuditLog
 from .database import Database
 from .rows import add_invitations, delete_invitations
+from .states import survey_state
 from .surveys import find
 from .tables import invitations, surveys
 
@@ -23,7 +24,7 @@ _MOST = 1_000_000
 
 
 class InvitationCount(Message, frozen=True, kw_only=True):
-    """How many invitations of a survey were issued, used, withdrawn, and are still good."""
+    """Numbers of a survey's invitations that were issued, used, withdrawn, and are still good."""
 
     issued: int
     used: int
@@ -74,29 +75,22 @@ class InvitationStore:
         return [invitation.hex() for invitation in made]
 
     def count(self, survey_id: str) -> InvitationCount:
-        """How many there are, and what became of them.
+        """Numbers of a survey's invitations.
 
         Raises
         ------
         UnknownSurvey, StoreUnavailable
         """
-
-        def count(connection: Connection) -> InvitationCount:
-            number = find(connection, survey_id).number
-            row = connection.execute(
-                select(surveys.c.invited, surveys.c.withdrawn).where(surveys.c.number == number)
-            ).one()
-            statement = select(func.count()).where(invitations.c.survey == number)
-            unused = connection.execute(statement).scalar_one()
-            used = row.invited - row.withdrawn - unused
-            return InvitationCount(
-                issued=row.invited, used=used, withdrawn=row.withdrawn, unused=unused
-            )
-
-        return self._database.read_reports(count)
+        state = survey_state(self._database, survey_id)
+        return InvitationCount(
+            issued=state.invited,
+            used=state.invited - state.withdrawn - state.unused,
+            withdrawn=state.withdrawn,
+            unused=state.unused,
+        )
 
     def is_unspent(self, survey_id: str, hash_: bytes) -> bool:
-        """Whether an invitation would let a report in now; nothing is kept of the question.
+        """True if an invitation would let a report in now; nothing is kept of the question.
 
         Raises
         ------
@@ -147,5 +141,5 @@ class InvitationStore:
 
 
 def hash_invitation(invitation: bytes) -> bytes:
-    """What is stored of an invitation; nobody can search 2¹²⁸ of them for one with a given hash."""
+    """Hash of an invitation, as it is stored; nobody can search 2¹²⁸ of them for a given one."""
     return hashlib.sha256(invitation).digest()

@@ -1,4 +1,4 @@
-"""What is kept of surveys, and how it is deleted.
+"""Retention of surveys: deleting them, and purging ids and invitations.
 
 A report's id only serves to count no report twice, and an unused invitation to let one in. Once a
 survey has ended and the last retries have arrived, both tell nothing but who took part, to whoever
@@ -10,7 +10,6 @@ Back-ups and exports that were written before hold what they held.
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -19,16 +18,16 @@ from halftruth_shared.protocol.base import Message
 from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
-from ..errors import StoreUnavailable
 from .audit import AuditLog
 from .closing import COUNTED
-from .compaction import compact
+from .compaction import compact_or_warn
 from .counts import total
 from .database import Database
 from .surveys import find
 from .tables import REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
 
-_log = logging.getLogger(__name__)
+#: What a database that is too busy leaves to do.
+_LEFT = "what was deleted may be left in files"
 
 #: Days for which retries of reports are waited for, unless an operator says otherwise.
 KEEP_DAYS = 30
@@ -38,7 +37,7 @@ MOST_DAYS = 36_500
 
 
 class Deleted(Message, frozen=True, kw_only=True):
-    """What was deleted with a survey, or purged from it."""
+    """Numbers of rows deleted with a survey, or purged from it."""
 
     id: Annotated[str, Meta(description="Of the survey.")]
     reports: Annotated[
@@ -91,7 +90,7 @@ class RetentionStore:
             return done
 
         done = self._database.write(work)
-        self._compact()
+        compact_or_warn(self._database, _LEFT)
         return done
 
     def purge(self, days: int, *, actor: str | None = None) -> list[Deleted]:
@@ -136,7 +135,7 @@ class RetentionStore:
 
         done = self._database.write(work)
         if done:
-            self._compact()
+            compact_or_warn(self._database, _LEFT)
         return done
 
     def _purge(
@@ -153,12 +152,6 @@ class RetentionStore:
         done = Deleted(id=id, ids=ids, invitations=unused)
         self._audit.record(connection, "survey purge", id, _said(done), actor=actor)
         return done
-
-    def _compact(self) -> None:
-        try:
-            self._database.offload(compact, self._database)
-        except StoreUnavailable:
-            _log.warning("what was deleted may be left in files: run 'halftruth compact'")
 
 
 def _delete(connection: Connection, table: Table, number: int) -> int:

@@ -64,7 +64,7 @@ _ADD_OUTCOMES = """
 
 
 def find_ids(connection: Connection, survey: int, ids: Iterable[bytes]) -> set[bytes]:
-    """Those of some ids that were counted."""
+    """Return those of some ids that were counted."""
     return _returned(connection, _FIND_IDS, survey, ids)
 
 
@@ -90,7 +90,7 @@ def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[
 
 
 def unspent(connection: Connection, survey: int, hashes: Iterable[bytes]) -> set[bytes]:
-    """Those of some invitations that nobody used, nor can before this transaction ends."""
+    """Return the unused ones of some invitations, locked until this transaction ends."""
     statement = _FIND_INVITATIONS
     if connection.dialect.name != "sqlite":
         # SQLite has one writer, so that nothing needs to be locked there.

@@ -1,4 +1,4 @@
-"""How surveys are doing: what operators see of each."""
+"""States of surveys, as operators see them."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from .tables import daily_outcomes, invitations, surveys
 
 
 class SurveyState(Message, frozen=True, kw_only=True):
-    """How one survey is doing."""
+    """State of one survey."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class SurveyState(Message, frozen=True, kw_only=True):
 
 
 def survey_states(database: Database) -> list[SurveyState]:
-    """How every survey is doing, by id.
+    """States of all surveys, by id.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def survey_states(database: Database) -> list[SurveyState]:
 
 
 def survey_state(database: Database, id: str) -> SurveyState:
-    """How one survey is doing.
+    """State of one survey.
 
     Raises
     ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -15,15 +14,13 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import StoreUnavailable, SurveyClosed, SurveyExists, UnknownSurvey
+from ..errors import SurveyClosed, SurveyExists, UnknownSurvey
 from .audit import AuditLog
 from .closing import Reason, counted, reason
-from .compaction import compact
+from .compaction import compact_or_warn
 from .database import Database
 from .tables import cells, surveys
 from .terms import Changes, changed, columns
-
-_log = logging.getLogger(__name__)
 
 Status = Literal["open", "closed"]
 
@@ -198,10 +195,7 @@ class SurveyStore:
             return is_open
 
         if self._database.write(close):
-            try:
-                self._database.offload(compact, self._database)
-            except StoreUnavailable:
-                _log.warning("order of arrival is not destroyed yet: run 'halftruth compact'")
+            compact_or_warn(self._database, "order of arrival is not destroyed yet")
 
     def reopen(self, id: str, *, actor: str | None = None) -> None:
         """Take reports again for a survey that was closed before its first one.
@@ -277,7 +271,7 @@ class SurveyStore:
         return [stored for stored in self.all() if stored.listed]
 
     def closed_because(self, stored: StoredSurvey) -> Reason | None:
-        """Why a survey takes no report now; None where it does."""
+        """Reason for which a survey takes no report now; None where it does."""
         limits, have = stored.terms, 0
         if limits.max_reports is not None:
             have = self._database.read_reports(
@@ -329,7 +323,7 @@ def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey
 
 
 def has_reports(connection: Connection, number: int) -> bool:
-    """Whether a survey has reports."""
+    """True if a survey has reports."""
     counted = select(exists().where(cells.c.survey == number))
     return bool(connection.execute(counted).scalar())
 

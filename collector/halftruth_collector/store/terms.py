@@ -1,4 +1,4 @@
-"""How the reports of surveys are taken: changed term by term, and signed."""
+"""Terms of surveys: changed one by one, and signed."""
 
 from __future__ import annotations
 

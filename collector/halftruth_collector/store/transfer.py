@@ -42,7 +42,7 @@ _SHARD = SHARDS
 
 @dataclass(frozen=True)
 class Imported:
-    """How many reports of a file were counted now, and how many had been before."""
+    """Numbers of a file's reports that were counted now, and that had been before."""
 
     counted: int
     repeated: int
@@ -248,7 +248,7 @@ def _add(
 
 
 def _report_space(exported: Any) -> ReportSpace:
-    """What the reports of an exported survey look like."""
+    """Report space of an exported survey."""
     document = exported.document.encode()
     if hashlib.sha256(document).hexdigest() != exported.digest:
         raise _damaged("its survey does not have its digest")

@@ -65,7 +65,7 @@ def status_of(error: HalftruthError) -> int:
 
 def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
-    response = _respond(
+    response = problem(
         status,
         errors.slug(error),
         str(error),
@@ -87,7 +87,7 @@ def _of_http(error: HTTPException) -> Response:
     if asked_by_person and not request.path.startswith("/v1/"):
         page = Response(render_template("problem.html", detail=error.description), status)
         return harden(page, "'none'")
-    response = _respond(status, "http", error.description or HTTPStatus(status).phrase)
+    response = problem(status, "http", error.description or HTTPStatus(status).phrase)
     for name, value in error.get_headers():
         if name == "Allow":
             response.headers[name] = value
@@ -97,13 +97,14 @@ def _of_http(error: HTTPException) -> Response:
 def _unforeseen(error: Exception) -> Response:
     # Neither the answer nor the log quotes the error: it may hold values of a request.
     _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
-    return _respond(500, "internal", "the collector failed; nothing of this request was counted")
+    return problem(500, "internal", "the collector failed; nothing of this request was counted")
 
 
-def _respond(
+def problem(
     status: int, kind: str, detail: str, *, field: str | None = None, report: int | None = None
 ) -> Response:
-    problem = Problem(
+    """An answer that says what went wrong."""
+    document = Problem(
         type=f"urn:halftruth:problem:{kind}",
         title=HTTPStatus(status).phrase,
         status=status,
@@ -112,7 +113,7 @@ def _respond(
         report=report,
     )
     return Response(
-        msgspec.json.encode(problem),
+        msgspec.json.encode(document),
         status,
         mimetype="application/problem+json",
         headers={"Cache-Control": "no-store"},
