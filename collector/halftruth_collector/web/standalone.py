@@ -15,8 +15,6 @@ def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
     template : str
     styles : sequence of str
         Names of assets.
-    **values
-        For the template.
     """
     environment = Environment(
         loader=PackageLoader("halftruth_collector.web.pages"),
