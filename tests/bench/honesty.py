@@ -31,8 +31,11 @@ _PIECE = 10
 #: Rates that are right of tests and intervals; a bound has the upper one alone.
 TWO_SIDED = (0.03, 0.07)
 
-#: Share of surveys without an interval from which on it is not always there.
+#: Share of surveys without an interval or a p-value from which on it is not always there.
 SELDOM = 0.05
+
+#: Kinds of rates among the surveys that have one.
+WHERE_GIVEN = ("missed where given", "rejected where given")
 
 
 def split(longest: int) -> Make:
@@ -116,8 +119,8 @@ Rate = tuple[Job, int, float, float]
 def below_or_above(kind: str, field: str, rate: Rate, seldom: bool) -> str:
     """Whether a rate is not what it should be, beyond twice its simulation error.
 
-    `seldom` says that there often is no interval. Then nothing is claimed, and those that there
-    are may miss less.
+    `seldom` says that there often is no interval or p-value. Then nothing is claimed, and the
+    rate of all surveys may be lower.
     """
     _, surveys, share, error = rate
     # Surveys in which outcomes that do not depend on each other would scatter as much.
@@ -154,20 +157,20 @@ def report(found: dict[Job, Tally], file: Path | None) -> None:
                 *(f"{100 * of([r for _, _, r, _ in rows]):.1f}" for of in (min, median, max)),
             ]
             for key, rows in sorted(rates.items())
-            if key[2] not in ("above truth", "no interval", "missed where given")
+            if key[2] not in ("above truth", "not given", *WHERE_GIVEN)
         ],
     )
     bad = defaultdict(list)
     for key, rows in sorted(rates.items()):
         analysis, field, kind = key
-        if kind in ("refused", "above truth", "no interval"):
+        if kind in ("refused", "above truth", "not given"):
             continue
-        lacking = {job: rate for job, _, rate, _ in rates.get((analysis, field, "no interval"), [])}
+        lacking = {job: rate for job, _, rate, _ in rates.get((analysis, field, "not given"), [])}
         for rate in rows:
             (world, target), surveys, share, error = rate
             seldom = lacking.get((world, target), 0) > SELDOM
             found_where = below_or_above(kind, field, rate, seldom)
-            if not found_where or (kind == "missed where given" and not seldom):
+            if not found_where or (kind in WHERE_GIVEN and not seldom):
                 continue
             given = f"{100 * (1 - lacking.get((world, target), 0)):.0f}"
             row = [analysis, field, world.name, target, surveys, given]

@@ -513,18 +513,28 @@ def _tally(
     if found is None or truth is None:
         return
     _tally_intervals(tally, world, label, query, found, truth, scaled=scaled)
-    rejected: dict[str, list[float]] = defaultdict(list)
-    for path, p in found.p_values.items():
-        # A hypothesis is true where a thousand millions of answers do not contradict it.
-        true = truth.p_values.get(path)
-        null = world.strength == 0 if true is None else true > ALPHA
-        if p is not None and null and scaled:
-            rejected[pattern(path)].append(float(p < ALPHA))
-    for field, claims in rejected.items():
-        tally.claim(label, field, "rejected", claims, together=_together(query, field))
+    if scaled:
+        _tally_tests(tally, world, label, query, found, truth)
     _tally_decisions(tally, label, query, found, truth)
     if found.splits and world.strength == 0:
         tally.add(label, "root splits", "claim", [float(found.splits[0])])
+
+
+def _tally_tests(
+    tally: Tally, world: World, label: str, query: Query[Any], found: Walked, truth: Walked
+) -> None:
+    by_field: dict[str, list[float | None]] = defaultdict(list)
+    for path, p in found.p_values.items():
+        # A hypothesis is true where a thousand millions of answers do not contradict it.
+        true = truth.p_values.get(path)
+        if world.strength == 0 if true is None else true > ALPHA:
+            by_field[pattern(path)].append(p)
+    for field, values in by_field.items():
+        given = [p < ALPHA for p in values if p is not None]
+        rejected = [p is not None and p < ALPHA for p in values]
+        tally.add(label, field, "not given", [p is None for p in values])
+        tally.claim(label, field, "rejected", rejected, together=_together(query, field))
+        tally.add(label, field, "rejected where given", given)
 
 
 def _tally_intervals(
@@ -556,7 +566,7 @@ def _tally_intervals(
     for field, outcomes in by_field.items():
         missed = [low or high for _, low, high in outcomes]
         given = [low or high for none, low, high in outcomes if not none]
-        tally.add(label, field, "no interval", [none for none, _, _ in outcomes])
+        tally.add(label, field, "not given", [none for none, _, _ in outcomes])
         tally.claim(label, field, "missed", missed, together=_together(query, field))
         tally.add(label, field, "missed where given", given)
         tally.add(label, field, "above truth", [low for none, low, _ in outcomes if not none])

@@ -87,16 +87,19 @@ def _coefficients(
     with np.errstate(over="ignore"):
         margins = np.exp(half_widths) if logistic else half_widths
     span = None if logistic else float(np.ptp(model.counts_as))
+    p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
+    directed = clear(*ends) | (p_values < 1 - query.confidence)
     columns = (
         model.terms,
         fit.coefficients.tolist(),
         fit.standard_error.tolist(),
         half_widths.tolist(),
-        judge(margins, ratio=logistic, span=span, directed=clear(*ends), effective=effective),
+        fit.z.tolist(),
+        p_values.tolist(),
+        judge(margins, ratio=logistic, span=span, directed=directed, effective=effective),
     )
-    for term, found, error, half_width, (usability, verdict) in zip(*columns, strict=True):
+    for term, found, error, half_width, z, p, (usability, verdict) in zip(*columns, strict=True):
         lower, upper = found - half_width, found + half_width
-        z = found / error if error > 0 else math.nan
         # An end may be too far for a number, and then there is no interval.
         near = logistic and upper < _FARTHEST
         yield Coefficient(
@@ -111,7 +114,7 @@ def _coefficients(
             odds_ratio=math.exp(found) if logistic else None,
             odds_ratio_interval=(math.exp(lower), math.exp(upper)) if near else None,
             z=optional(z),
-            p_value=optional(2 * float(scipy.special.ndtr(-abs(z)))),
+            p_value=optional(p),
         )
 
 
@@ -191,6 +194,10 @@ def reading(result: RegressionResult) -> list[str]:
         "Each coefficient is with all other predictors held constant, and assumes that none changes"
         " what another does; where one does, these are coefficients of the best such equation."
         " Intervals are normal ones, and take the perturbation of every answer into account."
+    )
+    said.append(
+        "p-values are of tests that a coefficient is 0, with the error that there is if it is, and"
+        " so need not agree with every interval."
     )
     return said
 

@@ -9,6 +9,10 @@ the model does not: β is then the best approximation of its form.
 
 A is an estimate as well. Where its smallest eigenvalue, in units of its diagonal, is less than
 `CLEAR` standard errors above 0, a root may be anything, and no number is given.
+
+A coefficient is tested by its score where it is 0 and the others are fitted, with the error that
+U has there (Rao 1948; Boos 1992). β̂ over its standard error would reject too often: where an answer
+is rare, β̂ is finite only if the answer came out frequent.
 """
 
 from dataclasses import dataclass
@@ -57,6 +61,8 @@ class Regression:
         NaN where undefined.
     covariance : ndarray, shape (k, k)
         Of the coefficients, NaN where undefined.
+    z : ndarray, shape (k,)
+        Score of each coefficient if it is 0, in standard errors; NaN where undefined.
     undefined : str or None
         Why there are no coefficients.
     least_known : tuple of int
@@ -65,6 +71,7 @@ class Regression:
 
     coefficients: Array
     covariance: Array
+    z: Array
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
 
@@ -123,7 +130,7 @@ def fit_regression(
 
 def _without_numbers(design: Array, reason: str, least_known: tuple[int, ...] = ()) -> Regression:
     nothing = np.full(design.shape[1], np.nan)
-    return Regression(nothing, np.diag(nothing), reason, least_known)
+    return Regression(nothing, np.diag(nothing), nothing, reason, least_known)
 
 
 def _fitted(
@@ -134,9 +141,7 @@ def _fitted(
     coefficients = _root(design, shares, sums, linear)
     mean, slope, bend = _response(design @ coefficients, linear)
     information = _information(design, shares * slope)
-    # ∂U/∂π, coefficients in rows and cells of the table in columns.
-    gradient = (design.T[:, :, None] * (counts_as - mean[:, None])).reshape(design.shape[1], -1)
-    influence = np.linalg.solve(information, gradient)
+    influence = np.linalg.solve(information, _gradient(design, counts_as, mean))
     eigenvalue, vector, units = _smallest(information)
     squares = (design @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
@@ -145,7 +150,36 @@ def _fitted(
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
         raise _NotCarried(_NOT_DETERMINED, vector)
-    return Regression(coefficients, influence @ whole @ influence.T)
+    tested = range(design.shape[1])
+    z = np.array([_score_if_zero(j, support, whole, design, counts_as, linear) for j in tested])
+    return Regression(coefficients, influence @ whole @ influence.T, z)
+
+
+def _gradient(design: Array, counts_as: Array, mean: Array) -> Array:
+    """∂U/∂π, coefficients in rows and cells of the table in columns."""
+    return (design.T[:, :, None] * (counts_as - mean[:, None])).reshape(design.shape[1], -1)
+
+
+def _score_if_zero(
+    j: int, support: Array, whole: Array, design: Array, counts_as: Array, linear: bool
+) -> float:
+    """Score of coefficient `j` in standard errors, where it is 0 and the others are fitted."""
+    shares, sums = support.sum(axis=1), support @ counts_as
+    others = np.delete(np.arange(design.shape[1]), j)
+    try:
+        predictor = design[:, others] @ _root(design[:, others], shares, sums, linear)
+    except _NotCarried:
+        return np.nan
+    mean, slope, _ = _response(predictor, linear)
+    information = _information(design, shares * slope)
+    # The others are estimated, and move with the table.
+    row = np.zeros(design.shape[1])
+    row[j] = 1
+    row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
+    change = row @ _gradient(design, counts_as, mean)
+    variance = change @ whole @ change
+    score = design[:, j] @ (sums - shares * mean)
+    return float(score / np.sqrt(variance)) if variance > 0 else np.nan
 
 
 def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:

@@ -33,8 +33,9 @@ class Coefficient(Message, frozen=True, kw_only=True):
     It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
     to a unit of the scores of an attribute, where there is no category; or to nothing, as the
     intercept, which is everybody of all reference categories and scores of 0. In a logistic model
-    `odds_ratio` is its exponential, for the intercept the odds themselves. `z` is the coefficient
-    in standard errors, and `p_value` the chance of one further from 0 if it were 0 in truth.
+    `odds_ratio` is its exponential, for the intercept the odds themselves. `z` is the score of the
+    coefficient where it is 0, in standard errors (Rao's score test), and `p_value` the chance of
+    one further from 0 if the coefficient is 0 in truth.
     `verdict` says in words whether it is precise enough to be used.
     """
 
