@@ -4,15 +4,13 @@ import io
 import math
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
 
-if TYPE_CHECKING:
-    from .analyses.showing import Mark, Panel, Picture
+from .picture import Mark, Panel, Picture
 
 #: Inches: width, height of a mark, and of what stands around a panel and around all of them.
 WIDTH, MARK, AROUND, BESIDES = 7.0, 0.28, 0.75, 0.7
@@ -35,7 +33,7 @@ class Drawn(Figure):
         return buffer.getvalue()
 
 
-def draw(picture: "Picture", figure: Figure | None = None) -> Figure:
+def draw(picture: Picture, figure: Figure | None = None) -> Figure:
     """A picture of a result, into a figure of its own unless there is one.
 
     Parameters
@@ -67,7 +65,7 @@ def draw(picture: "Picture", figure: Figure | None = None) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: "Panel") -> None:
+def _panel(axes: Axes, panel: Panel) -> None:
     marks, places = panel.marks, range(len(panel.marks))
     bars, ratio = panel.quantity in _SHARES, panel.quantity.endswith("ratio")
     for place, mark in zip(places, marks, strict=True):
@@ -96,7 +94,7 @@ def _alike(panels: Sequence[Axes]) -> None:
         axes.set_xlim(min(lows), max(highs))
 
 
-def _draw(axes: Axes, place: int, mark: "Mark", value: float, *, bars: bool) -> None:
+def _draw(axes: Axes, place: int, mark: Mark, value: float, *, bars: bool) -> None:
     colour = _COLOUR if mark.usable else _PALE
     filled = colour if mark.interval else "none"
     if bars:
@@ -105,7 +103,7 @@ def _draw(axes: Axes, place: int, mark: "Mark", value: float, *, bars: bool) -> 
         axes.plot(value, place, "o", color=colour, markerfacecolor=filled, zorder=4)
 
 
-def _whiskers(axes: Axes, marks: Sequence["Mark"]) -> None:
+def _whiskers(axes: Axes, marks: Sequence[Mark]) -> None:
     """Intervals, once all ends that are finite have made room; the others end with it."""
     for mark in marks:
         for end in (*(mark.interval or ()), *(mark.sampling or ())):
@@ -123,9 +121,9 @@ def _whiskers(axes: Axes, marks: Sequence["Mark"]) -> None:
     axes.set_xlim(low, high)
 
 
-def _positive(mark: "Mark") -> bool:
+def _positive(mark: Mark) -> bool:
     return mark.value is None or (mark.value > 0 and (not mark.interval or mark.interval[0] > 0))
 
 
-def _label(mark: "Mark") -> str:
+def _label(mark: Mark) -> str:
     return f"{mark.label} (undefined)" if mark.value is None else mark.label

@@ -17,6 +17,11 @@ from halftruth_shared.analyses.wording import items as words
 from ..errors import ParameterError
 from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
+from .intervals import FiellerKind as FiellerKind
+from .intervals import FiellerSet as FiellerSet
+from .intervals import Interval as Interval
+from .intervals import OpenInterval as OpenInterval
+from .intervals import Usability as Usability
 from .showing import name_of_result, picture, shown
 
 if TYPE_CHECKING:
@@ -30,17 +35,6 @@ Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
 
 
 Method = Literal["moment", "projected", "likelihood"]
-
-
-#: Whether an estimate is precise enough for what it is to be compared with.
-Usability = Literal["usable", "barely usable", "not usable"]
-
-
-Interval = tuple[float, float]
-
-
-#: A lower and an upper end; the upper one is null where nothing is too large.
-OpenInterval = tuple[float, float | None]
 
 
 Items = dict[str, str]
@@ -323,22 +317,6 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
             " the lower bounds of all itemsets together (bonferroni, holm)."
         ),
     ] = "estimate"
-
-
-#: Shapes of a set of ratios: between two ends, outside of two ends, or every ratio.
-FiellerKind = Literal["interval", "outside", "everything"]
-
-
-class FiellerSet(Message, frozen=True, kw_only=True):
-    """Fieller's confidence set of a ratio.
-
-    An *interval* from `lower` to `upper`; or everything *outside* of them, so up to `lower` and
-    from `upper` on; or *everything*, without ends.
-    """
-
-    kind: FiellerKind
-    lower: float | None
-    upper: float | None
 
 
 class MeasureEstimate(Message, frozen=True, kw_only=True):

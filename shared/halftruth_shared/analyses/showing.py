@@ -11,7 +11,7 @@ from datetime import UTC
 from functools import cached_property
 from itertools import groupby
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -27,10 +27,8 @@ from halftruth_shared.analyses.wording import (
     value_interval,
 )
 
+from ..picture import Mark, Panel, Picture
 from .reading import fields, write
-
-if TYPE_CHECKING:
-    from .base import Result, Tabular
 
 #: Rows of a table in a notebook, and of a picture.
 MOST_ROWS = 60
@@ -57,7 +55,7 @@ def of_reports(result: Any) -> str:
     return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def of_group(result: "Result") -> list[str]:
+def of_group(result: Any) -> list[str]:
     """Whom a result is about, where that is not everybody, and how many they are."""
     query: Any = getattr(result, "query", None)
     left_out = getattr(query, "missing", "keep") == "exclude"
@@ -84,7 +82,7 @@ def level(confidence: float) -> str:
     return f"{percent(confidence)} interval"
 
 
-def name_of_result(result: "Result") -> str:
+def name_of_result(result: Any) -> str:
     """Name of the analysis that a result is of."""
     return type(result).__module__.rpartition(".")[2].replace("_", "-")
 
@@ -143,7 +141,7 @@ class Layout:
         The other columns, without standard errors.
     """
 
-    def __init__(self, result: "Tabular", index: int) -> None:
+    def __init__(self, result: Any, index: int) -> None:
         self.names = [name for name, _ in result.columns]
         self.types = [kind for _, kind in result.columns]
         self.keys = index or self._leading_texts()
@@ -238,7 +236,7 @@ class Shown(msgspec.Struct, frozen=True):
         return [f"… and {left} more: to_pandas() has all"] if self.left_out else []
 
 
-def shown(result: "Result") -> Shown:
+def shown(result: Any) -> Shown:
     """A result as a compact table: numbers with their intervals, and what is to be known."""
     found = [*result.rows()]
     header, rows = _table(Layout(result, result.index), found[:MOST_ROWS], _confidence(result))
@@ -343,33 +341,7 @@ def _verdicts(result: Any) -> Iterator[str]:
             yield f"{said[:1].upper()}{said[1:]}{'' if said.endswith('.') else '.'}"
 
 
-class Mark(msgspec.Struct, frozen=True):
-    """A number of a picture with its interval, and how long that would be without perturbation."""
-
-    label: str
-    value: float | None
-    interval: tuple[float, float] | None
-    sampling: tuple[float, float] | None
-    usable: bool
-
-
-class Panel(msgspec.Struct, frozen=True):
-    """Marks on one axis, which measures `quantity`."""
-
-    heading: str
-    quantity: str
-    marks: Sequence[Mark]
-
-
-class Picture(msgspec.Struct, frozen=True):
-    """What is drawn of a result."""
-
-    title: str
-    notes: Sequence[str]
-    panels: Sequence[Panel]
-
-
-def picture(result: "Result") -> Picture | None:
+def picture(result: Any) -> Picture | None:
     """The first estimate of every row with its interval; None where there are no intervals."""
     layout = Layout(result, result.index)
     if not layout.bounds:

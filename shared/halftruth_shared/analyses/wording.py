@@ -9,10 +9,8 @@ outside says how uncertain it is, and its verdict says so in words.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .base import FiellerSet, Interval, OpenInterval, Usability
+from .intervals import FiellerSet, Interval, OpenInterval, Usability
 
 #: A narrow space that does not end a line, between digits and before a percent sign.
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -59,7 +57,7 @@ def percent(share: float | None, places: int | None = None) -> str:
     return UNDEFINED if share is None else f"{number(100 * share, places)}{GAP}%"
 
 
-def share(estimate: float | None, interval: "Interval | None") -> str:
+def share(estimate: float | None, interval: Interval | None) -> str:
     r"""An estimated share, with the places that its interval deserves.
 
     >>> share(0.123456, (0.10, 0.15)), share(1.8812, (-0.4, 4.2)), share(0.12, None)
@@ -68,7 +66,7 @@ def share(estimate: float | None, interval: "Interval | None") -> str:
     return percent(estimate, _share_places(interval))
 
 
-def share_interval(interval: "Interval | None") -> str:
+def share_interval(interval: Interval | None) -> str:
     r"""An interval of shares.
 
     >>> share_interval((0.1012, 0.1456))
@@ -80,7 +78,7 @@ def share_interval(interval: "Interval | None") -> str:
     return f"{number(100 * interval[0], places)} to {percent(interval[1], places)}"
 
 
-def judged(text: str, usability: "Usability") -> str:
+def judged(text: str, usability: Usability) -> str:
     """An estimate in words, with its verdict first where it is not to be used.
 
     >>> judged("976 %", "not usable"), judged("12 %", "usable")
@@ -89,10 +87,10 @@ def judged(text: str, usability: "Usability") -> str:
     return f"{usability} ({text})" if usability == "not usable" else text
 
 
-def ratio(estimate: float, ratios: "FiellerSet | None") -> str:
+def ratio(estimate: float, ratios: FiellerSet | None) -> str:
     r"""A share within a group, with the places that its confidence set deserves.
 
-    >>> from halftruth_shared.analyses.base import FiellerSet
+    >>> from halftruth_shared.analyses.intervals import FiellerSet
     >>> ratio(0.7123, FiellerSet(kind="interval", lower=0.65, upper=0.78))
     '71.2\u202f%'
     >>> ratio(2.1897, FiellerSet(kind="everything", lower=None, upper=None))
@@ -114,10 +112,10 @@ def half_width(width: float) -> str:
     return f"±{number(100 * width, places([200 * width], 2))} points"
 
 
-def ratio_set(ratios: "FiellerSet | None") -> str:
+def ratio_set(ratios: FiellerSet | None) -> str:
     r"""A confidence set of a share within a group, which need not be an interval.
 
-    >>> from halftruth_shared.analyses.base import FiellerSet
+    >>> from halftruth_shared.analyses.intervals import FiellerSet
     >>> ratio_set(FiellerSet(kind="outside", lower=-0.5, upper=0.25))
     'up to −50\u202f%, or from 25\u202f% on'
     """
@@ -131,7 +129,7 @@ def ratio_set(ratios: "FiellerSet | None") -> str:
     return share_interval((ratios.lower, ratios.upper))
 
 
-def value(estimate: float | None, interval: "OpenInterval | None") -> str:
+def value(estimate: float | None, interval: OpenInterval | None) -> str:
     """An estimate that is no share, with the places that its interval deserves.
 
     Where nothing is negative and one end is more than three times the other, as of most ratios,
@@ -150,7 +148,7 @@ def value(estimate: float | None, interval: "OpenInterval | None") -> str:
     return number(estimate, places([upper - lower], 2))
 
 
-def value_interval(interval: "OpenInterval | None") -> str:
+def value_interval(interval: OpenInterval | None) -> str:
     """An interval of numbers that are no shares.
 
     >>> [value_interval(ends) for ends in ((0.4123, 0.6123), (0.5191, 110.2), (1.2, None))]
@@ -213,7 +211,7 @@ def places(widths: Iterable[float], digits: int) -> int:
     return max(0, digits - 1 - math.floor(math.log10(min(halves))))
 
 
-def _share_places(interval: "Interval | None") -> int:
+def _share_places(interval: Interval | None) -> int:
     if interval is None or not interval[1] > interval[0]:
         return _MOST_PLACES
     return min(_MOST_PLACES, places([100 * (interval[1] - interval[0])], 2))
