@@ -13,6 +13,7 @@ from halftruth_shared.analyses import Query, Result, name_of, result_of
 from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.wording import items
+from halftruth_shared.mechanisms.records import RecordReconstruction
 
 from ..charts import Chart
 from ..errors import TooFewReports
@@ -221,7 +222,7 @@ class Analysis(Generic[Q, R]):
     def answers(self, survey: Survey) -> bool:
         """Whether the reports to a survey can tell anything of it, however many they are."""
         reconstruction = survey.mechanism.reconstruction(survey.schema)
-        records = reconstruction.reports_are_records or not self.of_records
+        records = isinstance(reconstruction, RecordReconstruction) or not self.of_records
         return records and self.together <= reconstruction.longest
 
     @property

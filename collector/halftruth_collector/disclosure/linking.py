@@ -41,6 +41,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Survey
 from halftruth_shared.channels import Channel
 from halftruth_shared.channels.axes import Array, along_axes
+from halftruth_shared.mechanisms.records import RecordReconstruction
 from numpy.typing import ArrayLike
 
 #: Most cells of a table, and most categories of an attribute.
@@ -252,7 +253,9 @@ def linking_risk_of(
     if people.shape != shape:
         raise ParameterError(f"table: expected one of shape {shape}", field="table")
     reconstruction = survey.mechanism.reconstruction(survey.schema)
-    factors = reconstruction.factors(names)
+    factors = None
+    if isinstance(reconstruction, RecordReconstruction):
+        factors = reconstruction.factors(names)
     if factors is not None:
         return linking_risk(people, factors)
     size = np.size(reconstruction.expected_of(people, names))

@@ -3,16 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..channels.axes import Array, Places
-from ..channels.distortion import Distortion
-from ..errors import DomainTooLarge, EstimateError, ParameterError
+from ..errors import DomainTooLarge, ParameterError
 from ..schema import Schema
 from .variances import Target, UnitVariance
 
@@ -187,9 +184,6 @@ class Reconstruction(ABC):
     schema : Schema
     """
 
-    #: Whether a report is a record itself, so that reports have tables of their own.
-    reports_are_records = False
-
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
@@ -233,7 +227,7 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
-        """Every margin of the table of some attributes, for little more than the table."""
+        """Every margin of the table of some attributes, which cost little more than the table."""
 
     @abstractmethod
     def expected(self, table: Array) -> Array:
@@ -250,6 +244,7 @@ class Reconstruction(ABC):
             Of any shape that :meth:`observed` has too.
         """
 
+    @abstractmethod
     def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
         """Probability of every report, for a table of some attributes.
 
@@ -265,15 +260,6 @@ class Reconstruction(ABC):
         ndarray
             Without what of a report then says nothing of these attributes.
         """
-        sizes, positions = self.schema.shape, self.schema.positions(attributes)
-        others = [1 if j in positions else size for j, size in enumerate(sizes)]
-        ordered = np.transpose(table, np.argsort(positions))
-        own = [size if j in positions else 1 for j, size in enumerate(sizes)]
-        return self.expected(np.broadcast_to(ordered.reshape(own), sizes) / prod(others))
-
-    def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
-        """Channel of each of some attributes, None where they are not perturbed one by one."""
-        return None
 
     @abstractmethod
     def adjoint(self, weights: Array) -> Array:
@@ -303,30 +289,3 @@ class Reconstruction(ABC):
         DomainTooLarge
             If there are too many cells to look at.
         """
-
-    def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
-        """Share of every cell among the reports themselves, as far as these are records.
-
-        Raises
-        ------
-        EstimateError
-            If a report of this mechanism is no record.
-        """
-        raise EstimateError(
-            "survey: its reports are no records but symbols that stand for many of them, so that"
-            " they have no table of their own; ask for a reconstructed one",
-            field="survey",
-        )
-
-    def distortions(
-        self, attributes: Sequence[str], categories: Sequence[int | None]
-    ) -> tuple[Distortion, ...] | None:
-        """Return the distortion of each of some attributes, None where not each by itself.
-
-        Parameters
-        ----------
-        attributes : sequence of str
-        categories : sequence of int or None
-            Code of the category that counts as presence, attribute by attribute.
-        """
-        return None

@@ -129,8 +129,6 @@ class RecordReconstruction(Reconstruction):
         The channel of some attributes, by name.
     """
 
-    reports_are_records = True
-
     def __init__(self, schema: Schema, channel: Callable[[Sequence[str]], Channel]) -> None:
         super().__init__(schema)
         self._channel = channel
@@ -162,6 +160,7 @@ class RecordReconstruction(Reconstruction):
         return self._channel(attributes).forward(table)
 
     def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
+        """Channel of each of some attributes, None where they are not perturbed one by one."""
         return self._channel(attributes).by_axis
 
     def adjoint(self, weights: Array) -> Array:
@@ -182,11 +181,20 @@ class RecordReconstruction(Reconstruction):
         return math.prod(map(_largest_weight, channel.by_axis or (channel,)))
 
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
+        """Share of every cell among the reports themselves."""
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
 
     def distortions(
         self, attributes: Sequence[str], categories: Sequence[int | None]
     ) -> tuple[Distortion, ...] | None:
+        """How each of some attributes is distorted, None where not each by itself.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+        categories : sequence of int or None
+            Code of the category that counts as presence, attribute by attribute.
+        """
         return self._channel(attributes).distortions(categories)
 
 

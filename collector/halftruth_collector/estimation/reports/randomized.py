@@ -25,7 +25,7 @@ from halftruth_shared import EstimateError, UniformMixture
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.channels import Distortion
-from halftruth_shared.mechanisms.records import ChannelTable
+from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstruction
 
 from ..answers import presence
 from ..delta_method import estimate_measures
@@ -93,16 +93,27 @@ def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> Table:
             f" expected {none} where reports themselves are looked at",
             field=field,
         )
-    observed = tables.reconstruction.randomized(tables.counts, attributes)
+    observed = _of_records(estimator).randomized(tables.counts, attributes)
     channel = UniformMixture(observed.shape, 1)
     return Table(ChannelTable(tuple(attributes), channel, observed, tables.counts.reports))
+
+
+def _of_records(estimator: Estimator) -> RecordReconstruction:
+    reconstruction = estimator.tables.reconstruction
+    if not isinstance(reconstruction, RecordReconstruction):
+        raise EstimateError(
+            "survey: its reports are no records but symbols that stand for many of them, so that"
+            " they have no table of their own; ask for a reconstructed one",
+            field="survey",
+        )
+    return reconstruction
 
 
 def distortions_of(
     estimator: Estimator, attributes: Sequence[str], categories: Sequence[int | None]
 ) -> tuple[Distortion, ...] | None:
     """How each of some attributes is distorted, None where not each by itself."""
-    return estimator.tables.reconstruction.distortions(attributes, categories)
+    return _of_records(estimator).distortions(attributes, categories)
 
 
 def randomized_measures(
@@ -165,7 +176,7 @@ def randomized_partial_correlation(
     and where estimates are within a domain.
     """
     tables = estimator.tables
-    if tables.restricted or not tables.reconstruction.reports_are_records:
+    if tables.restricted or not isinstance(tables.reconstruction, RecordReconstruction):
         return None
     schema, present = estimator.schema, present or {}
     table = table_of_reports(estimator, names_of_partial(schema, attributes, given))
