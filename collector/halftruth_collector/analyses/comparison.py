@@ -28,7 +28,7 @@ from halftruth_shared.analyses.wording import (
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
 from ..estimation.answers import category_code
 from ..estimation.bounds import optional
-from ..estimation.comparison import Estimates, Groups, compare_groups, shares_of, trend_of
+from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
 from ..estimation.reliability import clear, judge, margin
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer

@@ -27,8 +27,8 @@ from halftruth_shared.analyses.wording import (
 
 from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
 from ..estimation.answers import present_items
+from ..estimation.association import in_order, known_covariance
 from ..estimation.bounds import normal_quantile, optional
-from ..estimation.delta_method import in_order, known_covariance
 from ..estimation.independence import Departures
 from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.reliability import judge_table

@@ -1,13 +1,12 @@
 """Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
+from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.distribution import (
-    CountedAs,
     DistributionQuery,
     DistributionResult,
     GroupDistribution,
@@ -23,14 +22,12 @@ from halftruth_shared.analyses.wording import (
     value,
     value_interval,
 )
-from halftruth_shared.number import read_number
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
 from ..estimation.answers import answered, answers_of
+from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
-from ..estimation.delta_method import known_covariance
-from ..estimation.distribution import Distribution, Moment, distributions, largest_distance
-from ..estimation.equation import score_values
+from ..estimation.ordinal import Distribution, Moment, Scale, distributions, scale_of
 from ..estimation.reliability import USABILITY, grades, judge, margin
 from . import sentences
 from .base import Analysis, Counted, Grid
@@ -46,7 +43,7 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(query.attribute, "attribute")]
-    scale = _scale(attribute, query)
+    scale = scale_of(attribute, query.scores)
     by: list[list[str]] = [[]]
     groups: list[str | None] = [None]
     if query.groups is not None:
@@ -100,77 +97,22 @@ def _check_percentiles(percentiles: Sequence[int]) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """What the answers to a question count as."""
-
-    answers: tuple[str, ...]
-    values: Array
-    counted_as: CountedAs
-    edges: Array | None = None
-    bin_error: float | None = None
-
-
-def _scale(attribute: Attribute, query: DistributionQuery) -> _Scale:
-    answers = answers_of(attribute)
-    if len(answers) < 2:
-        raise ParameterError(
-            f"attribute: '{attribute.name}' has one answer besides those missing; expected an"
-            " attribute with two or more",
-            field="attribute",
-        )
-    for name, text in query.scores.items():
-        if name != attribute.name:
-            raise ParameterError(
-                f"scores: '{name}' is not the attribute that is described; expected"
-                f" {attribute.name}=ranks, or numbers",
-                field="scores",
-            )
-        values = np.array(score_values(name, len(answers), text))
-        if not (np.diff(values) > 0).all():
-            raise ParameterError(
-                "scores: expected numbers that grow, as the answers are in an order", field="scores"
-            )
-        return _Scale(answers, values, "ranks" if text.strip() == "ranks" else "scores")
-    if attribute.number is not None:
-        edges = [float(edge) for edge in attribute.number.edges]
-        middles = np.array([float(middle) for middle in attribute.number.midpoints])
-        error = largest_distance(edges, attribute.number.whole)
-        return _Scale(answers, middles, "middles", np.array(edges), error)
-    read = [read_number(answer) for answer in answers]
-    values = np.array([np.nan if one is None else float(one) for one in read])
-    if (np.diff(values) > 0).all():
-        return _Scale(answers, values, "numbers")
-    return _Scale(answers, np.arange(1.0, len(answers) + 1), "ranks")
-
-
 def _group(
-    group: str | None, found: Distribution, scale: _Scale, query: DistributionQuery, reports: int
+    group: str | None, found: Distribution, scale: Scale, query: DistributionQuery, reports: int
 ) -> GroupDistribution:
     base = reports * found.base
     z = normal_quantile(1 - query.confidence)
     if not found.defined:
         who = "who answered" if group is None else group
-        reason = f"{who} cannot be told from a group that nobody is in"
-        lacking = MomentEstimate(
-            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
-        )
+        lacking = _undefined(f"{who} cannot be told from a group that nobody is in")
         return GroupDistribution(
             group=group,
             base=base,
-            mean=lacking,
-            deviation=lacking,
-            quantiles=[
-                QuantileEstimate(
-                    percentile=percentile,
-                    usability=lacking.usability,
-                    verdict=lacking.verdict,
-                    undefined=reason,
-                )
-                for percentile in query.percentiles
-            ],
+            mean=MomentEstimate(**lacking),
+            deviation=MomentEstimate(**lacking),
+            quantiles=[QuantileEstimate(percentile=p, **lacking) for p in query.percentiles],
             answers=[],
-            undefined=reason,
+            undefined=lacking["undefined"],
         )
     span = float(np.ptp(scale.values))
     return GroupDistribution(
@@ -178,19 +120,18 @@ def _group(
         base=base,
         mean=_moment(found.mean(scale.values, z), span),
         deviation=_moment(found.deviation(scale.values, z), span),
-        quantiles=[
-            _quantile(found, scale, percentile, z, span) for percentile in query.percentiles
-        ],
+        quantiles=[_quantile(found, scale, p, z, span) for p in query.percentiles],
         answers=_shares(found, scale, z),
     )
 
 
+def _undefined(reason: str) -> dict[str, Any]:
+    return {"usability": "not usable", "verdict": f"not usable: {reason}", "undefined": reason}
+
+
 def _moment(found: Moment, span: float) -> MomentEstimate:
     if np.isnan(found.value):
-        reason = "the estimate of the variance is not above 0"
-        return MomentEstimate(
-            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
-        )
+        return MomentEstimate(**_undefined("the estimate of the variance is not above 0"))
     [(usability, verdict)] = judge(margin([found.lower], [found.upper]), span=span)
     return MomentEstimate(
         value=found.value,
@@ -202,7 +143,7 @@ def _moment(found: Moment, span: float) -> MomentEstimate:
 
 
 def _quantile(
-    found: Distribution, scale: _Scale, percentile: int, z: float, span: float
+    found: Distribution, scale: Scale, percentile: int, z: float, span: float
 ) -> QuantileEstimate:
     one = found.quantile(percentile / 100, scale.values, z, scale.edges)
     known = margin([one.lower], [one.upper]) if found.known else np.array([np.nan])
@@ -218,37 +159,32 @@ def _quantile(
     )
 
 
-def _shares(found: Distribution, scale: _Scale, z: float) -> list[OrderedShare]:
-    each = [USABILITY[grade] for grade in grades(z * found.standard_error)]
-    columns = [
-        (shares, errors, shares - z * errors, shares + z * errors)
-        for shares, errors in (
-            (found.share, found.standard_error),
-            (found.cumulative, found.cumulative_error),
+def _shares(found: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
+    def columns(shares: Array, errors: Array) -> list[tuple[Any, ...]]:
+        rows = zip(shares.tolist(), errors.tolist(), strict=True)
+        if not found.known:
+            return [(one, None, None) for one, _ in rows]
+        return [(one, error, (one - z * error, one + z * error)) for one, error in rows]
+
+    return [
+        OrderedShare(
+            answer=answer,
+            share=one,
+            standard_error=error,
+            interval=interval,
+            usability=USABILITY[grade],
+            cumulative=upto,
+            cumulative_standard_error=upto_error,
+            cumulative_interval=upto_interval,
+        )
+        for answer, grade, (one, error, interval), (upto, upto_error, upto_interval) in zip(
+            scale.answers,
+            grades(z * found.standard_error).tolist(),
+            columns(found.share, found.standard_error),
+            columns(found.cumulative, found.cumulative_error),
+            strict=True,
         )
     ]
-    known = found.known
-
-    def numbers(column: int, i: int) -> tuple[float, float | None, tuple[float, float] | None]:
-        one, error, lower, upper = (float(values[i]) for values in columns[column])
-        return one, error if known else None, (lower, upper) if known else None
-
-    listed = []
-    for i, (answer, usability) in enumerate(zip(scale.answers, each, strict=True)):
-        (one, error, interval), (upto, upto_error, upto_interval) = numbers(0, i), numbers(1, i)
-        listed.append(
-            OrderedShare(
-                answer=answer,
-                share=one,
-                standard_error=error,
-                interval=interval,
-                usability=usability,
-                cumulative=upto,
-                cumulative_standard_error=upto_error,
-                cumulative_interval=upto_interval,
-            )
-        )
-    return listed
 
 
 def grid(result: DistributionResult) -> Grid:

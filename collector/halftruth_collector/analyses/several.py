@@ -30,9 +30,9 @@ from halftruth_shared.errors import listing
 
 from ..charts.specification import Estimate, HeatMap
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..estimation.options import Options, lift, option_code
 from ..estimation.ratios import conditional_shares
 from ..estimation.reliability import clear, judge, judge_table, margin, reliability
-from ..estimation.several import Options, lift, option_code
 from . import sentences
 from .base import Analysis, Counted, Grid
 

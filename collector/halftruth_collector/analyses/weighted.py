@@ -22,11 +22,11 @@ from halftruth_shared.analyses.wording import (
 )
 
 from ..charts.specification import BarChart
+from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile, optional
-from ..estimation.delta_method import known_covariance
+from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.reliability import judge_table
 from ..estimation.tables import error_parts
-from ..estimation.weighting import Margin, Weighted, calibrate, known_margins, rake
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
@@ -36,7 +36,7 @@ _OFF = 0.01
 
 
 def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
-    """Distributions by ``estimation.weighting``, from one table for each question.
+    """Distributions by ``estimation.calibration``, from one table for each question.
 
     Raises
     ------

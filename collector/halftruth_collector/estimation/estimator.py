@@ -20,17 +20,17 @@ from halftruth_shared.analyses.base import (
 from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
 from halftruth_shared.analyses.rules import RuleEstimate
 
+from .association import estimate_associations, estimate_measures
 from .bounds import Array, check_confidence, check_target
 from .counts import Counts
-from .delta_method import estimate_associations, estimate_measures
 from .independence import IndependenceTest, independence_test
 from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
 from .learning import check_features, check_limits, decision_tree, naive_bayes
 from .likelihood import WholeTable, check_method, supports_within
 from .measures import MEASURE_NAMES
+from .multiplicity import check_candidates
 from .partial import names_of_partial, partial_correlation
 from .rules import RuleCriteria, RuleMargins, Rules, arrange, mine_rules, sides_of_rule
-from .simultaneous import check_candidates
 from .tables import Table, Tables
 
 

@@ -14,21 +14,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Protocol, get_args
+from typing import get_args
 
+import msgspec
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, Selection, Target, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
 from halftruth_shared.errors import listing
-from halftruth_shared.mechanisms import Margins
+from halftruth_shared.mechanisms import Margins, TableEstimate
 from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, check_target, normal_quantile, optional
-from .lattice import check_end
 from .likelihood import check_method
+from .multiplicity import (
+    bonferroni_bounds,
+    check_end,
+    count_candidates,
+    holm_decisions,
+    one_sided_quantile,
+)
 from .reliability import USABILITY, grades, judge_guess, judge_supports, margin, median, typical
-from .simultaneous import bonferroni_bounds, count_candidates, holm_decisions, one_sided_quantile
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
@@ -45,20 +51,8 @@ DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
 Mask = NDArray[np.bool_]
 
 
-class Supports(Protocol):
-    """A table of supports, with their variance."""
-
-    @property
-    def support(self) -> Array: ...
-
-    @property
-    def effective_reports(self) -> Array: ...
-
-    def variance(self, target: Target = "population") -> Array: ...
-
-
 #: Estimated tables of attribute subsets, by positions.
-Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[Supports]]
+Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,19 +98,16 @@ class Itemsets:
 
     def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
         """The same with supports of the best guess: no bounds, but a typical error by length."""
-        verdicts = [judge_guess(found) for found in typical]
-        grade = np.array([USABILITY.index(word) for word, _ in verdicts], dtype=np.int64)
-        none = np.full(len(self), np.nan)
-        precision = [
-            Precision(
-                length=found.length,
-                examined=found.examined,
-                half_width=None,
-                usability=verdicts[found.length - 1][0],
-                verdict=verdicts[found.length - 1][1],
+        precision = []
+        for found, guess in zip(self.precision, typical, strict=False):
+            usability, verdict = judge_guess(guess)
+            precision.append(
+                msgspec.structs.replace(
+                    found, half_width=None, usability=usability, verdict=verdict
+                )
             )
-            for found in self.precision[: len(verdicts)]
-        ]
+        grade = np.array([USABILITY.index(each.usability) for each in precision], dtype=np.int64)
+        none = np.full(len(self), np.nan)
         return replace(
             self,
             standard_error=none,
@@ -241,31 +232,28 @@ class Examined:
 
     Attributes
     ----------
-    codes, lengths, support, standard_error : ndarray
+    codes, support, standard_error : ndarray
         As in `Itemsets`.
     filled : ndarray
         About how many reports each support rests on.
     """
 
     codes: NDArray[np.int64]
-    lengths: NDArray[np.int64]
     filled: Array
     support: Array
     standard_error: Array
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of items of each itemset."""
+        return np.asarray((self.codes >= 0).sum(axis=1))
 
-class _Bounds:
-    """The bounds that rule supersets out."""
 
-    def __init__(self, criteria: Criteria, longest: int) -> None:
-        self._min_support = criteria.min_support
-        # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
-        doubt = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
-        self._quantile = normal_quantile(doubt)
-
-    def rules_out(self, support: Array, standard_error: Array) -> Mask:
-        """Where even an upper bound is below the threshold; never where there is none."""
-        return support + self._quantile * standard_error < self._min_support
+def _ruled_out(support: Array, standard_error: Array, criteria: Criteria, longest: int) -> Mask:
+    """Where even an upper bound is below the threshold; never where there is none."""
+    # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
+    alpha = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
+    return support + normal_quantile(alpha) * standard_error < criteria.min_support
 
 
 def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Criteria) -> Examined:
@@ -280,10 +268,9 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     criteria : Criteria
     """
     axes = range(len(schema.attributes))
-    bounds = _Bounds(criteria, criteria.longest(schema))
     support = margins.support
     error = np.sqrt(margins.variance(criteria.target))
-    kept = ~bounds.rules_out(support, error)
+    kept = ~_ruled_out(support, error, criteria, criteria.longest(schema))
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
@@ -298,7 +285,6 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     cells = np.flatnonzero(candidates)
     return Examined(
         np.take(grid.codes, cells, axis=0),
-        grid.lengths[cells],
         reports / grid.table_cells[cells],
         support.ravel()[cells],
         error.ravel()[cells],
@@ -354,7 +340,6 @@ def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examin
         examined.
     """
     longest = criteria.longest(schema)
-    bounds = _Bounds(criteria, longest)
     examined = []
     subsets, itemsets = 0, 0
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
@@ -365,7 +350,7 @@ def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examin
         possible = {}
         for (positions, candidates), table in zip(level.items(), tables(level), strict=True):
             support, error = table.support, np.sqrt(table.variance(criteria.target))
-            left = candidates & ~bounds.rules_out(support, error)
+            left = candidates & ~_ruled_out(support, error, criteria, longest)
             if left.any():
                 possible[positions] = left
             cells = np.nonzero(candidates)
@@ -383,8 +368,7 @@ def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examin
     nothing = np.zeros(0)
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
     columns = zip((none, nothing, nothing, nothing), *examined, strict=True)
-    all_codes, all_filled, supports, errors = map(np.concatenate, columns)
-    return Examined(all_codes, (all_codes >= 0).sum(axis=1), all_filled, supports, errors)
+    return Examined(*map(np.concatenate, columns))
 
 
 def select_itemsets(
@@ -476,17 +460,7 @@ def _next_level(
 def _precision(
     length: int, half_widths: Array, reports_per_cell: Array, min_support: float
 ) -> Precision:
-    """Say what itemsets of one length can be told apart by.
-
-    Parameters
-    ----------
-    length : int
-    half_widths : ndarray
-        Of every itemset examined, NaN where undefined.
-    reports_per_cell : ndarray
-        About how many reports each support rests on.
-    min_support : float
-    """
+    """Margin of the supports of all itemsets of one length, NaN where undefined."""
     usability, verdict = judge_supports(half_widths, min_support, median(reports_per_cell))
     return Precision(
         length=length,

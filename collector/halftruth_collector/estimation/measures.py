@@ -14,7 +14,7 @@ import numpy as np
 from halftruth_shared import ParameterError
 from numpy.typing import NDArray
 
-from .jets import Jet
+from .gradients import Jet
 
 #: What a measure is computed from: presence and absence of two attributes, of any number of
 #: attributes, or the categories as they are.

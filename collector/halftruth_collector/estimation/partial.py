@@ -6,9 +6,9 @@ from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 
 from .answers import presence
+from .association import Tables, collapse, evaluate, known_covariance, undefined
 from .bounds import check_confidence
-from .delta_method import Tables, collapse, evaluate, known_covariance, undefined
-from .jets import Jet
+from .gradients import Jet
 from .measures import Cells, Measure
 from .tables import Table
 

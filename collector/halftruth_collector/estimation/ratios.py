@@ -19,7 +19,7 @@ from halftruth_shared.analyses.base import FiellerKind, FiellerSet
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, optional
-from .jets import Jet
+from .gradients import Jet
 
 #: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
 #: that second-order formulas leave out are then about a twenty-fifth of those they keep.
@@ -212,7 +212,7 @@ def conditional_shares(
     support : ndarray
         π̂, an axis for each attribute: ``Table.support``, or what was made of it linearly.
     covariance : ndarray, shape (cells, cells)
-        Of the supports in row-major order, as ``delta_method.known_covariance`` gives it for
+        Of the supports in row-major order, as ``association.known_covariance`` gives it for
         either target: NaN where the reports determine none.
     given : sequence of int
         Axes of the attributes whose categories make the groups. Without any everybody is one

@@ -18,10 +18,10 @@ from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
 from .answers import category_code
+from .association import MeasureColumn, Tables, evaluate
 from .bounds import Array, chebyshev_factor, normal_quantile, optional
-from .delta_method import MeasureColumn, Tables, evaluate
+from .gradients import Jet
 from .itemsets import Itemsets
-from .jets import Jet
 from .measures import Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
 from .reliability import grades, judge, told_from_zero

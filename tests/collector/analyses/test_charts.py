@@ -11,7 +11,7 @@ from halftruth_collector.analyses.table import MAX_CELLS
 from halftruth_collector.analyses.table import chart as table_chart
 from halftruth_collector.charts import BarChart
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation.delta_method import undefined
+from halftruth_collector.estimation.association import undefined
 from halftruth_collector.estimation.measures import MEASURES
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.itemsets import (

@@ -6,7 +6,7 @@ import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
-from halftruth_collector.estimation.comparison import Groups, compare_groups, shares_of, trend_of
+from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from msgspec.structs import replace
 

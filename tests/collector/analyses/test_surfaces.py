@@ -19,6 +19,7 @@ from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.cli import main
 from halftruth_collector.disclosure.linking import linking_risk_of
+from halftruth_collector.estimation.calibration import calibrate, known_margins, rake
 from halftruth_collector.estimation.equation import equation as equation_of
 from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_collector.estimation.regression import fit_regression
@@ -28,7 +29,6 @@ from halftruth_collector.estimation.reports.randomized import (
     randomized_measures,
     randomized_partial_correlation,
 )
-from halftruth_collector.estimation.weighting import calibrate, known_margins, rake
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES

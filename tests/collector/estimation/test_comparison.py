@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.comparison import Groups, compare_groups, shares_of, trend_of
-from halftruth_collector.estimation.simultaneous import MaximumOfNormals
+from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
+from halftruth_collector.estimation.multiplicity import MaximumOfNormals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from respondents import SCHEMA, SURVEYS, estimators, people
 from scipy.stats import norm

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.estimation.delta_method import known_covariance
+from halftruth_collector.estimation.association import known_covariance
 from halftruth_collector.estimation.ratios import conditional_covariance, conditional_shares
 from respondents import SURVEYS, estimators, people
 

@@ -13,7 +13,7 @@ from halftruth_collector.analyses.base import Counted
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import Departures, independence_test
-from halftruth_collector.estimation.simultaneous import (
+from halftruth_collector.estimation.multiplicity import (
     bonferroni_bounds,
     holm_decisions,
     one_sided_quantile,

@@ -9,8 +9,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.lattice import Lattice
-from halftruth_collector.estimation.simultaneous import (
+from halftruth_collector.estimation.multiplicity import (
+    Lattice,
     bonferroni_bounds,
     count_candidates,
     holm_decisions,

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.delta_method import known_covariance
-from halftruth_collector.estimation.weighting import Margin, calibrate, known_margins, rake
+from halftruth_collector.estimation.association import known_covariance
+from halftruth_collector.estimation.calibration import Margin, calibrate, known_margins, rake
 from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
 from respondents import SCHEMA, SURVEYS, estimators, people
 

@@ -28,7 +28,7 @@ from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstruction
 
 from ..answers import presence
-from ..delta_method import estimate_measures
+from ..association import estimate_measures
 from ..estimator import Estimator
 from ..measures import ALIASES, Measure, find_measure
 from ..partial import names_of_partial, partial_correlation

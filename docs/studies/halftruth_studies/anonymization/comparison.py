@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.jets import Jet
+from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
 from halftruth_collector.estimation.measures import Cells, find_measure
 from halftruth_collector.executors import Map

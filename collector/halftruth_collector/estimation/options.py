@@ -23,10 +23,10 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from .answers import answered, answers_of
+from .association import collapse, known_covariance
 from .bounds import Array
-from .delta_method import collapse, known_covariance
 from .estimator import Estimator
-from .jets import Jet
+from .gradients import Jet
 from .ratios import ConditionalShares, Ratios, conditional_shares
 
 

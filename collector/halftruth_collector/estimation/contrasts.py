@@ -23,11 +23,11 @@ from halftruth_shared.analyses.comparison import Effect, Simultaneous
 from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
+from .association import known_covariance
 from .bounds import Array, normal_quantile
-from .delta_method import known_covariance
-from .jets import Jet
+from .gradients import Jet
+from .multiplicity import MaximumOfNormals
 from .ratios import Ratios, conditional_shares
-from .simultaneous import MaximumOfNormals
 from .tables import Table
 
 #: What is taken for the share of a cell that is estimated to be nobody's.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile, optional
-from .jets import Jet
+from .gradients import Jet, SecondOrder
 from .measures import (
     MEASURE_NAMES,
     OF_MANY,
@@ -31,7 +31,6 @@ from .measures import (
 )
 from .ratios import Ratios
 from .reliability import clear, judge, margin
-from .second_order import SecondOrder
 from .tables import Table
 
 #: Every measure that a table may have.

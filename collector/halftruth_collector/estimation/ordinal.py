@@ -19,14 +19,19 @@ of an answer from the middle of its bin, and so is a standard deviation, since t
 most the sum of those of its parts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
+from halftruth_shared import Attribute, ParameterError
+from halftruth_shared.analyses.distribution import CountedAs
+from halftruth_shared.number import read_number
 
+from .answers import answers_of
 from .bounds import Array
+from .equation import score_values
 from .ratios import CLEARLY, conditional_covariance
 
 
@@ -219,6 +224,73 @@ def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
 
 def _root(variance: Array | float) -> Array:
     return np.sqrt(np.maximum(variance, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Numbers that the answers to a question count as.
+
+    Attributes
+    ----------
+    answers : tuple of str
+    values : ndarray
+    counted_as : {"middles", "numbers", "scores", "ranks"}
+    edges : ndarray or None
+        Ends of the bins of a number.
+    bin_error : float or None
+        How far means of such are off at most.
+    """
+
+    answers: tuple[str, ...]
+    values: Array
+    counted_as: CountedAs
+    edges: Array | None = None
+    bin_error: float | None = None
+
+
+def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
+    """Numbers that the answers to a question count as.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    scores : mapping of str to str
+        Of this attribute "ranks", or numbers that grow, such as "20,45,70".
+
+    Raises
+    ------
+    ParameterError
+    """
+    answers = answers_of(attribute)
+    if len(answers) < 2:
+        raise ParameterError(
+            f"attribute: '{attribute.name}' has one answer besides those missing; expected an"
+            " attribute with two or more",
+            field="attribute",
+        )
+    for name, text in scores.items():
+        if name != attribute.name:
+            raise ParameterError(
+                f"scores: '{name}' is not the attribute that is described; expected"
+                f" {attribute.name}=ranks, or numbers",
+                field="scores",
+            )
+        values = np.array(score_values(name, len(answers), text))
+        if not (np.diff(values) > 0).all():
+            raise ParameterError(
+                "scores: expected numbers that grow, as the answers are in an order", field="scores"
+            )
+        return Scale(answers, values, "ranks" if text.strip() == "ranks" else "scores")
+    if attribute.number is not None:
+        edges = [float(edge) for edge in attribute.number.edges]
+        middles = np.array([float(middle) for middle in attribute.number.midpoints])
+        error = largest_distance(edges, attribute.number.whole)
+        return Scale(answers, middles, "middles", np.array(edges), error)
+    read = [read_number(answer) for answer in answers]
+    values = np.array([np.nan if one is None else float(one) for one in read])
+    if (np.diff(values) > 0).all():
+        return Scale(answers, values, "numbers")
+    return Scale(answers, np.arange(1.0, len(answers) + 1), "ranks")
 
 
 def largest_distance(edges: Sequence[float], whole: bool) -> float:
