@@ -104,7 +104,7 @@ class Counted:
         if not names and not self._where and self._missing == "keep":
             every = np.array(float(self.counts.reports))
             return every, every, every
-        share, variance = self.estimator.people(names, answering)
+        share, variance = self.estimator.tables.people(names, answering)
         half_width = normal_quantile(1 - confidence) * np.sqrt(variance)
         reports = self.counts.reports
         return share * reports, (share - half_width) * reports, (share + half_width) * reports

@@ -309,6 +309,9 @@ def estimate_associations(
 ) -> list[Association]:
     """Concentration τ of every ordered pair of some attributes, from the table of each.
 
+    It is the share by which the gini index of the second falls when the first is known (Guo Table
+    3.6). Unlike the measures with logarithms it is defined where a cell has a negative estimate.
+
     Raises
     ------
     DomainTooLarge

@@ -134,12 +134,6 @@ class Estimator:
         """
         return self.tables.table(attributes, answering)
 
-    def people(
-        self, attributes: Sequence[str], answering: Sequence[str] = ()
-    ) -> tuple[Array, Array]:
-        """Share of everybody of each cell of that table, with the variance for *respondents*."""
-        return self.tables.people(attributes, answering)
-
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
         """Support of each cell of a table, shape as of :meth:`table`.
 
@@ -268,7 +262,7 @@ class Estimator:
         itemsets = self.itemsets(min_support, max_length, confidence, select, target)
         return mine_rules(
             itemsets,
-            lambda positions: self._rule_margins(positions, target),
+            lambda positions: RuleMargins(*self.tables.margins(positions), target),
             self.tables.at_once,
             self.tables.reports,
             criteria,
@@ -306,7 +300,7 @@ class Estimator:
         criteria = RuleCriteria(0.0, measures=names, include_uncertain=True)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        supports = self._rule_margins(positions, target).supports(codes, sides)
+        supports = RuleMargins(*self.tables.margins(positions), target).supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
@@ -358,18 +352,9 @@ class Estimator:
         confidence: float = 0.95,
         target: Target = "population",
     ) -> list[Association]:
-        """Concentration τ of every ordered pair of attributes (Guo Table 3.6).
+        """Concentration τ of every ordered pair of some attributes, of all by default.
 
-        It is the share by which the gini index of the second falls when the first is known, and
-        unlike the measures with logarithms it is defined where a cell has a negative estimate.
-
-        Parameters
-        ----------
-        attributes : sequence of str, optional
-            Two or more, at most 32; all of them by default.
-        confidence : float
-            Of each single interval.
-        target : {"population", "respondents"}
+        Parameters and errors are as of :func:`~.association.estimate_associations`.
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
@@ -431,11 +416,6 @@ class Estimator:
             Of the intervals that the warnings go by.
         estimate : {"moment", "projected", "likelihood"}
             What the tables are; negative shares of the moment estimate count as 0.
-
-        Returns
-        -------
-        NaiveBayes or DecisionTree
-            Its `warnings` are the cells behind it that are not significantly above 0.
         """
         check_confidence(confidence)
         self._check_keeping()
@@ -460,11 +440,6 @@ class Estimator:
             depth = min(max_depth, max(1, self.longest - 1))
             return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
         raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
-
-    def _rule_margins(self, positions: tuple[int, ...], target: Target) -> RuleMargins:
-        if self.tables.at_once:
-            return RuleMargins(tuple(range(len(self.schema.shape))), self.tables.whole, target)
-        return RuleMargins(positions, self.tables.margins(positions), target)
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

@@ -126,16 +126,9 @@ class Itemsets:
             [(attribute.name, category) for category in attribute.categories]
             for attribute in self.schema.attributes
         ]
-        rows = zip(
-            self.codes.tolist(),
-            self.support.tolist(),
-            self.standard_error.tolist(),
-            self.lower.tolist(),
-            self.upper.tolist(),
-            self.decision.tolist(),
-            self.grade.tolist(),
-            strict=True,
-        )
+        bounds = (self.standard_error, self.lower, self.upper)
+        columns = (self.codes, self.support, *bounds, self.decision, self.grade)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         for codes, support, error, lower, upper, decision, grade in rows:
             yield ItemsetEstimate(
                 items=dict(items[j][code] for j, code in enumerate(codes) if code >= 0),
@@ -278,49 +271,37 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     # One axis after the other, a cell comes to stand for itself and all of its subsets.
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
-    grid = _margin_grid(schema)
-    candidates = grid.items & (grid.lengths <= criteria.longest(schema)).reshape(support.shape)
+    grid, lengths = _margin_grid(schema)
+    candidates = (lengths > 0) & (lengths <= criteria.longest(schema))
     for axis in axes:
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
+    codes = np.take(grid, cells, axis=0)
     return Examined(
-        np.take(grid.codes, cells, axis=0),
-        reports / grid.table_cells[cells],
+        codes,
+        reports / np.where(codes >= 0, schema.shape, 1).prod(axis=1),
         support.ravel()[cells],
         error.ravel()[cells],
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _MarginGrid:
+@lru_cache(maxsize=4)
+def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The cells of all margins of a schema.
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (cells, M)
+    Returns
+    -------
+    codes : ndarray, shape (cells, M)
         −1 where an attribute is left open.
-    lengths, table_cells : ndarray of int, shape (cells,)
-        Number of items, and number of cells of the margin that the cell belongs to.
-    items : ndarray of bool, shape (d_1 + 1, …, d_M + 1)
-        Which cells are itemsets: at least one item, and no category that is none.
+    lengths : ndarray, shape (d_1 + 1, …, d_M + 1)
+        Number of items; 0 where a category is none.
     """
-
-    codes: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    table_cells: NDArray[np.int64]
-    items: Mask
-
-
-@lru_cache(maxsize=4)
-def _margin_grid(schema: Schema) -> _MarginGrid:
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()
     codes[codes == np.array(schema.shape)] = -1
-    lengths = (codes >= 0).sum(axis=1)
     masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
-    items = reduce(np.logical_and.outer, masks) & (lengths > 0).reshape(shape)
-    table_cells = np.where(codes >= 0, schema.shape, 1).prod(axis=1)
-    return _MarginGrid(codes, lengths, table_cells, items)
+    items = reduce(np.logical_and.outer, masks)
+    return codes, (codes >= 0).sum(axis=1).reshape(shape) * items
 
 
 def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examined:
@@ -409,10 +390,20 @@ def select_itemsets(
     # An itemset without bounds is not ruled out by the upper one.
     reached = {"estimate": estimate >= min_support, "upper": ~infrequent}
     lengths = examined.lengths
-    precision = tuple(
-        _precision(k, quantile * error[lengths == k], examined.filled[lengths == k], min_support)
-        for k in range(1, lengths.max(initial=0) + 1)
-    )
+    precision = []
+    for length in range(1, lengths.max(initial=0) + 1):
+        alike = lengths == length
+        half_widths, filled = quantile * error[alike], median(examined.filled[alike])
+        usability, verdict = judge_supports(half_widths, min_support, filled)
+        precision.append(
+            Precision(
+                length=length,
+                examined=half_widths.size,
+                half_width=typical(half_widths),
+                usability=usability,
+                verdict=verdict,
+            )
+        )
     chosen = np.flatnonzero(reached.get(criteria.select, frequent))
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
     return Itemsets(
@@ -425,7 +416,7 @@ def select_itemsets(
         decision[order],
         grades(np.where(lower > upper, np.nan, margin(lower, upper)))[order],
         candidates,
-        precision,
+        tuple(precision),
     )
 
 
@@ -455,17 +446,3 @@ def _next_level(
                     field="max_length",
                 )
     return level
-
-
-def _precision(
-    length: int, half_widths: Array, reports_per_cell: Array, min_support: float
-) -> Precision:
-    """Margin of the supports of all itemsets of one length, NaN where undefined."""
-    usability, verdict = judge_supports(half_widths, min_support, median(reports_per_cell))
-    return Precision(
-        length=length,
-        examined=half_widths.size,
-        half_width=typical(half_widths),
-        usability=usability,
-        verdict=verdict,
-    )

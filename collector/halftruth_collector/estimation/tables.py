@@ -255,12 +255,21 @@ class Tables:
             self.check(names, INNER_CELLS)
             yield self._estimate(names)
 
-    def margins(self, positions: Sequence[int]) -> Margins:
-        """Every margin of the table of the attributes at some positions."""
+    def margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Margins]:
+        """Every margin of the table of the attributes at some positions, and more where quick.
+
+        Returns
+        -------
+        positions : tuple of int
+            Of the attributes that the axes are of.
+        margins : Margins
+        """
+        if self.at_once:
+            return tuple(range(len(self.schema.shape))), self.whole
         self._check_margins(positions)
         names = self.names(positions)
         self.check(names, INNER_CELLS)
-        return self._margins(names)
+        return positions, self._margins(names)
 
     def slopes(
         self, codes: NDArray[np.int64], support: Array, min_support: float, target: Target

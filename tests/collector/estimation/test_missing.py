@@ -68,7 +68,7 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     margin = table.support.sum(axis=(*range(table.support.ndim - 2), -1))
     others = [name for name in names if name != "b"]
     np.testing.assert_allclose(estimator.table(["b"], answering=others).support, margin)
-    share, variance = estimator.people(["b"], answering=others)
+    share, variance = estimator.tables.people(["b"], answering=others)
     np.testing.assert_allclose(share, margin * base.sum())
     kept = np.zeros((2, *SHAPE))
     for code in range(2):
