@@ -253,10 +253,9 @@ def linking_risk_of(
     if people.shape != shape:
         raise ParameterError(f"table: expected one of shape {shape}", field="table")
     reconstruction = survey.mechanism.reconstruction(survey.schema)
-    factors = None
-    if isinstance(reconstruction, RecordReconstruction):
-        factors = reconstruction.factors(names)
-    if factors is not None:
+    if isinstance(reconstruction, RecordReconstruction) and (
+        factors := reconstruction.factors(names)
+    ):
         return linking_risk(people, factors)
     size = np.size(reconstruction.expected_of(people, names))
     return linking_risk_of_reports(
