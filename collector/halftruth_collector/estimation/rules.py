@@ -180,34 +180,14 @@ class Rules:
 
     def __iter__(self) -> Iterator[RuleEstimate]:
         quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
-        rows = zip(
-            self.codes.tolist(),
-            self.in_antecedent.tolist(),
-            self.support.tolist(),
-            self.support_error.tolist(),
-            self.confidence.estimate.tolist(),
-            self.confidence.mean.tolist(),
-            np.sqrt(self.confidence.variance).tolist(),
-            map(self.fieller.__getitem__, range(len(self))),
-            self.verdicts,
-            zip(*(column.estimates(self.level) for column in self.measures), strict=True)
-            if self.measures
-            else [()] * len(self),
-            strict=True,
-        )
-        for row in rows:
-            (
-                codes,
-                in_antecedent,
-                support,
-                error,
-                ratio,
-                mean,
-                ratio_error,
-                fieller,
-                verdict,
-                found,
-            ) = row
+        moments = self.confidence
+        shares = (self.support, self.support_error)
+        ratios = (moments.estimate, moments.mean, np.sqrt(moments.variance))
+        columns = (self.codes, self.in_antecedent, *shares, *ratios)
+        measures = zip(*(column.estimates(self.level) for column in self.measures), strict=True)
+        rows = zip(*(column.tolist() for column in columns), self.verdicts, strict=True)
+        for i, row in enumerate(rows):
+            codes, in_antecedent, support, error, ratio, mean, ratio_error, verdict = row
             sides: tuple[Items, Items] = ({}, {})
             for attribute, code, left in zip(
                 self.schema.attributes, codes, in_antecedent, strict=True
@@ -223,11 +203,11 @@ class Rules:
                 support_standard_error=optional(error),
                 support_interval=_around(support, quantile * error),
                 confidence=ratio,
-                confidence_set=fieller,
+                confidence_set=self.fieller[i],
                 confidence_mean=optional(mean),
                 confidence_standard_error=optional(ratio_error),
                 confidence_chebyshev=_around(mean, factor * ratio_error),
-                measures=list(found),
+                measures=list(next(measures, ())),
             )
 
 
@@ -355,7 +335,7 @@ def arrange(
     # Those without bounds come late, whatever the order; the last key counts most.
     unknown = np.isnan(moments.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: criteria.limit]
-    chosen, sets = supports[order], fieller_sets(*supports[order].ratio(), quantile=quantile)
+    chosen = supports[order]
     return Rules(
         schema,
         codes[listed][order],
@@ -363,7 +343,7 @@ def arrange(
         chosen.support[0],
         np.sqrt(chosen.covariance[0, 0]),
         confidence_moments(*chosen.ratio()),
-        sets,
+        fieller_sets(*chosen.ratio(), quantile=quantile),
         chosen.measures(criteria.measures, reports),
         _verdicts(margins[order], told[order]),
         level,
