@@ -3,15 +3,17 @@
 Every page works without scripts. An operator signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Response, g, redirect, render_template, request, url_for
+from flask import Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
+from halftruth_shared.protocol.base import Request
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms, TermsChange, TermsPatch
 from msgspec import UNSET, UnsetType
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -19,19 +21,71 @@ from ...dry_run import check_survey
 from ...store.closing import limits_said
 from ...store.retention import KEEP_DAYS
 from .. import invitations as invited
-from .. import operating, parameters
+from .. import parameters
 from ..context import collector
 from ..errors import status_of
-from ..messages import AuditQuery, InvitationRequest, PurgeRequest, TokenRequest
+from ..messages import AuditQuery, InvitationRequest, Listing, PurgeRequest, TokenRequest
+from ..routes import access, operators
 from .session import guarded
 
 blueprint = guarded("operate", "/operate", "operator")
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Request)
 Answer = str | AnyResponse | tuple[str, int]
 
-_ACTIONS = "<any('close', 'reopen', 'list', 'unlist', 'terms', 'withdraw'):action>"
-_KEY_ACTIONS = "<any('create', 'retire', 'revoke'):action>"
+
+def _set_terms(survey_id: str) -> None:
+    """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
+    signed = request.form.get("signed", "").strip()
+    signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
+    if signed:
+        new = _decoded("signed", signed, SignedTerms, "what 'halftruth survey sign' prints")
+        terms, before, signature = new.terms, None, new.signature
+    else:
+        # What others have changed since the form was shown stays.
+        shown = request.form.get("before", "{}")
+        before = _decoded("before", shown, Terms, "the form of this page")
+        terms = _filled(Terms)
+    changes = {
+        name: value
+        for name, value in msgspec.structs.asdict(terms).items()
+        if before is None or value != getattr(before, name)
+    }
+    operators.set_terms(TermsChange(terms=TermsPatch(**changes), signature=signature), survey_id)
+
+
+def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        raise ParameterError(f"{field}: expected {accepted}", field=field) from None
+
+
+def _filled(kind: type[R]) -> R:
+    """Return what the form of a page was filled with."""
+    return read(kind, parameters.filled(kind))
+
+
+def _any(actions: Mapping[str, object]) -> str:
+    """Return a part of a rule that is one of these actions."""
+    return f"<any({', '.join(map(repr, actions))}):action>"
+
+
+#: What is done with a survey, and with a key, by the last part of an address.
+_ACTIONS: dict[str, Callable[[str], object]] = {
+    "close": operators.close_survey,
+    "reopen": operators.reopen_survey,
+    "list": partial(operators.set_listing, Listing(listed=True)),
+    "unlist": partial(operators.set_listing, Listing(listed=False)),
+    "terms": _set_terms,
+    "withdraw": operators.revoke_invitations,
+}
+_KEY_ACTIONS: dict[str, Callable[[str], object]] = {
+    "create": lambda _: access.create_sealing_key(),
+    "retire": access.retire_sealing_key,
+    "revoke": access.revoke_key,
+}
 
 
 @blueprint.get("/")
@@ -47,20 +101,11 @@ def survey(survey_id: str) -> Answer:
     return _survey_page(survey_id)
 
 
-@blueprint.post(f"/surveys/<survey_id>/{_ACTIONS}")
+@blueprint.post(f"/surveys/<survey_id>/{_any(_ACTIONS)}")
 def act(survey_id: str, action: str) -> Answer:
     """Do something with a survey."""
-    store = collector().store
-    actions: dict[str, Callable[[], object]] = {
-        "close": lambda: store.surveys.close(survey_id, actor=g.actor),
-        "reopen": lambda: store.surveys.reopen(survey_id, actor=g.actor),
-        "list": lambda: store.surveys.set_listed(survey_id, True, actor=g.actor),
-        "unlist": lambda: store.surveys.set_listed(survey_id, False, actor=g.actor),
-        "terms": lambda: _set_terms(survey_id),
-        "withdraw": lambda: store.invitations.revoke(survey_id, actor=g.actor),
-    }
     try:
-        actions[action]()
+        _ACTIONS[action](survey_id)
     except HalftruthError as error:
         return _survey_page(survey_id, error)
     return redirect(url_for("operate.survey", survey_id=survey_id), 303)
@@ -69,12 +114,11 @@ def act(survey_id: str, action: str) -> Answer:
 @blueprint.post("/surveys/<survey_id>/delete")
 def delete(survey_id: str) -> Answer:
     """Delete a survey whose id was typed."""
-    store = collector().store
     try:
-        store.surveys.get(survey_id)
+        collector().store.surveys.get(survey_id)
         if request.form.get("confirm", "").strip() != survey_id:
             raise ParameterError(f"confirm: expected {survey_id}; nothing was deleted")
-        done = store.retention.delete(survey_id, actor=g.actor)
+        done = operators.delete_survey(survey_id)
     except HalftruthError as error:
         return _survey_page(survey_id, error)
     return render_template("operate_deleted.html", done=done)
@@ -83,15 +127,14 @@ def delete(survey_id: str) -> Answer:
 @blueprint.post("/surveys/<survey_id>/invitations")
 def invite(survey_id: str) -> Answer:
     """New invitations, as a table of links or as cards to print."""
-    store = collector().store
     as_cards = request.form.get("as") == "cards"
     try:
-        count = read(InvitationRequest, parameters.filled(InvitationRequest)).count
-        if as_cards and count > invited.MOST_CARDS:
+        asked = _filled(InvitationRequest)
+        if as_cards and asked.count > invited.MOST_CARDS:
             raise ParameterError(
                 f"count: expected at most {invited.MOST_CARDS} cards at a time", field="count"
             )
-        made = store.invitations.create(survey_id, count, actor=g.actor)
+        made = operators.create_invitations(asked, survey_id).invitations
     except HalftruthError as error:
         return _survey_page(survey_id, error)
     form = url_for("pages.form", survey_id=survey_id, _external=True)
@@ -103,7 +146,7 @@ def invite(survey_id: str) -> Answer:
         )
     return render_template(
         "cards.html",
-        title=store.surveys.get(survey_id).survey().title_in(),
+        title=collector().store.surveys.get(survey_id).survey().title_in(),
         cards=invited.cards(form, made),
         style=None,
         again=url_for("operate.survey", survey_id=survey_id),
@@ -120,10 +163,7 @@ def tokens() -> str:
 def create_token() -> Answer:
     """Make a token, and show it this once."""
     try:
-        new = read(TokenRequest, parameters.filled(TokenRequest))
-        token = collector().store.tokens.create(
-            new.role, new.survey, name=new.name, last_day=new.expires, actor=g.actor
-        )
+        token = access.create_token(_filled(TokenRequest)).token
     except HalftruthError as error:
         return _token_page(problem=str(error)), status_of(error)
     return _token_page(made=token)
@@ -132,7 +172,7 @@ def create_token() -> Answer:
 @blueprint.post("/tokens/<token_id>/revoke")
 def revoke_token(token_id: str) -> Answer:
     """Make a token useless."""
-    collector().store.tokens.revoke(token_id, actor=g.actor)
+    access.revoke_token(token_id)
     return redirect(url_for("operate.tokens"), 303)
 
 
@@ -142,17 +182,11 @@ def keys() -> str:
     return _key_page()
 
 
-@blueprint.post(f"/keys/{_KEY_ACTIONS}")
+@blueprint.post(f"/keys/{_any(_KEY_ACTIONS)}")
 def change_keys(action: str) -> Answer:
     """Create or retire a sealing key, or revoke an operator's."""
-    key = request.form.get("key", "").strip()
-    actions: dict[str, Callable[[], object]] = {
-        "create": lambda: operating.create_sealing_key(g.actor),
-        "retire": lambda: operating.retire_sealing_key(key, g.actor),
-        "revoke": lambda: collector().store.keys.revoke(key, actor=g.actor),
-    }
     try:
-        actions[action]()
+        _KEY_ACTIONS[action](request.form.get("key", "").strip())
     except HalftruthError as error:
         return _key_page(str(error)), status_of(error)
     return redirect(url_for("operate.keys"), 303)
@@ -168,8 +202,7 @@ def retention() -> str:
 def purge() -> Answer:
     """Purge surveys that ended long enough ago."""
     try:
-        days = read(PurgeRequest, parameters.filled(PurgeRequest)).closed_for
-        done = collector().store.retention.purge(days, actor=g.actor)
+        done = operators.purge(_filled(PurgeRequest)).surveys
     except HalftruthError as error:
         return _retention_page(problem=str(error)), status_of(error)
     return _retention_page(done=done)
@@ -193,7 +226,7 @@ def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
         limits=limits_said(state.terms),
         before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), this.config.max_gamma),
-        sealing_keys=operating.sealing_keys(),
+        sealing_keys=access.list_sealing_keys().keys,
         most_cards=invited.MOST_CARDS,
         problem=None if error is None else str(error),
     )
@@ -221,7 +254,7 @@ def _key_page(problem: str | None = None) -> str:
     return render_template(
         "operate_keys.html",
         has_file=collector().key_file is not None,
-        sealing=operating.sealing_keys(),
+        sealing=access.list_sealing_keys().keys,
         sealed=sealed,
         keys=collector().store.keys.all(),
         problem=problem,
@@ -233,30 +266,3 @@ def _retention_page(done: list[Any] | None = None, problem: str | None = None) -
     return render_template(
         "operate_retention.html", closed=closed, days=KEEP_DAYS, done=done, problem=problem
     )
-
-
-def _set_terms(survey_id: str) -> None:
-    """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
-    signed = request.form.get("signed", "").strip()
-    signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
-    if signed:
-        new = _decoded("signed", signed, SignedTerms, "what 'halftruth survey sign' prints")
-        terms, before, signature = new.terms, None, new.signature
-    else:
-        # What others have changed since the form was shown stays.
-        shown = request.form.get("before", "{}")
-        before = _decoded("before", shown, Terms, "the form of this page")
-        terms = read(Terms, parameters.filled(Terms))
-    changes = {
-        name: value
-        for name, value in msgspec.structs.asdict(terms).items()
-        if before is None or value != getattr(before, name)
-    }
-    operating.set_terms(survey_id, changes, signature, g.actor)
-
-
-def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, RecursionError, ValueError):
-        raise ParameterError(f"{field}: expected {accepted}", field=field) from None

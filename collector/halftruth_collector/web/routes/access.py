@@ -1,9 +1,13 @@
-"""What operators may do with tokens and keys over HTTP, and what they did."""
+"""What operators may do with tokens and keys, and what they did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from flask import g
+from halftruth_shared import ParameterError
 
 from ...errors import UnknownSurvey
-from .. import operating
 from ..calls import OPERATORS
 from ..context import collector
 from ..messages import (
@@ -16,6 +20,10 @@ from ..messages import (
     TokenRequest,
     Unsigned,
 )
+
+if TYPE_CHECKING:
+    # Only a collector with sealed surveys needs the cryptography.
+    from ...access.sealing_keys import SealingKeyFile
 
 
 @OPERATORS.call("GET", "/v1/tokens", answer=TokenList)
@@ -71,7 +79,8 @@ def list_sealing_keys() -> SealingKeyList:
 
     Those of the file of this collector.
     """
-    return SealingKeyList(keys=list(operating.sealing_keys()))
+    file = collector().key_file
+    return SealingKeyList(keys=[] if file is None else list(file.keys.public))
 
 
 @OPERATORS.call("POST", "/v1/sealing-keys", answer=SealingKeyList, status=201)
@@ -80,7 +89,10 @@ def create_sealing_key() -> SealingKeyList:
 
     It is put into the file of this collector; surveys are sealed to it once their terms say so.
     """
-    operating.create_sealing_key(g.actor)
+    from halftruth_shared.protocol.sealing import create_sealing_key as create
+
+    public = create(_key_file().path)
+    collector().store.audit.note("sealing-key create", public, actor=g.actor)
     return list_sealing_keys()
 
 
@@ -91,7 +103,18 @@ def retire_sealing_key(key: str) -> SealingKeyList:
     It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
     as an open survey is sealed to it.
     """
-    operating.retire_sealing_key(key, g.actor)
+    from halftruth_shared.protocol.sealing import retire_sealing_key as retire
+
+    path, store = _key_file().path, collector().store
+    for stored in store.surveys.all():
+        if stored.status == "open" and stored.terms.sealing_key == key:
+            raise ParameterError(
+                f"key: the reports of '{stored.id}' are sealed to it; expected one that no open"
+                " survey uses",
+                field="key",
+            )
+    retire(path, key)
+    store.audit.note("sealing-key retire", key, actor=g.actor)
     return list_sealing_keys()
 
 
@@ -102,3 +125,14 @@ def get_audit_log(asked: AuditQuery) -> AuditLogPage:
     What operators did, the last thing first.
     """
     return AuditLogPage(entries=collector().store.audit.latest(asked.most, asked.before))
+
+
+def _key_file() -> SealingKeyFile:
+    file = collector().key_file
+    if file is None:
+        raise ParameterError(
+            "sealing_keys: this collector has no file for them; an operator creates one with"
+            " 'halftruth sealing-key create' and names it in HALFTRUTH_SEALING_KEYS",
+            field="sealing_keys",
+        )
+    return file

@@ -1,7 +1,7 @@
-"""What operators may do with surveys over HTTP, from publishing them to their deletion."""
+"""What operators may do with surveys, from publishing them to their deletion."""
 
 from flask import g
-from halftruth_shared import DomainTooLarge, SchemaError, Survey, SurveyError
+from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey, SurveyError
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import TermsChange
 
@@ -9,7 +9,6 @@ from ...errors import SignatureRefused, SurveyClosed, SurveyExists
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
 from ...store.states import SurveyState
-from .. import operating
 from ..calls import OPERATORS
 from ..context import collector, published
 from ..messages import (
@@ -22,6 +21,7 @@ from ..messages import (
     SurveyStates,
     Withdrawn,
 )
+from .access import list_sealing_keys
 
 
 @OPERATORS.call(
@@ -117,8 +117,14 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     Terms that are absent stay. Reports are sealed to a key of this collector only. The signature is
     the operator's, of the survey's digest with all terms.
     """
-    operating.set_terms(survey_id, change.changes(), change.signature, g.actor)
-    return published(collector().store.surveys.get(survey_id))
+    surveys, changes = collector().store.surveys, change.changes()
+    if changes.get("sealing_key") not in (None, *list_sealing_keys().keys):
+        raise ParameterError(
+            "sealing_key: expected a public key of this collector's sealing keys, or null",
+            field="sealing_key",
+        )
+    surveys.set_terms(survey_id, changes, change.signature, actor=g.actor)
+    return published(surveys.get(survey_id))
 
 
 @OPERATORS.call("GET", "/v1/surveys/<survey_id>/invitations", answer=InvitationCount)
