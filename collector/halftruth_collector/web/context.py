@@ -12,6 +12,7 @@ from halftruth_shared.protocol.base import Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..access.tokens import Role, StoredToken
+from ..analyses import Counted
 from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
 from ..offloading import HERE, Offloading
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 EXTENSION = "halftruth"
 
 #: Roles that may do what a role is needed for.
-_SUFFICIENT: dict[Role, tuple[Role, ...]] = {
+SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "analyst": ("analyst", "operator"),
     "operator": ("operator",),
     "monitor": ("monitor", "operator"),
 }
 
 #: Roles with their article.
-_AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "monitor": "a monitor"}
+AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "monitor": "a monitor"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def require(role: Role) -> StoredToken:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized(
-            f"token: expected 'Authorization: Bearer' with the token of {_AN[role]}", field="token"
+            f"token: expected 'Authorization: Bearer' with the token of {AN[role]}", field="token"
         )
     return allow(role, token.strip())
 
@@ -94,8 +95,8 @@ def allow(role: Role, token: str) -> StoredToken:
     Unauthorized, Forbidden
     """
     bearer = collector().store.tokens.bearer(token)
-    if bearer.role not in _SUFFICIENT[role]:
-        raise Forbidden(f"token: expected the token of {_AN[role]}", field="token")
+    if bearer.role not in SUFFICIENT[role]:
+        raise Forbidden(f"token: expected the token of {AN[role]}", field="token")
     asked = (request.view_args or {}).get("survey_id")
     if None not in (bearer.survey, asked) and bearer.survey != asked:
         raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
@@ -107,6 +108,19 @@ def answer(message: Message, status: int = 200) -> Response:
     response = Response(msgspec.json.encode(message), status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def counted(survey_id: str) -> Counted:
+    """Return the reports of a survey as analyses take them.
+
+    Raises
+    ------
+    UnknownSurvey, StoreUnavailable
+    """
+    this = collector()
+    stored, counts, as_of, days = this.store.reports.snapshot(survey_id)
+    least = this.config.min_reports
+    return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
 
 
 def published(stored: StoredSurvey) -> PublishedSurvey:

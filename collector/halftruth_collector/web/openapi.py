@@ -19,6 +19,7 @@ from ..analyses import choices
 from ..errors import slug
 from . import formats
 from .calls import AUDIENCES, Call, declared
+from .context import AN, SUFFICIENT
 from .errors import status_of
 
 Json = dict[str, Any]
@@ -39,9 +40,7 @@ everything; an *analyst* reads estimates of every survey, or of the one that the
 #: Whose token is enough where one of a role is needed, in words.
 CALLERS: dict[Role | None, str] = {
     None: "anyone",
-    "analyst": "an analyst or an operator",
-    "operator": "an operator",
-    "monitor": "a monitor or an operator",
+    **{role: " or ".join(AN[who] for who in enough) for role, enough in SUFFICIENT.items()},
 }
 
 #: What stands for a part of an address: in words, and as a pattern.

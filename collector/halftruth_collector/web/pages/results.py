@@ -13,7 +13,7 @@ from halftruth_shared.analyses.wording import number
 from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...analyses import ANALYSES, Analysis, Counted
+from ...analyses import ANALYSES, Analysis
 from ...analyses.labels import labelled
 from ...analyses.sentences import of_group
 from ...analyses.survey_report import period, precision, survey_report
@@ -21,7 +21,7 @@ from ...charts import Chart
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
-from ..context import collector, states
+from ..context import collector, counted, states
 from ..errors import status_of
 from .controls import controls
 from .session import guarded
@@ -81,10 +81,7 @@ def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
 def report(survey_id: str) -> str:
     """Everything that a survey showed, on one page to be printed."""
     parameters.none()
-    stored, counts, as_of, days = collector().store.reports.snapshot(survey_id)
-    least = collector().config.min_reports
-    counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
-    found = survey_report(counted)
+    found = survey_report(counted(survey_id))
     return render_template("report.html", survey_id=survey_id, **shown(found))
 
 
@@ -98,10 +95,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     try:
         format = formats.named(formats.DATA + (formats.PICTURES if analysis.chart else ()))
         query = read(analysis.query, texts)
-        _, counts, as_of, days = collector().store.reports.snapshot(survey_id)
-        least = collector().config.min_reports
-        counted = Counted(survey, counts, as_of, min_reports=least, days=days)
-        result = analysis.compute(counted, query)
+        result = analysis.compute(counted(survey_id), query)
         if format is not None:
             content = _file(analysis, result, survey, format)
             return formats.respond(content, format, f"{survey_id}-{name}")

@@ -6,11 +6,11 @@ from flask import Response
 from halftruth_shared import DomainTooLarge, EstimateError, SchemaError
 from halftruth_shared.protocol.base import Request
 
-from ...analyses import ANALYSES, Analysis, Counted
+from ...analyses import ANALYSES, Analysis
 from ...errors import NotAcceptable, TooFewReports
 from .. import formats
 from ..calls import ANALYSTS
-from ..context import collector
+from ..context import counted
 
 
 def _declare(analysis: Analysis[Any, Any]) -> None:
@@ -19,10 +19,7 @@ def _declare(analysis: Analysis[Any, Any]) -> None:
     def get(query: Request, survey_id: str) -> Response:
         # A wrong question costs no look at the counts.
         format = formats.wanted()
-        stored, counts, as_of, days = collector().store.reports.snapshot(survey_id)
-        least = collector().config.min_reports
-        counted = Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
-        content = formats.encode(analysis.compute(counted, query), format)
+        content = formats.encode(analysis.compute(counted(survey_id), query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 
     get.__name__ = f"get_{analysis.name.replace('-', '_')}"
