@@ -1,4 +1,4 @@
-"""What every request needs: the collector it is for, who asks, and how to answer."""
+"""Context of a request: its collector, its token, and common answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Collector:
 
     @property
     def sealing_keys(self) -> SealingKeys | None:
-        """What opens sealed reports."""
+        """Private keys of sealed reports."""
         return None if self.key_file is None else self.key_file.keys
 
 
@@ -137,7 +137,7 @@ def published(stored: StoredSurvey) -> PublishedSurvey:
 
 
 def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
-    """Whether surveys take reports now, for people."""
+    """Return the current state of surveys by id, for people."""
     store = collector().store.surveys
     return {
         stored.id: "Open" if store.closed_because(stored) is None else "Closed"

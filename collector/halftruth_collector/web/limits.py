@@ -1,4 +1,4 @@
-"""How many reports one address may send without invitations, and how many that are refused."""
+"""Rate limits of one address: of reports without invitations, and of refused reports."""
 
 import logging
 import math
@@ -126,7 +126,7 @@ def _address() -> str:
 
 
 def subscriber(address: str) -> str:
-    """Whom an address stands for: of IPv6 the 64 bits that a subscriber gets, of IPv4 itself.
+    """Return the subscriber of an address: of IPv6 its first 64 bits, of IPv4 itself.
 
     >>> subscriber("2001:db8:1:2::1"), subscriber("[2001:db8:1:2::7]:443")
     ('2001:db8:1:2::/64', '2001:db8:1:2::/64')

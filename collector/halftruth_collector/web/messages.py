@@ -17,19 +17,19 @@ MOST_INVITATIONS, MOST_ENTRIES = 100_000, 1_000
 
 
 class Health(Message, frozen=True, kw_only=True):
-    """How the collector is."""
+    """State of the collector."""
 
     status: str
 
 
 class SurveyStates(Message, frozen=True, kw_only=True):
-    """How every survey is doing."""
+    """State of every survey."""
 
     surveys: list[SurveyState]
 
 
 class PublishQuery(Request, frozen=True, kw_only=True):
-    """How a survey is published."""
+    """Options of publishing a survey."""
 
     unlisted: Annotated[
         bool, Meta(description="Whether only those are told of it who know its address.")
@@ -37,7 +37,7 @@ class PublishQuery(Request, frozen=True, kw_only=True):
 
 
 class Listing(Request, frozen=True, kw_only=True):
-    """Whether everyone is told of a survey."""
+    """Listing of a survey on the front page."""
 
     listed: Annotated[bool, Meta(description="Or only those who know its address.")]
 
@@ -61,7 +61,7 @@ class Withdrawn(Message, frozen=True, kw_only=True):
 
 
 class PurgeRequest(Request, frozen=True, kw_only=True):
-    """Which surveys are to be purged."""
+    """Age of the surveys to be purged."""
 
     closed_for: Annotated[
         int, Meta(ge=0, le=MOST_DAYS, description="Those that have been closed for so many days.")
@@ -69,7 +69,7 @@ class PurgeRequest(Request, frozen=True, kw_only=True):
 
 
 class Purged(Message, frozen=True, kw_only=True):
-    """What was purged, survey by survey."""
+    """Purged data, survey by survey."""
 
     surveys: list[Deleted]
 
@@ -113,7 +113,7 @@ class KeyList(Message, frozen=True, kw_only=True):
 
 
 class Unsigned(Message, frozen=True, kw_only=True):
-    """What revoking a key came to."""
+    """Result of revoking a key."""
 
     surveys: Annotated[list[str], Meta(description="Surveys that are not signed any more.")]
 
@@ -125,7 +125,7 @@ class SealingKeyList(Message, frozen=True, kw_only=True):
 
 
 class AuditQuery(Request, frozen=True, kw_only=True):
-    """Which entries of the audit log."""
+    """Selection of entries of the audit log."""
 
     before: (
         Annotated[int, Meta(ge=1, description="Those with a smaller number than this.")] | None
@@ -136,7 +136,7 @@ class AuditQuery(Request, frozen=True, kw_only=True):
 
 
 class AuditLogPage(Message, frozen=True, kw_only=True):
-    """What operators did, the last thing first."""
+    """Entries of the audit log, the last one first."""
 
     entries: list[AuditEntry]
 

@@ -194,7 +194,7 @@ def _answer(call: Call) -> Json:
 
 
 def problems_of(call: Call) -> dict[int, dict[str, str]]:
-    """What each status means among the problems of a call, by status and type of problem."""
+    """Return the meaning of each problem of a call by status and type."""
     found: dict[int, dict[str, str]] = {}
     for kind in call.errors:
         # Only its class matters for its status and its name.

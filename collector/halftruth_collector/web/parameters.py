@@ -48,7 +48,7 @@ def query(kind: type[Q], *, beside: tuple[str, ...] = ()) -> Q:
 
 
 def filled(kind: type[Request]) -> dict[str, list[str]]:
-    """What a page's form was filled with, by the fields of a message; blanks are nothing."""
+    """Return the values of a page's form by the fields of a message, without blanks."""
     given = {name: request.form.get(name, "").strip() for name in fields(kind)}
     # Browsers say moments without a time zone, and no seconds where these are none.
     moment = given.get("closes_at")
@@ -169,7 +169,7 @@ _ACCEPTED = {
 def _wrong(
     report: msgspec.Raw, kind: type[Report | SealedReport], stored: StoredSurvey
 ) -> tuple[str, str]:
-    """What is wrong with a report, and with which of its members."""
+    """Return the first error in a report in words, and the member that it is about."""
     if not _is(report, dict[str, msgspec.Raw]):
         return "expected an object", "reports"
     members = msgspec.json.decode(report, type=dict[str, msgspec.Raw])

@@ -62,7 +62,7 @@ def controls(
 
 
 def _usual(field: Field) -> list[str]:
-    """What a field is asked where nothing is said."""
+    """Return the default of a field as texts."""
     return [] if field.default is None or field.required else field.texts(field.default)
 
 
@@ -120,14 +120,14 @@ def _named(attribute: Attribute) -> str:
 
 
 def _answers(attribute: Attribute) -> dict[str, str]:
-    """What people read for each category."""
+    """Return the labels of an attribute's categories."""
     return dict(zip(attribute.categories, attribute.answers_in(), strict=True))
 
 
 def _items(
     attribute: Attribute, found: Sequence[str], texts: Sequence[str], blank: str
 ) -> tuple[Option, ...]:
-    """What can be said of an attribute: a category, or one of the choices and what was given."""
+    """Return the options of an attribute: categories, or the choices and what was given."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*(found or attribute.categories), *given]))

@@ -1,4 +1,4 @@
-"""Where a survey is written, and seen as the form and the precision that it will be.
+"""Designer: a page on which a survey is written, with a preview of its form and its precision.
 
 The file's text is all that there is of a draft: every button posts it, the controls write into it,
 and nothing is stored until it is published. Where text and controls were both changed, the text
@@ -71,7 +71,7 @@ class Draft:
 
     @property
     def data(self) -> Data | None:
-        """What stands in it; None where it is not TOML."""
+        """The parsed file; None where it is not TOML."""
         try:
             return text.read(self.written)
         except HalftruthError:
@@ -128,7 +128,7 @@ def _posted() -> Draft:
 
 
 def _given(about: str, fields: questions.Fields) -> questions.Fields:
-    """What the controls of these fields say; a box that is not ticked is not sent."""
+    """Return the values of the controls of fields; a box that is not ticked is not sent."""
     given = {name: request.form.getlist(f"{about}.{name}") for name in fields}
     boxes = (*questions.FLAGS, *questions.TICKED, mechanism.MAY_PROVE)
     is_open = "name" in fields and given["name"]
@@ -176,7 +176,7 @@ def _place(written: str, count: int) -> int | None:
 
 
 def _following(place: int | None, moved: int, to: int) -> int | None:
-    """Where the open question is after one was exchanged for its neighbour."""
+    """Return the place of the open question after one was exchanged for its neighbour."""
     return {moved: to, to: moved}.get(place, place) if place is not None else None
 
 
@@ -260,7 +260,7 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
 
 
 def _controls(data: Data | None, place: int | None) -> dict[str, Any]:
-    """What the form's controls show; nothing of a text that is not TOML."""
+    """Return the values of the form's controls; none of a text that is not TOML."""
     if data is None:
         return {"settings": None, "outline": [], "place": None, "question": None}
     found, spoken = questions.questions(data), questions.languages(data)
@@ -296,7 +296,7 @@ def _answers(question: Data) -> tuple[str, ...]:
 
 
 def _precision(survey: Survey | None) -> dict[str, Any]:
-    """How well the survey will tell of each question, pair and triple, in words and numbers."""
+    """Return the precision of each question, pair and triple, in words and numbers."""
     respondents = request.form.get("respondents", _RESPONDENTS).strip()
     wanted = request.form.get("wanted", _WANTED).strip()
     page: dict[str, Any] = {
@@ -334,5 +334,5 @@ def _labels(survey: Survey) -> Sequence[str]:
 
 
 def _fingerprint(written: str) -> str:
-    """Tells whether a text is the one that controls were made from."""
+    """Return a hash by which the text that controls were made from is recognized."""
     return sha256(written.encode()).hexdigest()

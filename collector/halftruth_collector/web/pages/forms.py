@@ -79,7 +79,7 @@ def script(name: str) -> Response:
 
 @blueprint.get("/assets/<path:name>")
 def asset(name: str) -> Response:
-    """What these pages load: styles and scripts."""
+    """Styles and scripts of these pages."""
     return send_from_directory(_STYLES, name)
 
 

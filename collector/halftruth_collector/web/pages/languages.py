@@ -77,7 +77,7 @@ def chosen(offered: Sequence[str], named: Iterable[str], preferred: Iterable[str
 
 
 def wanted() -> tuple[list[str], list[str]]:
-    """What the address of this request names, and what its browser prefers."""
+    """Return the languages that the address names, and those that the browser prefers."""
     named = [tag for tag in request.args.getlist("lang")[:1] if is_language(tag)]
     return named, [tag for tag in request.accept_languages.values() if is_language(tag)]
 
@@ -88,5 +88,5 @@ def primary(tag: str) -> str:
 
 
 def direction_of(language: str) -> str:
-    """Which way a language is written."""
+    """Return the writing direction of a language."""
     return "rtl" if _RIGHT_TO_LEFT.match(language) else "ltr"

@@ -1,4 +1,4 @@
-"""What operators see and do: surveys, invitations, tokens, keys, and what was done.
+"""Pages for operators: surveys, invitations, tokens, keys, retention and the audit log.
 
 Every page works without scripts. An operator signs in with a token; see :mod:`~.session`.
 """
@@ -194,7 +194,7 @@ def change_keys(action: str) -> Answer:
 
 @blueprint.get("/retention")
 def retention() -> str:
-    """What is kept how long."""
+    """Page of what is kept how long."""
     return _retention_page()
 
 
@@ -210,7 +210,7 @@ def purge() -> Answer:
 
 @blueprint.get("/audit-log")
 def audit_log() -> str:
-    """What operators did."""
+    """Page of the audit log."""
     asked = read(AuditQuery, dict(request.args.lists()))
     entries = collector().store.audit.latest(asked.most, asked.before)
     return render_template("operate_audit.html", entries=entries, full=len(entries) == asked.most)

@@ -1,4 +1,4 @@
-"""What analysts see: every analysis as a form, a chart and a table, with its files.
+"""Pages for analysts: every analysis as a form, a chart and a table, with its files.
 
 An analyst signs in with a token; see :mod:`~.session`.
 """
@@ -48,7 +48,7 @@ def surveys() -> str:
 
 
 def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
-    """What the list says of a survey."""
+    """Return a survey's entry in the list."""
     survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
     counted = sum(found.counted for found in outcomes)
     plural, least = "" if counted == 1 else "s", collector().config.min_reports
@@ -67,7 +67,7 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
 
 @blueprint.get("/<survey_id>")
 def overview(survey_id: str) -> AnyResponse | tuple[str, int]:
-    """What was asked, how many reports came, and the first of the analyses."""
+    """Page of a survey: its reports, its protection, and the first of the analyses."""
     return _page(survey_id, _FIRST, of_survey=True)
 
 
@@ -138,7 +138,7 @@ def _file(
 
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
-    """What a page shows of an answer."""
+    """Return the parts of a page that show a result."""
     grid = analysis.grid(result)
     return {
         "result": result,
@@ -164,7 +164,7 @@ def _drawn(chart: Chart | None) -> Markup | None:
 
 
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
-    """What a survey's own page says besides."""
+    """Return the facts about a survey for its own page."""
     return {
         "status": states([stored])[stored.id].lower(),
         "digest": stored.digest,
@@ -174,7 +174,7 @@ def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
 
 
 def _given() -> dict[str, list[str]]:
-    """What the form of the question was filled with; blanks are nothing."""
+    """Return the values of the form of the question, without blanks."""
     filled = {name: [text for text in texts if text] for name, texts in request.args.lists()}
     beside = (formats.PARAMETER, PARAMETER)
     return {name: texts for name, texts in filled.items() if texts and name not in beside}

@@ -10,7 +10,7 @@ _STYLES = ("style.css", "report.css")
 
 
 def shown(report: SurveyReport) -> dict[str, Any]:
-    """What a template shows of a report."""
+    """Return the variables of a report's template."""
     # Imported here: it takes a while, and most requests draw nothing.
     from ...charts.rendering import to_svg
 

@@ -1,4 +1,4 @@
-"""What operators may do with tokens and keys, and what they did."""
+"""Calls of operators about tokens, keys and the audit log."""
 
 from __future__ import annotations
 

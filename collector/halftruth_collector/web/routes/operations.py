@@ -1,4 +1,4 @@
-"""What those ask who keep the collector running."""
+"""Calls for monitoring: health, readiness, metrics, and the description of all calls."""
 
 import threading
 from functools import cache
@@ -31,7 +31,7 @@ def operate(app: Flask, metrics: Metrics) -> None:
 
 
 def metrics_of(app: Flask) -> Metrics:
-    """What an application counts."""
+    """Return the metrics of an application."""
     metrics: Metrics = app.extensions[_METRICS]
     return metrics
 

@@ -1,4 +1,4 @@
-"""What operators may do with surveys, from publishing them to their deletion."""
+"""Calls of operators about surveys, from publishing them to their deletion."""
 
 from flask import g
 from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey, SurveyError

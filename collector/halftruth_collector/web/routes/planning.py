@@ -1,4 +1,4 @@
-"""What methodologists may ask before any field work.
+"""Calls for methodologists before any field work.
 
 It takes time, so it needs an analyst's token; it reads nothing of the store.
 """

@@ -1,4 +1,4 @@
-"""What analysts may ask: every analysis of a survey, with its bounds."""
+"""Calls for analysts: every analysis of a survey."""
 
 from typing import Any
 

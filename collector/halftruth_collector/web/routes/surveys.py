@@ -1,4 +1,4 @@
-"""What anyone may ask: the surveys, and to count reports."""
+"""Calls for anyone: surveys, and sending reports."""
 
 from flask import Response, g
 from halftruth_shared import HalftruthError, ReportError
@@ -162,7 +162,7 @@ def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
 
 
 def _receive(survey_id: str) -> Batch:
-    """What this request brings to be counted; a refusal is added to those of the survey."""
+    """Read the batch of this request; count a refusal among those of the survey."""
     this = collector()
     store = this.store
     known = store.surveys.recent(survey_id) or store.surveys.get(survey_id)
@@ -188,7 +188,7 @@ def _receive(survey_id: str) -> Batch:
 
 
 def _brought(stored: StoredSurvey, data: bytes) -> Batch:
-    """What the body of a request brings to be counted."""
+    """Read a batch from the body of a request."""
     this = collector()
     sealed = stored.terms.sealing_key is not None
     most = min(this.config.max_batch, _MOST_SEALED) if sealed else this.config.max_batch
@@ -215,7 +215,7 @@ def _brought(stored: StoredSurvey, data: bytes) -> Batch:
 
 
 def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | SealedBatch) -> bool:
-    """Whether no report of a batch is counted without an invitation."""
+    """Return whether invitations limit the reports of a batch."""
     if not stored.terms.invitations:
         return False
     # Without an invitation inside, a sealed report cannot be opened on these terms.
