@@ -38,8 +38,8 @@ _PLACE = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
 #: Errors that follow from a part of an address.
 _NOT_FOUND: dict[str, type[HalftruthError]] = {
-    "{survey_id}": UnknownSurvey,
-    "{token_id}": UnknownToken,
+    "<survey_id>": UnknownSurvey,
+    "<token_id>": UnknownToken,
 }
 
 
@@ -90,10 +90,12 @@ class Call:
     query : type
         Message of the query parameters.
     status : int
-    own_role : str or None
-        Role that is needed, if it is not that of the audience.
-    own_errors : tuple of type
-        Errors that do not follow from the rest.
+    role : str or None
+        Role that is needed, by default that of the audience.
+    errors : tuple of type
+        Errors that it can answer with; those that follow from the rest are added.
+    shared : bool
+        Whether pages of other origins may make it.
     analysis : Analysis or None
         Analysis whose results it answers with.
     """
@@ -106,10 +108,25 @@ class Call:
     body: type | tuple[type, ...] = ()
     query: type[Request] = Request
     status: int = 200
-    own_role: Role | None = None
-    own_errors: tuple[type[HalftruthError], ...] = ()
+    role: Role | None = None
+    errors: tuple[type[HalftruthError], ...] = ()
+    shared: bool = False
     analysis: Analysis[Any, Any] | None = None
     view: Callable[..., Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.role = self.role or self.audience.role
+        # A query parameter that there is not is refused everywhere.
+        implied: list[type[HalftruthError]] = [ParameterError]
+        if self.bodies:
+            implied += [MalformedRequest, TooLarge]
+        if self.role is not None:
+            implied += [Unauthorized, Forbidden]
+        implied += [error for place, error in _NOT_FOUND.items() if place in self.rule]
+        # Whoever asks for a survey or brings a token is looked up.
+        if self.rule.startswith("/v1/") or self.role is not None:
+            implied.append(StoreUnavailable)
+        self.errors = tuple(dict.fromkeys([*implied, *self.errors]))
 
     def __call__(self, view: View) -> View:
         """Answer with what a view returns."""
@@ -151,29 +168,9 @@ class Call:
         return summary.rstrip("."), description
 
     @property
-    def role(self) -> Role | None:
-        """Role that is needed."""
-        return self.own_role or self.audience.role
-
-    @property
     def bodies(self) -> tuple[type, ...]:
         """Types of which the body is one; empty where there is none."""
         return self.body if isinstance(self.body, tuple) else (self.body,)
-
-    @property
-    def errors(self) -> tuple[type[HalftruthError], ...]:
-        """Every error that it can answer with."""
-        # A query parameter that there is not is refused everywhere.
-        found: list[type[HalftruthError]] = [ParameterError]
-        if self.bodies:
-            found += [MalformedRequest, TooLarge]
-        if self.role is not None:
-            found += [Unauthorized, Forbidden]
-        found += [error for place, error in _NOT_FOUND.items() if place in self.path]
-        # Whoever asks for a survey or brings a token is looked up.
-        if self.rule.startswith("/v1/") or self.role is not None:
-            found.append(StoreUnavailable)
-        return tuple(dict.fromkeys([*found, *self.own_errors]))
 
 
 RESPONDENTS = Audience(

@@ -38,7 +38,7 @@ def list_tokens() -> TokenList:
     body=TokenRequest,
     answer=NewToken,
     status=201,
-    own_errors=(UnknownSurvey,),
+    errors=(UnknownSurvey,),
 )
 def create_token(new: TokenRequest) -> NewToken:
     """Make a token."""

@@ -50,7 +50,7 @@ def get_health() -> Health:
     return Health(status="ok")
 
 
-@OPERATIONS.call("GET", "/readyz", answer=Health, own_errors=(StoreUnavailable, SchemaOutdated))
+@OPERATIONS.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable, SchemaOutdated))
 def get_readiness() -> Health:
     """Whether requests may be sent here.
 
@@ -62,7 +62,7 @@ def get_readiness() -> Health:
     return Health(status="ready")
 
 
-@OPERATIONS.call("GET", "/metrics", own_role="monitor", answer="text/plain")
+@OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Numbers for Prometheus."""
     response = Response(metrics_of(current_app).exposition(), mimetype="text/plain")

@@ -31,7 +31,7 @@ from .access import list_sealing_keys
     query=PublishQuery,
     answer=PublishedSurvey,
     status=201,
-    own_errors=(SurveyExists, SurveyError, SchemaError, DomainTooLarge),
+    errors=(SurveyExists, SurveyError, SchemaError, DomainTooLarge),
 )
 def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
     """Publish a survey.
@@ -71,7 +71,7 @@ def close_survey(survey_id: str) -> PublishedSurvey:
 
 
 @OPERATORS.call(
-    "POST", "/v1/surveys/<survey_id>/reopen", answer=PublishedSurvey, own_errors=(SurveyClosed,)
+    "POST", "/v1/surveys/<survey_id>/reopen", answer=PublishedSurvey, errors=(SurveyClosed,)
 )
 def reopen_survey(survey_id: str) -> PublishedSurvey:
     """Reopen a survey.
@@ -109,7 +109,7 @@ def set_listing(listing: Listing, survey_id: str) -> SurveyState:
     "/v1/surveys/<survey_id>/terms",
     body=TermsChange,
     answer=PublishedSurvey,
-    own_errors=(SignatureRefused,),
+    errors=(SignatureRefused,),
 )
 def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     """Change how reports are taken.

@@ -15,7 +15,7 @@ from ..context import collector
 _ERRORS = (SurveyError, SchemaError, DomainTooLarge)
 
 
-@PLANNING.call("POST", "/v1/plan", body=PlanRequest, answer=PlanResult, own_errors=_ERRORS)
+@PLANNING.call("POST", "/v1/plan", body=PlanRequest, answer=PlanResult, errors=_ERRORS)
 def plan_survey(request: PlanRequest) -> PlanResult:
     """Foretell the precision of a survey.
 
@@ -25,7 +25,7 @@ def plan_survey(request: PlanRequest) -> PlanResult:
     return plan(Survey.from_json(request.survey), PlanQuery(**fields))
 
 
-@PLANNING.call("POST", "/v1/check", body=Survey, answer=SurveyCheck, own_errors=_ERRORS)
+@PLANNING.call("POST", "/v1/check", body=Survey, answer=SurveyCheck, errors=_ERRORS)
 def check_survey(survey: Survey) -> SurveyCheck:
     """Check a survey.
 

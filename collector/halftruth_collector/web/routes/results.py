@@ -29,7 +29,7 @@ def _declare(analysis: Analysis[Any, Any]) -> None:
         f"/v1/surveys/<survey_id>/{analysis.name}",
         query=analysis.query,
         answer=analysis.result,
-        own_errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
+        errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
         analysis=analysis,
     )(get)
 

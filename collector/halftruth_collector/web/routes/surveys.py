@@ -36,13 +36,6 @@ _BYTES_OF_REPORT = 500
 #: Most sealed reports in one request: opening one takes a fifth of a millisecond.
 _MOST_SEALED = 1_000
 
-#: What forms on pages of other origins need.
-_FROM_OTHER_PAGES = (
-    "respondents.get_survey",
-    "respondents.check_invitation",
-    "respondents.add_reports",
-)
-
 #: What lets a page of another origin read an answer, and send the request at all.
 _SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
 _PREFLIGHT = {
@@ -72,7 +65,7 @@ def list_surveys() -> SurveyList:
     )
 
 
-@RESPONDENTS.call("GET", "/v1/surveys/<survey_id>", answer=PublishedSurvey)
+@RESPONDENTS.call("GET", "/v1/surveys/<survey_id>", answer=PublishedSurvey, shared=True)
 def get_survey(survey_id: str) -> PublishedSurvey:
     """Fetch a survey.
 
@@ -86,11 +79,10 @@ def get_survey(survey_id: str) -> PublishedSurvey:
 def from_other_pages(response: Response) -> Response:
     """Let forms on pages of other origins do what answering a survey takes, and nothing else."""
     request = asked()
-    if request.endpoint in _FROM_OTHER_PAGES:
-        for name, value in (
-            _SHARED if request.method != "OPTIONS" else _SHARED | _PREFLIGHT
-        ).items():
-            response.headers.add(name, value)
+    if RESPONDENTS.calls[request.endpoint or ""].shared:
+        response.headers.update(_SHARED)
+        if request.method == "OPTIONS":
+            response.headers.update(_PREFLIGHT)
     return response
 
 
@@ -100,7 +92,8 @@ def from_other_pages(response: Response) -> Response:
     body=(ReportBatch, SealedBatch),
     answer=Receipt,
     status=202,
-    own_errors=(
+    shared=True,
+    errors=(
         SurveyClosed,
         DeadlinePassed,
         QuotaReached,
@@ -142,7 +135,8 @@ def add_reports(survey_id: str) -> Receipt:
     "/v1/surveys/<survey_id>/invitations/check",
     body=InvitationCheck,
     answer=InvitationState,
-    own_errors=(TooManyReports,),
+    shared=True,
+    errors=(TooManyReports,),
 )
 def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
     """Ask whether an invitation is good.
