@@ -162,7 +162,7 @@ class Call:
         return template(self.rule)
 
     @property
-    def said(self) -> tuple[str, str]:
+    def documentation(self) -> tuple[str, str]:
         """Its summary and its description."""
         summary, _, description = (inspect.getdoc(self.view) or "").partition("\n\n")
         return summary.rstrip("."), description

@@ -39,7 +39,7 @@ def observe(app: Flask, metrics: Metrics) -> None:
         if status == 202 or not _log.isEnabledFor(logging.INFO):
             # Nothing is written of a report that was counted, not even when: the metrics have sums.
             return response
-        said = {
+        fields = {
             "method": method,
             "route": route,
             "status": status,
@@ -51,6 +51,6 @@ def observe(app: Flask, metrics: Metrics) -> None:
             if status < 300 and method not in ("OPTIONS", "other"):
                 known.add(survey)
             if survey in known:
-                said["survey"] = survey
-        _log.info("request", extra=said)
+                fields["survey"] = survey
+        _log.info("request", extra=fields)
         return response

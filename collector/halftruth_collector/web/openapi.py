@@ -102,7 +102,7 @@ def document() -> Json:
             "description": markdown(_INTRODUCTION),
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": found.name, "description": found.purpose} for found in AUDIENCES],
+        "tags": [{"name": each.name, "description": each.purpose} for each in AUDIENCES],
         "paths": paths,
         "components": {
             "schemas": _schemas(),
@@ -114,13 +114,18 @@ def document() -> Json:
 
 
 def _place(name: str) -> Json:
-    said, pattern = _PLACES[name]
-    schema = {"type": "string", "pattern": pattern}
-    return {"name": name, "in": "path", "required": True, "description": said, "schema": schema}
+    description, pattern = _PLACES[name]
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": {"type": "string", "pattern": pattern},
+    }
 
 
 def _operation(call: Call) -> Json:
-    summary, description = call.said
+    summary, description = call.documentation
     caller = CALLERS[call.role]
     sentences = [markdown(description), f"{caller[0].upper()}{caller[1:]} may call it."]
     described: Json = {
@@ -142,8 +147,8 @@ def _operation(call: Call) -> Json:
         schema = references[0] if len(references) == 1 else {"oneOf": references}
         content = {"application/json": {"schema": schema}}
         described["requestBody"] = {"required": True, "content": content}
-    for status, found in sorted(problems_of(call).items()):
-        described["responses"][str(status)] = _problem(status, found)
+    for status, problems in sorted(problems_of(call).items()):
+        described["responses"][str(status)] = _problem(status, problems)
     return described
 
 
@@ -182,7 +187,7 @@ def _answer(call: Call) -> Json:
     if isinstance(call.answer, str):
         schema: Json = {"type": "object" if call.answer == "application/json" else "string"}
         return {
-            "description": f"{call.said[0]}.",
+            "description": f"{call.documentation[0]}.",
             "content": {call.answer: {"schema": schema}},
         }
     content: Json = {"application/json": {"schema": _reference(call.answer)}}
@@ -206,17 +211,18 @@ def problems_of(call: Call) -> dict[int, dict[str, str]]:
     return found
 
 
-def _problem(status: int, found: dict[str, str]) -> Json:
-    types = [f"urn:halftruth:problem:{name}" for name in found]
+def _problem(status: int, problems: dict[str, str]) -> Json:
+    types = [f"urn:halftruth:problem:{name}" for name in problems]
     narrowed = {"status": {"const": status}, "type": {"enum": types}}
     schema = {"allOf": [_reference(Problem), {"properties": narrowed}]}
     answer: Json = {
-        "description": " ".join(found.values()),
+        "description": " ".join(problems.values()),
         "content": {"application/problem+json": {"schema": schema}},
     }
     if status in _HEADERS:
-        name, said, kind = _HEADERS[status]
-        answer["headers"] = {name: {"description": said, "required": True, "schema": kind}}
+        name, description, kind = _HEADERS[status]
+        header = {"description": description, "required": True, "schema": kind}
+        answer["headers"] = {name: header}
     return answer
 
 

@@ -5,7 +5,6 @@ and nothing is stored until it is published. Where text and controls were both c
 counts. Everything works without scripts; with them, what is shown follows what is typed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -60,14 +59,14 @@ class Draft:
         Of the question that is open, counted from 0.
     problem : str or None
         What is wrong with what was asked for; what is wrong with the file shows by itself.
-    told : tuple of str
-        What of a questionnaire is not in it, or is there in another way.
+    left_out : tuple of str
+        Parts of a questionnaire that are not in it, or are there in another way.
     """
 
     written: str
     place: int | None = None
     problem: str | None = None
-    told: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def data(self) -> Data | None:
@@ -163,7 +162,10 @@ def _edit(draft: Draft, do: str, which: str) -> None:
     elif do in ("up", "down"):
         to = place + (1 if do == "down" else -1)
         data = edits.move(data, place, to)
-        draft.place = _following(draft.place, place, min(max(to, 0), count - 1))
+        to = min(max(to, 0), count - 1)
+        # The open question goes with its place.
+        exchanged: dict[int | None, int] = {place: to, to: place}
+        draft.place = exchanged.get(draft.place, draft.place)
     else:
         raise ParameterError("do: expected one of this page's buttons", field="do")
     draft.written = text.change(draft.written, data)
@@ -173,11 +175,6 @@ def _place(written: str, count: int) -> int | None:
     """A place among so many questions; None where it is none."""
     place = text.whole_number(written)
     return place if isinstance(place, int) and 0 <= place < count else None
-
-
-def _following(place: int | None, moved: int, to: int) -> int | None:
-    """Return the place of the open question after one was exchanged for its neighbour."""
-    return {moved: to, to: moved}.get(place, place) if place is not None else None
 
 
 def _loaded() -> Draft:
@@ -195,7 +192,7 @@ def _loaded() -> Draft:
         from ...importing import read_questionnaire
 
         made = read_questionnaire(content, file.filename or "questionnaire")
-        return Draft(made.text, 0, told=made.left_out)
+        return Draft(made.text, 0, left_out=made.left_out)
     try:
         written = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -243,7 +240,7 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
         seen=_fingerprint(draft.written),
         problem=problem,
         problem_below=True,
-        told=draft.told,
+        left_out=draft.left_out,
         check=check,
         survey=survey,
         document=None if survey is None else survey.canonical_json.decode(),
@@ -313,7 +310,7 @@ def _precision(survey: Survey | None) -> dict[str, Any]:
     except HalftruthError as error:
         page["plan_problem"] = str(error)
         return page
-    labels = dict(zip(survey.schema.names, _labels(survey), strict=True))
+    labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
     return page | {"plan": result, "foretold": foretold(result), "labels": labels}
 
 
@@ -327,10 +324,6 @@ def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:
                 "wanted: expected percentage points, such as 5", field="wanted"
             ) from None
     return plan(survey, read(PlanQuery, asked))
-
-
-def _labels(survey: Survey) -> Sequence[str]:
-    return [attribute.label_in() for attribute in survey.schema.attributes]
 
 
 def _fingerprint(written: str) -> str:
