@@ -5,10 +5,11 @@
  * anything to, and ends where a report would be drawn.
  */
 
-import { Client } from "../client.js";
 import { Survey } from "../survey.js";
 import { element } from "./dom.js";
 import { HalftruthForm } from "./element.js";
+import { clientOf } from "./settings.js";
+import { buttons, view } from "./views.js";
 
 /** Storage for as long as the preview is shown. */
 function forgetful() {
@@ -28,30 +29,19 @@ function forgetful() {
 export class HalftruthPreview extends HalftruthForm {
   makeClient() {
     const written = this.getAttribute("document") ?? "";
-    return new Client(location.origin, {
-      maxGamma: this.getAttribute("max-gamma") ?? "",
-      unprotected: (this.getAttribute("unprotected") ?? "").split(/\s+/).filter(Boolean),
-      digests: this.getAttribute("digests")?.split(" "),
-      storage: forgetful(),
-      retries: 0,
-      fetch: async () => published(written),
-    });
+    const fetch = async () => published(written);
+    return clientOf(this, { storage: forgetful(), retries: 0, fetch });
   }
 
   /** The end of a preview: nothing is drawn. */
   async submit() {
     this.questionnaire?.clear();
+    const begin = { class: "main", click: () => void this.start() };
     this.show(() =>
-      element(
-        "section",
-        { "aria-labelledby": "heading" },
-        element("h2", { tabindex: "-1", id: "heading" }, "The preview ends here"),
+      view(
+        "The preview ends here",
         element("p", {}, "Nothing was drawn, sent or kept."),
-        element(
-          "div",
-          { class: "buttons" },
-          element("button", { class: "main", click: () => void this.start() }, "Begin again"),
-        ),
+        buttons(element("button", begin, "Begin again")),
       ),
     );
   }

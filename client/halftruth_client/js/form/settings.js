@@ -10,8 +10,9 @@ const PATIENCE = 2_000;
  * A client as the attributes want it.
  *
  * @param {Element} form
+ * @param {Partial<import("../client.js").Options & import("../transport.js").Settings>} [settings]
  */
-export function clientOf(form) {
+export function clientOf(form, settings = { retries: 2, patience: PATIENCE }) {
   const maxGamma = form.getAttribute("max-gamma");
   if (maxGamma === null) {
     throw new ParameterError(
@@ -24,8 +25,7 @@ export function clientOf(form) {
     unprotected: list(form, "unprotected") ?? [],
     digests: list(form, "digests"),
     operatorKeys: list(form, "operator-keys"),
-    retries: 2,
-    patience: PATIENCE,
+    ...settings,
   });
 }
 
