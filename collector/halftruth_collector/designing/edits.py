@@ -195,6 +195,3 @@ def _with(data: Data, found: list[Data]) -> Data:
     if not found:
         del changed[QUESTIONS]
     return changed
-
-
-__all__ = ["add", "edit", "fields_of", "move", "remove", "settings_of", "settle"]

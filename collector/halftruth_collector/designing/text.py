@@ -261,17 +261,3 @@ def _item(value: Any) -> Item:
         return array
     item: Item = tomlkit.item(value)
     return item
-
-
-__all__ = [
-    "CHOSEN",
-    "FORM",
-    "MECHANISM",
-    "QUESTIONS",
-    "STARTER",
-    "Data",
-    "change",
-    "of_survey",
-    "read",
-    "write",
-]
