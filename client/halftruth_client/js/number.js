@@ -85,7 +85,7 @@ export class NumberRange {
  * @param {unknown} answer
  * @returns {Rational | null}
  */
-export function readNumber(answer) {
+function readNumber(answer) {
   const written = typeof answer === "number" ? String(answer) : answer;
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return null;
   const found = ANSWER.exec(written);

@@ -26,7 +26,7 @@ function forgetful() {
   };
 }
 
-export class HalftruthPreview extends HalftruthForm {
+class HalftruthPreview extends HalftruthForm {
   makeClient() {
     const written = this.getAttribute("document") ?? "";
     const fetch = async () => published(written);
