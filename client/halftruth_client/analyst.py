@@ -79,7 +79,7 @@ class Analyst:
         return self._transport.get(survey_path(survey, name_of(kind)), result_of(kind), query)
 
     def surveys(self) -> "Surveys":
-        """The surveys of this collector: id, title, digest, and whether they are open.
+        """Return the surveys of this collector: id, title, digest, and whether they are open.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Analyst:
         return Surveys(self._transport.get("/v1/surveys", SurveyList).surveys)
 
     def survey(self, id: str) -> "SurveyAnalyst":
-        """One survey, with a method for each analysis and its questions to complete.
+        """Return an analyst of one survey, with a method for each analysis.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Analyst:
         survey : Survey
         respondents : int
         support : float
-            Support at which itemsets are looked at.
+            Support of itemsets in the plan.
         lengths : sequence of int, optional
             Lengths of itemsets that matter; up to three by default.
         half_width : float, optional
@@ -152,11 +152,11 @@ class Surveys(list[SurveySummary]):
         return texts(*SurveySummary.__struct_fields__)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A row for each survey."""
+        """Iterate over the rows, one for each survey."""
         yield from map(msgspec.structs.astuple, self)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Its table as a data frame, indexed by the surveys' ids."""
+        """Return its table as a data frame, indexed by the surveys' ids."""
         return data_frame(self, 1)
 
     def __repr__(self) -> str:

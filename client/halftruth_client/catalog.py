@@ -1,4 +1,4 @@
-"""The surveys of one collector: what it publishes, and whether that is believed."""
+"""Surveys of one collector, with verification of what it publishes."""
 
 import re
 from collections.abc import Collection
@@ -16,7 +16,7 @@ _SEALING_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 @dataclass(frozen=True)
 class Entry:
-    """A survey, and how its collector takes reports."""
+    """Survey with its terms for reports."""
 
     survey: Survey
     terms: Terms
@@ -29,7 +29,7 @@ class Catalog:
     ----------
     transport : Transport
     operator_keys : collection of str
-        Public keys of the operators that are trusted; with none, nothing needs to be signed.
+        Public keys of trusted operators; without any, no signature is needed.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Catalog:
         self._entries: dict[str, Entry] = {}
 
     def fetch(self, id: str) -> Entry:
-        """A survey with its terms as the collector publishes them now.
+        """Fetch a survey with its current terms.
 
         Raises
         ------
@@ -77,14 +77,14 @@ class Catalog:
         return Entry(survey, terms)
 
     def accept(self, entry: Entry) -> None:
-        """Send reports on these terms from now on."""
+        """Accept the terms of an entry for further reports."""
         self._entries[entry.survey.digest] = entry
 
     def entry(self, id: str, digest: str, *, refresh: bool = False) -> Entry:
-        """This version of a survey with the terms that reports are sent on.
+        """Return this version of a survey with the accepted terms.
 
-        A survey whose reports were sealed stays sealed until the caller fetches it again: whoever
-        answers in the collector's stead has no way to ask for the reports in the clear.
+        A survey whose reports were sealed stays sealed until the caller fetches it again, so that
+        an impostor of the collector cannot request unsealed reports.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Catalog:
 
 
 def _pins(operator_keys: Collection[str]) -> frozenset[str]:
-    """The keys that a caller pins; a text is none of the lists, even if it is empty."""
+    """Check the pinned keys; a text is no list, even if it is empty."""
     if not isinstance(operator_keys, str):
         operator_keys = tuple(operator_keys)
         if not operator_keys:

@@ -1,4 +1,4 @@
-"""The respondent's side: fetch a survey, perturb a record, send the report."""
+"""Respondents' client: fetch a survey, perturb a record, send the report."""
 
 import logging
 import re
@@ -26,10 +26,10 @@ from .transport import Transport
 #: Reports in one request.
 BATCH = 1_000
 
-#: Answers that make sending the same report again pointless: closed or replaced, not a report.
+#: Final refusals of a report: survey closed or replaced, invalid report.
 _FINAL = (409, 422)
 
-#: How a collector begins what it says of one report of a batch.
+#: Prefix of a collector's message about one report of a batch.
 _NUMBERED = re.compile(r"^report \d+: ")
 
 _log = logging.getLogger(__name__)
@@ -93,10 +93,10 @@ class Client:
     max_gamma : Fraction, int or str
         A survey with a larger amplification is refused.
     unprotected : collection of str
-        Attributes that may be sent as they are. The amplification is then that of the other ones,
-        given these. Whether an attribute is sensitive is for the one who asks the respondent to
-        say; what the survey says of it is not trusted. A name does not say what is asked by it, so
-        a survey that has one is refused unless its digest or an operator's key is pinned.
+        Attributes that may be sent unperturbed. The amplification is then that of the others, given
+        these. The caller decides whether an attribute is sensitive; the survey is not trusted
+        about it. A name does not reveal the question, so a survey with such an attribute is refused
+        unless its digest or an operator's key is pinned.
     digests : collection of str
         Digests of the surveys that may be answered, as ``halftruth survey check`` prints them; any
         by default.
@@ -136,7 +136,7 @@ class Client:
         )
         self._catalog = Catalog(self._transport, operator_keys)
         self._outbox = _memory() if outbox is None else Outbox(outbox)
-        #: Whether what waits outlives the process, so that no error has to be raised.
+        #: True if waiting reports outlive the process, so that no error is raised.
         self._keeps = outbox is not None
         self._unsettled = _unsettled()
 
@@ -171,7 +171,7 @@ class Client:
         again, with the same id. Each call that returns is one person's. One whose status is
         "waiting" is not to be repeated: its report will be sent by :meth:`flush` or after another.
 
-        Where people with equal answers use one process, nobody can tell the second call of one
+        If people with equal answers use one process, the second call of one cannot be distinguished
         from the first of another. Each call that returns still has a report of its own, but only
         with `respondent` is it certain whose draw it is.
 
@@ -281,7 +281,7 @@ class Client:
 
         Every record is read and perturbed before anything is sent, so that one that does not fit
         stops all of them. With an outbox all reports are written down before the first is sent.
-        They are kept and sent in a random order, which tells nothing of that of the records.
+        They are kept and sent in a random order, independent of that of the records.
 
         If the call fails and there is no outbox, call it again with the same records: the same
         reports are sent again, and those that were counted are duplicates then.
@@ -374,7 +374,7 @@ class Client:
         return delivery
 
     def _flush_batch(self) -> Delivery | None:
-        """Send one batch of what waits; None where nothing does."""
+        """Send one batch of waiting reports; None without any."""
         waiting = self._outbox.waiting(self._transport.url, BATCH)
         if not waiting:
             return None
@@ -382,7 +382,7 @@ class Client:
         return Delivery(receipt.accepted, receipt.duplicates)
 
     def _flush_quietly(self) -> None:
-        """Send some of what waits, now that the collector answers.
+        """Send some waiting reports, now that the collector answers.
 
         One batch at most, and no error: the caller asked for another report, and waits.
         """

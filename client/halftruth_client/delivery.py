@@ -1,4 +1,4 @@
-"""Reports on their way to a collector: invited, plain or sealed, as its terms ask."""
+"""Delivery of reports to a collector: plain or sealed, with invitations, by its terms."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 def check_form(invitations: Sequence[str | None]) -> None:
-    """Refuse what is no invitation.
+    """Check the form of invitations.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def check_form(invitations: Sequence[str | None]) -> None:
 
 
 def check_wanted(catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]) -> None:
-    """Refuse invitations that a survey does not ask for, or their absence.
+    """Check that invitations are given if and only if a survey asks for them.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _require(
 
 
 def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
-    """Send reports of one survey in one request, and once more where its terms have changed.
+    """Send reports of one survey in one request, and again if its terms have changed.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
         reports = [replace(report, invitation=None) for report in reports]
     for i, report in enumerate(reports):
         if terms.invitations and report.invitation is None:
-            # As the collector would answer, who cannot look into what is sealed.
+            # As the collector would answer, which cannot inspect sealed reports.
             raise RequestRefused(
                 f"report {i}: survey '{id}' asks for invitations; expected one",
                 status=403,

@@ -1,10 +1,10 @@
-"""One draw for each person: two draws of the same answers tell more than one.
+"""One draw for each person, since two draws of the same answers reveal more than one.
 
-Whoever is told that a call failed calls again. So a failed call leaves its reports here, in the
-memory of the process that perturbed the records, and the next call with equal answers sends these
-instead of drawing anew. A record is recognized by a keyed digest, whose random key never leaves
-the process; the record itself is not kept. The digest is of the survey's id and the answers by
-name: a collector that changes anything else of a survey gets no second draw of them.
+Failed calls are repeated. So a failed call keeps its reports here, in the memory of the process
+that perturbed the records, and the next call with equal answers sends these instead of drawing
+anew. A record is recognized by a keyed digest, whose random key never leaves the process; the
+record itself is not kept. The digest is of the survey's id and the answers by name: a collector
+that changes anything else of a survey gets no second draw of them.
 
 Nobody can tell the second call of one person from the first one of another with equal answers.
 Each successful call still has a report of its own: the second person finds the memory empty. It
@@ -53,10 +53,10 @@ class Unsettled:
         self._marks: dict[UUID, bytes] = {}
 
     def mark(self, survey: str, record: PersonRecord) -> bytes:
-        """Keyed digest of a record that fits, bound to the id of its survey."""
+        """Return the keyed digest of a valid record, bound to the id of its survey."""
         answers = sorted((name, _in_one_spelling(answer)) for name, answer in record.items())
-        written = json.dumps([survey, answers]).encode()
-        return hashlib.blake2b(written, key=self._key, digest_size=16).digest()
+        content = json.dumps([survey, answers]).encode()
+        return hashlib.blake2b(content, key=self._key, digest_size=16).digest()
 
     def pop(self, mark: bytes, digest: str) -> StoredReport | None:
         """Remove and return a report of such a record, for this caller alone.
@@ -86,14 +86,14 @@ class Unsettled:
         return report
 
     def restore(self, draws: Iterable[Draw]) -> None:
-        """Keep what a failed call drew for the call that tries again."""
+        """Keep the reports of a failed call for its repetition."""
         with self._lock:
             for draw in draws:
                 self._reports.setdefault(draw.mark, {})[draw.report.id] = draw.report
                 self._marks[draw.report.id] = draw.mark
 
     def settle(self, reports: Iterable[StoredReport]) -> None:
-        """Forget reports that the collector has acknowledged."""
+        """Discard reports that the collector has acknowledged."""
         with self._lock:
             for report in reports:
                 mark = self._marks.pop(report.id, None)
@@ -109,7 +109,7 @@ def draw(
     unsettled: Unsettled,
     invitations: Sequence[str] | None = None,
 ) -> list[Draw] | HalftruthError:
-    """Reports of records, or what is wrong with the first record that does not fit.
+    """Draw reports of records, or return the error of the first invalid record.
 
     The error is new, without the traceback whose frames hold a record, and names the record by
     its position. Where there are invitations, there has to be one for each record.
@@ -123,7 +123,7 @@ def draw(
     except RecordError as error:
         return RecordError(f"record {len(codes)}: {error}", field=error.field)
     except Exception as error:
-        # Whatever a strange mapping raises may quote the answers.
+        # Errors of foreign mappings may quote answers.
         return RecordError(
             f"record {len(codes)}: expected answers by name ({type(error).__name__})"
         )
@@ -148,7 +148,7 @@ def draw(
 
 
 def _in_one_spelling(answer: Answer) -> str | list[str]:
-    """An answer in one spelling."""
+    """Normalize an answer."""
     if isinstance(answer, str):
         return answer
     if isinstance(answer, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""A method for each analysis, with its signature and what it says of itself from the registry."""
+"""Methods of analyses, with signatures and docstrings from the registry."""
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, formatannotation, getdoc
@@ -14,9 +14,9 @@ _RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailabl
 
 
 class AnalysisMethod(Generic[R]):
-    """A method that asks a question, by ``ask`` of its object, with its fields as parameters.
+    """Method that sends a query by ``ask`` of its object, with the query's fields as parameters.
 
-    It is made when it is first looked at, so that importing the client makes none.
+    It is made at its first access, so that importing the client makes none.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class AnalysisMethod(Generic[R]):
 
     def __init__(self, query: type[Query[R]], *before: str) -> None:
         self._query, self._before = query, before
-        #: As Python writes it.
+        #: Name as a Python identifier.
         self.name = name_of(query).replace("-", "_")
 
     def __get__(self, this: object, owner: type) -> Any:
@@ -49,11 +49,11 @@ def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
         return_annotation=result_of(query),
     )
 
-    def method(*given: Any, **named: Any) -> R:
-        asked = signature.bind(*given, **named).arguments
-        this, *beside = [asked.pop(name) for name in ("self", *before)]
-        values = {name: plain(known[name], value) for name, value in asked.items()}
-        result: R = this.ask(*beside, make(query, values))
+    def method(*positional: Any, **named: Any) -> R:
+        arguments = signature.bind(*positional, **named).arguments
+        this, *preceding = [arguments.pop(name) for name in ("self", *before)]
+        values = {name: plain(known[name], value) for name, value in arguments.items()}
+        result: R = this.ask(*preceding, make(query, values))
         return result
 
     method.__signature__ = signature  # type: ignore[attr-defined]

@@ -1,11 +1,11 @@
-"""Reports that wait, and reports that respondents gave: in a file, or in memory.
+"""Outbox of waiting reports and of reports of known respondents, in a file or in memory.
 
 An outbox holds perturbed reports only, never a record, and a report's invitation for as long as
 the report waits. A report is written down before it is sent, so that a crash in between cannot
 lead to a second, fresh draw of the same answers.
 
-What a respondent gave is found again by the survey and the respondent, however the collector's
-address is spelled. The address says only where a report waits to be sent.
+A respondent's report is found by survey and respondent, whatever the spelling of the collector's
+address, which is only used to send it.
 """
 
 import hashlib
@@ -159,7 +159,7 @@ class Outbox:
         return list(reports)
 
     def waiting(self, collector: str, limit: int) -> list[StoredReport]:
-        """Reports still to be sent, those of one version of one survey, `limit` at most."""
+        """Return at most `limit` waiting reports of one version of one survey."""
         with self._connect() as connection:
             rows = connection.execute(
                 "SELECT id, survey, digest, report, invitation FROM reports"
@@ -171,9 +171,9 @@ class Outbox:
         return [_stored(row) for row in rows]
 
     def settle(self, reports: Sequence[StoredReport]) -> None:
-        """Send these no more.
+        """Mark reports as delivered.
 
-        What a respondent gave stays remembered, without its invitation; the rest is deleted.
+        Those of known respondents are kept without invitations; the others are deleted.
         """
         ids = [(str(report.id),) for report in reports]
         with self._connect() as connection:

@@ -11,14 +11,13 @@ from .errors import SurveyRefused
 
 
 class PrivacyPolicy:
-    """The largest amplification that a survey may have.
+    """Policy for surveys: largest amplification, and pinned digests.
 
     Parameters
     ----------
     max_gamma : Fraction, int or str
     unprotected : collection of str
-        Attributes that may be sent as they are. Of an attribute whose design can prove one answer
-        alone, it is this one that may be proved; the other still counts.
+        Attributes that may be sent unperturbed; of one with a provable answer, only that answer.
     digests : collection of str
         The surveys that may be answered, any by default.
     is_signed : bool
@@ -49,7 +48,7 @@ class PrivacyPolicy:
         self._approved: set[str] = set()
 
     def check(self, survey: Survey) -> None:
-        """Refuse a survey that protects less.
+        """Check that a survey satisfies the policy.
 
         Raises
         ------
@@ -76,10 +75,10 @@ class PrivacyPolicy:
                 for name in schema.names
                 if name not in self._unprotected and mechanism.reveals(schema, name)
             ]
-            why = f"; a report can reveal '{revealed[0]}'" if revealed else ""
+            reason = f"; a report can reveal '{revealed[0]}'" if revealed else ""
             raise SurveyRefused(
                 f"survey '{survey.id}': its amplification {approximately(amplification)} exceeds"
-                f" max_gamma {approximately(self._max_gamma)}{why}",
+                f" max_gamma {approximately(self._max_gamma)}{reason}",
                 field="max_gamma",
             )
         self._approved.add(survey.digest)

@@ -1,4 +1,4 @@
-"""A survey's questions and answers as objects that complete, and stand for their names.
+"""Questions and answers of a survey as objects, with completion.
 
 Wherever a method of :class:`~halftruth_client.Analyst` takes the name of an attribute, it takes a
 :class:`Question`; wherever it takes a category or ``{attribute: category}``, an :class:`Answer`.
@@ -44,7 +44,7 @@ class _Named(Generic[T]):
             raise KeyError(self._unknown(name)) from None
 
     def __getattr__(self, name: str) -> T:
-        # Programs ask for names with underscores, even of an object that is only being made.
+        # Libraries access underscored names, even of incomplete objects.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._named():
@@ -65,7 +65,7 @@ class _Named(Generic[T]):
         return list(self._named())
 
     def _unknown(self, name: str) -> str:
-        # Imported here, as nobody needs it who mistypes nothing.
+        # Imported here, since only mistyped names need it.
         from difflib import get_close_matches
 
         near = get_close_matches(name, self._named())
@@ -146,15 +146,15 @@ def _all_answers(given: Any) -> bool:
 def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str | list[str]]:
     items: dict[str, str | list[str]] = {}
     for answer in answers:
-        said = items.setdefault(answer.question, answer.category)
-        if said is answer.category:
+        known = items.setdefault(answer.question, answer.category)
+        if known is answer.category:
             continue
         if not field.any_of:
             raise ParameterError(
                 f"{field.name}: '{answer.question}' is given twice; expected once",
                 field=field.name,
             )
-        items[answer.question] = [*([said] if isinstance(said, str) else said), answer.category]
+        items[answer.question] = [*([known] if isinstance(known, str) else known), answer.category]
     return items
 
 

@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Message)
 
 
 class Transport:
-    """Talks to one collector.
+    """Connection to one collector.
 
     Every request may be repeated without harm, since each report carries its id; so a lost
     connection and the answers "busy" and "unavailable" are tried again, with exponential backoff.
@@ -69,7 +69,7 @@ class Transport:
         self._timeout = timeout
         self._authentication = _Bearer(token)
         self._session = session or _retrying_session(retries, backoff)
-        # A cookie would tell a collector which reports came from one device.
+        # A cookie would link the reports of a device.
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
@@ -81,7 +81,7 @@ class Transport:
         answer : type
             The message expected.
         query : Request, optional
-            Becomes query parameters; what is None is left out.
+            Becomes query parameters, without those that are None.
 
         Raises
         ------
@@ -150,12 +150,12 @@ class Transport:
 
 
 def survey_path(survey: str, *rest: str) -> str:
-    """Path of a survey, or of something that belongs to it; an id cannot lead elsewhere."""
+    """Return the path of a survey or its subresource, with escaped id."""
     return "/".join(["/v1/surveys", quote(survey, safe=""), *rest])
 
 
 class _Bearer(AuthBase):
-    """Sends the token and nothing else: no password of a netrc file, no cookie of a session."""
+    """Authentication by the token alone: no password of a netrc file, no cookies."""
 
     def __init__(self, token: str | None) -> None:
         self._token = token
@@ -185,7 +185,7 @@ def _retrying_session(retries: int, backoff: float) -> requests.Session:
 
 
 def _read(response: requests.Response) -> bytearray:
-    """The body of an answer, of which a compressed one may be far larger than what was sent."""
+    """Read the body of a response, limited since compressed ones may be very large."""
     content = bytearray()
     with response:
         for chunk in response.iter_content(1 << 16):
@@ -199,7 +199,7 @@ def _read(response: requests.Response) -> bytearray:
 
 
 def _detail(response: requests.Response, content: bytearray) -> Problem:
-    """The collector's account of a problem, or one made from the status alone."""
+    """Return the collector's problem details, or some made from the status."""
     try:
         return msgspec.json.decode(content, type=Problem)
     except msgspec.DecodeError:

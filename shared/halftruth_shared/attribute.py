@@ -1,4 +1,4 @@
-"""Attributes: what is perturbed, one answer each."""
+"""Attributes, the units of perturbation, with one answer each."""
 
 import re
 import unicodedata
@@ -16,12 +16,12 @@ from .texts import Frozen, Text, expected_text, frozen_text, in_language
 #: Kinds of questions whose answer is one attribute.
 KINDS = ("choice", "scale", "number")
 
-#: The category of who passes over an optional question.
+#: Category of respondents who skip an optional question.
 NO_ANSWER = "no answer"
-#: The category of who is not asked, since an earlier answer does not call for it.
+#: Category of respondents who are not asked because of an earlier answer.
 NOT_ASKED = "not asked"
 
-#: What is chosen of an option: it is not, or it is.
+#: Categories of an option: not chosen, chosen.
 OPTION = ("no", "yes")
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -85,10 +85,10 @@ class Attribute:
     optional : bool
         Whether the question may be passed over.
     ask_if : mapping of str to sequence of str
-        The question is asked of those alone who gave one of these answers to each of these earlier
+        Condition: one of these answers to each of these earlier
         attributes.
     shuffle : bool
-        Whether a form shows the answers in an order of chance.
+        Whether a form shuffles the answers.
     answers : mapping of str to str or mapping of str to str
         What a form shows instead of a category, perhaps by language.
     question : Several, optional
@@ -143,8 +143,8 @@ class Attribute:
     def _set(self, what: str, value: object) -> None:
         object.__setattr__(self, what, value)
 
-    def _error(self, what: str, said: str) -> SchemaError:
-        return SchemaError(f"attribute '{self.name}': {what}: {said}", field=what)
+    def _error(self, what: str, message: str) -> SchemaError:
+        return SchemaError(f"attribute '{self.name}': {what}: {message}", field=what)
 
     def _check_kind(self) -> None:
         if self.number is not None and self.kind == "choice":
@@ -165,7 +165,7 @@ class Attribute:
             raise self._error("ask_if", 'expected answers by attribute, as in { smoker = ["yes"] }')
         for name in self.ask_if:
             _check_name(name, f"attribute '{self.name}': ask_if")
-        conditions = {name: self._texts("ask_if", given) for name, given in self.ask_if.items()}
+        conditions = {name: self._texts("ask_if", answers) for name, answers in self.ask_if.items()}
         if not all(conditions.values()):
             raise self._error("ask_if", "expected one answer or more of each attribute")
         self._set("ask_if", Frozen(conditions))
@@ -266,12 +266,12 @@ class Attribute:
 
     @property
     def several(self) -> str | None:
-        """Name of the question that this is an option of; None of a question by itself."""
+        """Name of the question that this is an option of, else None."""
         return None if self.question is None else self.question.name
 
     @property
     def option(self) -> str | None:
-        """Name of the option that this is, ``cough`` of ``symptoms.cough``; None of others."""
+        """Name of the option, ``cough`` of ``symptoms.cough``; None if this is none."""
         return None if self.question is None else self.name[len(self.question.name) + 1 :]
 
     @cached_property
@@ -297,7 +297,7 @@ class Attribute:
         return f"{question} – {self.option_in(*languages)}"
 
     def option_in(self, *languages: str) -> str:
-        """The same below its question."""
+        """Return its label without that of its question."""
         return in_language(self.label or self.option or self.name, *languages)
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
@@ -309,12 +309,12 @@ class Attribute:
         return in_language(self.answers.get(category, category), *languages)
 
     def code(self, answer: object) -> int:
-        """The code of an answer: of a category or, where these are bins, of a number.
+        """Return the code of an answer: of a category or, if these are bins, of a number.
 
         Raises
         ------
         RecordError
-            If it is no answer to this; the message does not hold it.
+            If the answer is invalid; the message does not hold it.
         """
         code = self._codes.get(answer) if isinstance(answer, str) else None
         if code is None and self.number is not None:
@@ -336,7 +336,7 @@ class Attribute:
 
 
 def repeated(values: Sequence[str]) -> str | None:
-    """The first value that stands there a second time."""
+    """Return the first value that is repeated, else None."""
     seen: set[str] = set()
     for value in values:
         if value in seen:

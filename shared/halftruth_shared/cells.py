@@ -11,12 +11,12 @@ _TABULATED_CELLS = 2**14
 
 
 def ravel(records: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Row-major cell index of each record, shape (N,)."""
+    """Return the row-major cell index of each record, shape (N,)."""
     return np.asarray(np.ravel_multi_index(tuple(records.T), sizes), dtype=np.int64)
 
 
 def unravel(cells: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """The record of each row-major cell index, shape (N, M)."""
+    """Return the record of each row-major cell index, shape (N, M)."""
     if math.prod(sizes) <= _TABULATED_CELLS:
         return np.take(_all_records(sizes), cells, axis=0)
     return np.stack(np.unravel_index(cells, sizes), axis=1)
@@ -24,5 +24,5 @@ def unravel(cells: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int6
 
 @lru_cache(maxsize=16)
 def _all_records(sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Every record in row-major order; looking one up is quicker than dividing."""
+    """Every record in row-major order; indexing is faster than division."""
     return np.indices(sizes).reshape(len(sizes), -1).T.copy()

@@ -110,7 +110,7 @@ class AttributeDocument(
         )
 
     def _check_members(self) -> None:
-        """Members of another kind of question are refused."""
+        """Check that it has no members of other kinds of questions."""
         if self.kind not in (*KINDS, "several"):
             raise self._error("kind", f"expected one of: {', '.join((*KINDS, 'several'))}")
         kinds = {
@@ -121,8 +121,8 @@ class AttributeDocument(
             **dict.fromkeys(("minimum", "maximum", "step", "bins", "whole"), ("number",)),
         }
         for member, owners in kinds.items():
-            given = getattr(self, member)
-            if given is not None and given is not False and self.kind not in owners:
+            value = getattr(self, member)
+            if value is not None and value is not False and self.kind not in owners:
                 raise self._error(member, f"expected in questions of kind {' or '.join(owners)}")
         if self.kind == "several" and not self.options:
             raise self._error("options", 'expected one or more, as in [{ name = "cough" }]')
@@ -143,8 +143,8 @@ class AttributeDocument(
             raise SchemaError(f"attribute '{self.name}': {error}", field=error.field) from None
         raise self._error("step", "expected either step or bins")
 
-    def _error(self, member: str, said: str) -> SchemaError:
-        return SchemaError(f"attribute '{self.name}': {member}: {said}", field=member)
+    def _error(self, member: str, message: str) -> SchemaError:
+        return SchemaError(f"attribute '{self.name}': {member}: {message}", field=member)
 
     def texts(self) -> Iterator[TextDocument]:
         """Yield its texts without those of answers, in order."""
@@ -154,9 +154,9 @@ class AttributeDocument(
 
 
 def document_of(question: Question) -> AttributeDocument:
-    """A question as it is published, all that follows from what its author wrote spelt out.
+    """Return the document of a question as published, with implied members spelt out.
 
-    Categories that are the bins of a number follow from its range, and are not.
+    The bins of a number follow from its range and are omitted.
     """
     first = question.attributes[0]
     common: dict[str, Any] = {
@@ -195,15 +195,15 @@ def document_of(question: Question) -> AttributeDocument:
 
 
 def written(text: Text) -> TextDocument:
-    """A text as files and messages write it."""
+    """Return a text as in files and messages."""
     return text if isinstance(text, str) else dict(text)
 
 
 def arranged(
     text: TextDocument, languages: Sequence[str], plain: str | None = None
 ) -> TextDocument:
-    """Text by language in the order of the survey's, `plain` in the first where it has none."""
+    """Sort a text by the languages of a survey; `plain` is for the first if it is missing."""
     if isinstance(text, str) or not languages:
         return text
-    written = {languages[0]: plain, **text} if plain is not None else text
-    return {language: written[language] for language in languages if language in written} | written
+    texts = {languages[0]: plain, **text} if plain is not None else text
+    return {language: texts[language] for language in languages if language in texts} | texts

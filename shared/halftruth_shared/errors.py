@@ -32,7 +32,7 @@ class HalftruthError(Exception):
     """
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
-        # What comes from outside may hold line ends and worse, and a message is one line.
+        # Foreign text may hold control characters, and a message is one line.
         super().__init__(
             "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
         )
@@ -52,7 +52,7 @@ class ParameterError(HalftruthError):
 
 
 class DomainTooLarge(ParameterError):
-    """The domain has too many cells for what was asked of it."""
+    """The domain has too many cells for the computation."""
 
 
 class SurveyError(HalftruthError):
@@ -74,7 +74,7 @@ class ReportError(HalftruthError):
 
 
 class SignatureError(HalftruthError):
-    """A survey that no trusted operator signed as it is."""
+    """A survey without a valid signature of a trusted operator."""
 
 
 class KeyFileError(HalftruthError):
@@ -90,7 +90,7 @@ class NoReports(EstimateError):
 
 
 def listing(options: Sequence[str], limit: int = 8) -> str:
-    """Names what would be accepted, cut after `limit` entries.
+    """List names of accepted values, cut after `limit` entries.
 
     >>> listing(["no", "yes"])
     'no, yes'

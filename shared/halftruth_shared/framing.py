@@ -20,7 +20,7 @@ from .texts import Text, expected_text, frozen_text
 #: Most characters of each text.
 _TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
 
-#: An address over https, or a path of the site where the form is, without what browsers reread.
+#: An address over https, or a path of the form's own site, without what browsers normalize.
 _REDIRECT = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
 _MAX_REDIRECT = 2_000
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
@@ -109,7 +109,7 @@ class Framing:
             )
 
     def document(self) -> FramingDocument | None:
-        """This as a message; None where nothing is said."""
+        """Return the framing as a message; None if it is empty."""
         if self == Framing():
             return None
         texts = {name: written(getattr(self, name)) for name in _TEXTS}
@@ -128,7 +128,7 @@ def _is_redirect(text: str) -> bool:
         return False
     try:
         parts = urlsplit(text)
-        # Looked at, since a port is read only then.
+        # A port is parsed when it is accessed.
         return parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         return False

@@ -137,7 +137,7 @@ class NumberRange:
         return decimal_text(low) if low == high else f"{decimal_text(low)} to {decimal_text(high)}"
 
     def bin(self, answer: object) -> int | None:
-        """Position of the bin that an answer is in; None for what is no answer.
+        """Return the position of an answer's bin; None for anything else.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class NumberRange:
 
 
 def read_number(value: object) -> Fraction | None:
-    """An answer as an exact number; None for what is none.
+    """Parse an answer as an exact number; None for anything else.
 
     >>> read_number("7.5"), read_number(0.1), read_number("yes")
     (Fraction(15, 2), Fraction(1, 10), None)

@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
 
 from .picture import Mark, Panel, Picture
 
-#: Inches: width, height of a mark, and of what stands around a panel and around all of them.
+#: Inches: width, height of a mark, and the space around a panel and around all of them.
 WIDTH, MARK, AROUND, BESIDES = 7.0, 0.28, 0.75, 0.7
 
 #: A bar or dot, pale where it is not usable; the interval, and of it the part that is sampling.
@@ -25,7 +25,7 @@ _LETTERS = 100
 
 
 class Drawn(Figure):
-    """A figure that a notebook shows, and that is gone when nobody refers to it any more."""
+    """Figure that notebooks show, freed when it is not referenced."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -34,7 +34,7 @@ class Drawn(Figure):
 
 
 def draw(picture: Picture, figure: Figure | None = None) -> Figure:
-    """A picture of a result, into a figure of its own unless there is one.
+    """Draw a chart of a result, by default into a new figure.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
 
 
 def _alike(panels: Sequence[Axes]) -> None:
-    """Let what is measured alike be compared by eye."""
+    """Give panels of the same quantity the same limits."""
     lows, highs = zip(*(axes.get_xlim() for axes in panels), strict=True)
     for axes in panels:
         axes.set_xlim(min(lows), max(highs))
@@ -104,7 +104,7 @@ def _draw(axes: Axes, place: int, mark: Mark, value: float, *, bars: bool) -> No
 
 
 def _whiskers(axes: Axes, marks: Sequence[Mark]) -> None:
-    """Intervals, once all ends that are finite have made room; the others end with it."""
+    """Draw intervals within the limits of all finite ends."""
     for mark in marks:
         for end in (*(mark.interval or ()), *(mark.sampling or ())):
             if math.isfinite(end):

@@ -1,6 +1,6 @@
 """Conversions between the ways to state a privacy level.
 
-All of them speak of the *amplification* γ of a channel: the largest factor by which one report
+All are about the *amplification* γ of a channel: the largest factor by which one report
 can be likelier under one true record than under another (EGS; FRAPP eq. 2). A channel with
 amplification γ is ε-locally differentially private for ε = ln γ, and conversely.
 """
@@ -21,7 +21,7 @@ def _probability(value: Rational, field: str) -> Fraction:
 
 
 def amplification_for_breach(rho1: Rational, rho2: Rational) -> Fraction:
-    """Largest amplification that keeps (ρ1, ρ2)-privacy: γ = ρ2(1−ρ1) / (ρ1(1−ρ2)).
+    """Return the largest amplification that keeps (ρ1, ρ2)-privacy: γ = ρ2(1−ρ1) / (ρ1(1−ρ2)).
 
     Under it, whatever was at most ρ1 likely before a report is seen is at most ρ2 likely after
     (EGS; FRAPP eq. 2).
@@ -43,7 +43,7 @@ def amplification_for_breach(rho1: Rational, rho2: Rational) -> Fraction:
 
 
 def worst_case_posterior(prior: Rational, gamma: Rational | float) -> Fraction:
-    """Largest posterior of a property with this prior, ργ / (ργ + 1 − ρ) (EGS).
+    """Return the largest posterior of a property with this prior, ργ / (ργ + 1 − ρ) (EGS).
 
     An infinite amplification gives 1: the report may reveal the property.
 
@@ -62,7 +62,7 @@ def worst_case_posterior(prior: Rational, gamma: Rational | float) -> Fraction:
 
 
 def epsilon(gamma: Rational | float) -> float:
-    """The ε = ln γ of local differential privacy that an amplification stands for.
+    """Return the ε = ln γ of local differential privacy of an amplification.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def epsilon(gamma: Rational | float) -> float:
 
 
 def amplification_for_epsilon(epsilon: float) -> Fraction:
-    """Amplification e^ε, rounded down to nine decimals so that ε is never exceeded.
+    """Return the amplification e^ε, rounded down to nine decimals so that ε is never exceeded.
 
     Raises
     ------

@@ -1,23 +1,23 @@
-"""Files of databases that only their owner may read, whatever the umask."""
+"""Database files that only their owner may read, whatever the umask."""
 
 import os
 import stat
 from contextlib import suppress
 
-#: What SQLite writes beside a database, with the mode that the database has then.
-_BESIDE = ("", "-wal", "-shm", "-journal")
+#: Suffixes of the files of an SQLite database, which get the mode of the first.
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def create_private(path: str | os.PathLike[str]) -> None:
-    """Make an empty file where there is none, for its owner alone from the first byte."""
-    # One that is there is not opened: closing it would drop the locks that SQLite has on it.
+    """Create an empty file, readable by its owner alone, unless it exists."""
+    # An existing file is not opened: closing it would drop the locks that SQLite has on it.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def tighten(path: str | os.PathLike[str]) -> None:
-    """Take away what others may do with a database and its logs, unless it is somebody else's."""
-    for end in _BESIDE:
+    """Remove permissions of others from a database and its logs, if they are ours."""
+    for end in _SUFFIXES:
         file = f"{os.fspath(path)}{end}"
         with suppress(FileNotFoundError, PermissionError):
             mode = stat.S_IMODE(os.stat(file).st_mode)

@@ -15,7 +15,7 @@ from .privacy import epsilon, worst_case_posterior
 from .schema import Schema
 from .survey import Survey
 
-#: The prior that guarantees are told with.
+#: Prior probability in descriptions of guarantees.
 PRIOR = Fraction(1, 20)
 
 #: Whole numbers up to here are written with every digit.
@@ -26,7 +26,7 @@ _GAP = "\N{NARROW NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class Guarantee:
-    """An amplification γ, and what it means.
+    """Amplification γ with its interpretations.
 
     Attributes
     ----------
@@ -65,26 +65,26 @@ class Protection:
     record : Guarantee
         Of all protected answers together.
     answer_all_known : Guarantee
-        Of the least protected single answer, where whoever sees the report knows all others.
+        Of the least protected single answer, to an adversary who knows all others.
     answer_none_known : Guarantee
-        The same where nothing is known of the others, so that any of them are equally likely.
-    protected, as_they_are : tuple of str
-        Attributes that are perturbed, and those that are sent as they are.
+        Of the least protected single answer, to an adversary with a uniform prior on the others.
+    protected, unperturbed : tuple of str
+        Attributes that are perturbed, and those that are sent unperturbed.
     provable : dict of str to Provable
-        Attributes of which a report can prove one answer, never the other; they are in neither.
+        Attributes of which a report can prove one answer, never the other; in neither of these.
     in_words : tuple of str
-        What is done to the answers, where the mechanism has a name that respondents are told.
+        Description of the perturbation, if the mechanism has one for respondents.
     apart : tuple of str
-        What is sent as it is and what can be proved, a sentence each.
+        Sentences about unperturbed attributes and provable answers.
     timing : tuple of str
-        What the time that answering takes can show, where questions depend on answers.
+        Sentence about response times, if questions depend on answers.
     """
 
     record: Guarantee
     answer_all_known: Guarantee
     answer_none_known: Guarantee
     protected: tuple[str, ...]
-    as_they_are: tuple[str, ...]
+    unperturbed: tuple[str, ...]
     provable: dict[str, Provable]
     in_words: tuple[str, ...]
     apart: tuple[str, ...]
@@ -98,8 +98,7 @@ class Protection:
         ----------
         survey : Survey
         public : collection of str
-            Attributes that whoever sees a report is taken to know. Those that the survey sends as
-            they are always count among them.
+            Attributes known to the adversary, in addition to those that are sent unperturbed.
 
         Examples
         --------
@@ -111,15 +110,15 @@ class Protection:
         (Fraction(9, 1), Fraction(3, 1))
         """
         schema, mechanism = survey.schema, survey.mechanism
-        as_they_are = mechanism.as_they_are(schema)
+        unperturbed = mechanism.unperturbed(schema)
         provable = mechanism.provable(schema)
-        known = as_they_are.union(public, provable)
+        known = unperturbed.union(public, provable)
         answer = mechanism.answer_amplification(schema, public=known)
-        # Where one is asked after the other, what is reported of one tells of both.
+        # If one is asked depending on the other, a report of one informs about both.
         asked_after = schema.conditional.intersection(provable)
         shared = math.prod([provable[name].amplification for name in asked_after])
         for name in asked_after:
-            [group] = [g for g in schema.components(as_they_are.union(public)) if name in g]
+            [group] = [g for g in schema.components(unperturbed.union(public)) if name in g]
             others = mechanism.amplification(schema, set(schema.names) - group | {name})
             of_one = provable[name].amplification * others
             provable[name] = replace(provable[name], amplification=of_one)
@@ -128,39 +127,39 @@ class Protection:
             answer_all_known=Guarantee(answer.known * shared),
             answer_none_known=Guarantee(answer.unknown * shared),
             protected=tuple(name for name in schema.names if name not in known),
-            as_they_are=tuple(name for name in schema.names if name in as_they_are),
+            unperturbed=tuple(name for name in schema.names if name in unperturbed),
             provable=provable,
             in_words=tuple(mechanism.in_words(schema)),
-            apart=_apart(schema, as_they_are, provable),
+            apart=_apart(schema, unperturbed, provable),
             timing=timing(schema),
         )
 
     def sentences(self) -> list[str]:
-        """The promise in plain words, a sentence each."""
-        said = [*self.in_words, *self.apart]
+        """Return the guarantee in plain sentences."""
+        sentences = [*self.in_words, *self.apart]
         if not self.protected:
-            return said
+            return sentences
         if self.record.gamma == math.inf:
-            return [*said, "There is no bound: a report can prove an answer (γ is infinite)."]
+            return [*sentences, "There is no bound: a report can prove an answer (γ is infinite)."]
         whole = "All other answers together" if self.apart else "The whole record"
-        said.append(
+        sentences.append(
             f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
             f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
             f" know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
         )
         if len(self.protected) > 1:
             known, unknown = str(self.answer_all_known), str(self.answer_none_known)
-            said.append(
+            sentences.append(
                 f"A single answer: {known}, whether or not the other answers are known."
                 if known == unknown
                 else f"A single answer: {known} for someone who knows all other answers, and"
                 f" {unknown} for someone who knows none of them."
             )
-        return [*said, *self.timing]
+        return [*sentences, *self.timing]
 
 
 def timing(schema: Schema) -> tuple[str, ...]:
-    """The risk that no amplification bounds: where questions depend on answers, the time taken."""
+    """Describe the risk of response times, which no amplification bounds."""
     if not any(attribute.ask_if for attribute in schema.attributes):
         return ()
     return (
@@ -171,34 +170,34 @@ def timing(schema: Schema) -> tuple[str, ...]:
 
 
 def _apart(
-    schema: Schema, as_they_are: Collection[str], provable: Mapping[str, Provable]
+    schema: Schema, unperturbed: Collection[str], provable: Mapping[str, Provable]
 ) -> tuple[str, ...]:
     """Return sentences on what is sent unperturbed and what can be proved, by labels."""
-    asked = {attribute.name: attribute for attribute in schema.attributes}
-    labels = [one.label_in() for one in schema.attributes if one.name in as_they_are]
+    attributes = {attribute.name: attribute for attribute in schema.attributes}
+    labels = [each.label_in() for each in schema.attributes if each.name in unperturbed]
     listed = f"Sent as answered, without protection: {', '.join(labels)}."
     # A label may be a question.
-    said = [listed.replace("?.", "?")] if labels else []
-    for name, found in provable.items():
-        answer, other = map(asked[name].answer_in, (found.answer, found.other))
-        said.append(
-            f"Of “{asked[name].label_in()}”, a report can prove the answer “{answer}”, which this"
-            f" survey takes not to be sensitive. It never proves “{other}”:"
-            f" {Guarantee(found.amplification)}."
+    sentences = [listed.replace("?.", "?")] if labels else []
+    for name, proof in provable.items():
+        answer, other = map(attributes[name].answer_in, (proof.answer, proof.other))
+        sentences.append(
+            f"Of “{attributes[name].label_in()}”, a report can prove the answer “{answer}”, which"
+            f" this survey takes not to be sensitive. It never proves “{other}”:"
+            f" {Guarantee(proof.amplification)}."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
-    """Amplification of all that a caller does not allow to be sent unperturbed.
+    """Return the amplification of all attributes that may not be sent unperturbed.
 
-    What is perturbed and asked after an answer counts though it is allowed: it tells of that.
+    An allowed attribute that is perturbed and has a condition counts, since it informs about that.
 
     Parameters
     ----------
     survey : Survey
     unprotected : collection of str
-        Of one whose design can prove an answer, it is this that may be proved; the other counts.
+        Attributes that may be; of one with a provable answer, only that answer.
     """
     schema, mechanism = survey.schema, survey.mechanism
     allowed = {
@@ -208,12 +207,12 @@ def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Frac
         and (not attribute.ask_if or mechanism.reveals(schema, attribute.name))
     }
     provable = mechanism.provable(schema).items()
-    others = [found.amplification for name, found in provable if name in allowed]
+    others = [proof.amplification for name, proof in provable if name in allowed]
     return mechanism.amplification(schema, allowed) * math.prod(others)
 
 
 def percent(share: Fraction) -> str:
-    r"""A share as a percentage, rounded up so that nothing is promised that does not hold.
+    r"""Format a share as a percentage, rounded up so that the bound holds.
 
     >>> percent(Fraction(3, 22))
     '13.7\u202f%'
@@ -224,7 +223,7 @@ def percent(share: Fraction) -> str:
 
 
 def _rounded_up(gamma: Fraction) -> str:
-    """Whole numbers as they are, others with three digits, rounded up."""
+    """Format whole numbers exactly, others with three digits, rounded up."""
     if gamma.denominator == 1 and gamma < _WRITTEN_OUT:
         return f"{gamma.numerator:,}".replace(",", _GAP)
     up = Context(prec=3, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))

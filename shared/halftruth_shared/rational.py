@@ -57,7 +57,7 @@ def parse_rational(value: object, field: str) -> Fraction:
 
 
 def as_float(value: Fraction | float) -> float:
-    """The nearest floating-point number, infinite for what is beyond all of them.
+    """Return the nearest floating-point number, infinite beyond their range.
 
     >>> as_float(Fraction(10**900))
     inf

@@ -2,7 +2,7 @@
 
 Single records draw from a function ``randbelow(k)`` that returns a uniform integer below k, so
 that a test can walk all of its outcomes. Many records draw from arrays of 64-bit words. Nothing
-here uses floating point, and nothing is biased: out-of-range words are drawn again.
+here uses floating point, and nothing is biased: out-of-range words are rejected.
 """
 
 import os
@@ -20,13 +20,13 @@ MAX_VECTOR_OUTCOMES = 2**62
 
 
 class DrawBelow(Protocol):
-    """N independent uniform integers below `outcomes`, as int64 of shape (N,)."""
+    """Draw of N independent uniform integers below `outcomes`, as int64 of shape (N,)."""
 
     def __call__(self, outcomes: int, count: int) -> NDArray[np.int64]: ...
 
 
 def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
-    """Independent uniform integers from the operating system's randomness.
+    """Draw independent uniform integers from the operating system's randomness.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
     -------
     ndarray of int64, shape (count,)
     """
-    # Words of 32 bits where they suffice: randomness is what takes the time.
+    # Words of 32 bits where they suffice: randomness takes most of the time.
     width = 32 if outcomes <= 2**24 else 64
     kind = np.dtype(f"u{width // 8}")
     # A word above the largest multiple of `outcomes` would favour small remainders.
@@ -54,7 +54,7 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
 
 
 def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:
-    """Draws from a seeded generator: for simulation only, never for a person's record."""
+    """Return draws from a seeded generator: for simulation only, never for a person's record."""
 
     def draw(outcomes: int, count: int) -> NDArray[np.int64]:
         return rng.integers(0, outcomes, size=count, dtype=np.int64)
@@ -63,7 +63,7 @@ def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:
 
 
 def simulated_randbelow(rng: np.random.Generator) -> RandBelow:
-    """``randbelow`` from a seeded generator: for simulation only, never for a person's record."""
+    """Return a seeded ``randbelow``: for simulation only, never for a person's record."""
 
     def randbelow(outcomes: int) -> int:
         bits = outcomes.bit_length()

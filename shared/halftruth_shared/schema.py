@@ -174,7 +174,7 @@ class Schema:
 
     @cached_property
     def _conditions(self) -> tuple[tuple[tuple[int, frozenset[int]], ...], ...]:
-        """Of each attribute, the positions and codes that it is asked after."""
+        """Positions and codes of each attribute's conditions."""
         return tuple([self._conditions_of(j) for j in range(len(self.attributes))])
 
     def _conditions_of(self, j: int) -> tuple[tuple[int, frozenset[int]], ...]:
@@ -204,7 +204,7 @@ class Schema:
     def dependents(self, name: str, public: Collection[str] = ()) -> frozenset[str]:
         """An attribute and those asked after it, directly or over others that are not public.
 
-        The answer to one says of each whether it was asked, so it changes together with theirs.
+        Whether each is asked depends on the answer, so that theirs change with it.
         """
         found = {name}
         for attribute in self.attributes:
@@ -235,7 +235,7 @@ class Schema:
         )
 
     def encode(self, record: Mapping[str, object]) -> tuple[int, ...]:
-        """Codes of a record.
+        """Return the codes of a record.
 
         It answers every attribute but those that are optional or not asked of such a person. A
         question with several answers is answered by the list of the options chosen, or option by
@@ -265,7 +265,7 @@ class Schema:
         return tuple(codes)
 
     def _by_attribute(self, record: Mapping[str, object]) -> Mapping[str, object]:
-        """A record in which lists of options are answers to each of them."""
+        """Replace lists of options in a record by answers to each option."""
         lists = [name for name in self._options if name in record]
         if not lists:
             return record
@@ -283,14 +283,14 @@ class Schema:
         return answers
 
     def decode(self, codes: Sequence[int]) -> dict[str, str]:
-        """The record that these codes stand for."""
+        """Return the record of some codes."""
         return {
             attribute.name: attribute.categories[code]
             for attribute, code in zip(self.attributes, self.check(codes), strict=True)
         }
 
     def check(self, codes: Sequence[int]) -> tuple[int, ...]:
-        """Codes as a tuple of integers inside the schema.
+        """Check codes and return them as a tuple of integers.
 
         Raises
         ------
@@ -308,7 +308,7 @@ class Schema:
         return tuple(map(int, codes))
 
     def check_many(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Codes of N records as an int64 array of shape (N, M) inside the schema.
+        """Check codes of N records and return them as an int64 array of shape (N, M).
 
         Raises
         ------
@@ -358,10 +358,10 @@ def _shared_by_options(option: Attribute) -> tuple[object, ...]:
 
 
 def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> int:
-    """The code of an attribute's answer, given or left out."""
+    """Return the code of an attribute's answer, given or omitted."""
     if not asked:
-        given = answers.get(attribute.name, NOT_ASKED)
-        if not isinstance(given, str) or given != NOT_ASKED:
+        answer = answers.get(attribute.name, NOT_ASKED)
+        if not isinstance(answer, str) or answer != NOT_ASKED:
             raise RecordError(
                 f"attribute '{attribute.name}': not asked after the earlier answers; leave it out",
                 field=attribute.name,

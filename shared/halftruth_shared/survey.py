@@ -1,4 +1,4 @@
-"""Surveys: what is asked, and how each answer is perturbed before it is sent.
+"""Surveys: questionnaires with the mechanism that perturbs their answers.
 
 An author writes TOML; collectors publish canonical JSON, and its SHA-256 digest names exactly
 this questionnaire with exactly this mechanism. Every report quotes the digest.
@@ -59,11 +59,10 @@ class Survey:
     mechanism : Mechanism
     description : str or mapping of str to str
     languages : sequence of str
-        Those that texts are written in. The first is the one of plain texts and of categories, and
-        what is not written in another is read in it. By default in the order in which texts name
-        them.
+        Languages of its texts. The first is that of plain texts and of categories, and the fallback
+        of the others. By default in the order in which texts name them.
     framing : Framing
-        What those who ask say around the questions.
+        Institution, purpose, consent, thanks and redirect.
 
     Raises
     ------
@@ -100,8 +99,8 @@ class Survey:
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
         documents = list(map(document_of, self.schema.questions))
         texts = _texts(self.title, self.description, documents, self.framing.document())
-        found = _languages(self.languages, texts, documents)
-        object.__setattr__(self, "languages", found)
+        languages = _languages(self.languages, texts, documents)
+        object.__setattr__(self, "languages", languages)
         self.schema.check_conditions()
         self.mechanism.check(self.schema)
         self.mechanism.check_conditions(self.schema)
@@ -110,7 +109,7 @@ class Survey:
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
-        """Read a survey as its author writes it.
+        """Read a survey from TOML.
 
         Raises
         ------
@@ -118,11 +117,11 @@ class Survey:
             A `SurveyError`, `SchemaError` or `ParameterError` that names the field.
         """
         try:
-            written = tomllib.loads(text)
+            content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
         try:
-            document = msgspec.convert(written, SurveyDocument)
+            document = msgspec.convert(content, SurveyDocument)
         except msgspec.ValidationError as error:
             raise _shape_error(error) from None
         return cls.from_document(document)
@@ -144,7 +143,7 @@ class Survey:
 
     @classmethod
     def from_document(cls, document: SurveyDocument) -> "Survey":
-        """The survey that a document stands for; its sums and shares are resolved."""
+        """Make a survey from a document."""
         texts = _texts(document.title, document.description, document.attributes, document.form)
         languages = _languages(document.languages, texts, document.attributes)
         schema = Schema(
@@ -166,7 +165,7 @@ class Survey:
         )
 
     def document(self) -> SurveyDocument:
-        """This survey as a message, every parameter of the mechanism resolved."""
+        """Return this survey as a message, every parameter of the mechanism resolved."""
         return SurveyDocument(
             id=self.id,
             title=written(self.title),
@@ -178,11 +177,11 @@ class Survey:
         )
 
     def title_in(self, *languages: str) -> str:
-        """The title, in the first of some languages that it is written in."""
+        """Return the title in the first available of some languages."""
         return in_language(self.title, *languages)
 
     def description_in(self, *languages: str) -> str:
-        """The description, in the first of some languages that it is written in."""
+        """Return the description in the first available of some languages."""
         return in_language(self.description, *languages)
 
     @cached_property
@@ -221,7 +220,7 @@ def _texts(
 def _languages(
     given: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
 ) -> tuple[str, ...]:
-    """The languages of a survey: those given, else in the order in which texts name them."""
+    """Return the languages of a survey: those given, else in the order in which texts name them."""
     if isinstance(given, str) or not all(map(is_language, given)) or repeated(given):
         raise SurveyError(
             'languages: expected different tags, such as ["en", "de"]', field="languages"
@@ -242,10 +241,12 @@ def _languages(
 
 def _shape_error(error: Exception) -> SurveyError:
     """Return the error for a document of a wrong shape, with what would be accepted."""
-    said = str(error)
-    if "`$.mechanism.kind`" in said:
-        said = f"{said}; expected one of: {listing([mechanism.kind for mechanism in MECHANISMS])}"
-    return SurveyError(f"survey: {said}")
+    message = str(error)
+    if "`$.mechanism.kind`" in message:
+        message = (
+            f"{message}; expected one of: {listing([mechanism.kind for mechanism in MECHANISMS])}"
+        )
+    return SurveyError(f"survey: {message}")
 
 
 def read_survey(path: str) -> Survey:
@@ -254,7 +255,7 @@ def read_survey(path: str) -> Survey:
     Raises
     ------
     HalftruthError
-        If the file cannot be read or what stands in it is no survey.
+        If the file cannot be read or holds no survey.
     """
     try:
         # Some editors begin a file with a byte order mark.

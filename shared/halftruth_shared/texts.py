@@ -12,7 +12,7 @@ _Value = TypeVar("_Value", covariant=True)
 
 
 class Frozen(Mapping[str, _Value]):
-    """A mapping that cannot be changed and can be a key; its order is kept, and is not compared."""
+    """Immutable, hashable mapping; its order is kept but not compared."""
 
     __slots__ = ("_members",)
 
@@ -35,14 +35,14 @@ class Frozen(Mapping[str, _Value]):
         return repr(self._members)
 
 
-#: Text, or text by language (``{"en": …, "de": …}``), of which the first is fallen back to.
+#: Text, or text by language (``{"en": …, "de": …}``); the first is the fallback.
 Text = str | Mapping[str, str]
 
 
 def in_language(text: Text, *languages: str) -> str:
-    """A text in the first of some languages that it is written in, else in its own first one.
+    """Return a text in the first available of some languages, else in its own first one.
 
-    A language serves for its regions: ``de-AT`` is read where there is ``de``.
+    A language serves its regions: ``de-AT`` falls back to ``de``.
 
     >>> in_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "de-AT")
     'Rauchen Sie?'
@@ -51,18 +51,18 @@ def in_language(text: Text, *languages: str) -> str:
     """
     if isinstance(text, str):
         return text
-    written = {language.lower(): words for language, words in text.items()}
+    texts = {language.lower(): words for language, words in text.items()}
     for language in languages:
         wanted = language.lower()
         while wanted:
-            if wanted in written:
-                return written[wanted]
+            if wanted in texts:
+                return texts[wanted]
             wanted = wanted.rpartition("-")[0]
     return next(iter(text.values()))
 
 
 def frozen_text(text: object, most: int) -> Text | None:
-    """Text, or text by language that cannot be changed; None for anything else.
+    """Return text, or text by language as an immutable mapping; None for anything else.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def frozen_text(text: object, most: int) -> Text | None:
         Number of characters that each text may have.
     """
     if isinstance(text, Mapping):
-        written = 1 <= len(text) <= _MAX_LANGUAGES and all(
+        valid = 1 <= len(text) <= _MAX_LANGUAGES and all(
             is_language(language) and is_text(words, most) and words
             for language, words in text.items()
         )
-        return Frozen(text) if written else None
+        return Frozen(text) if valid else None
     return text if isinstance(text, str) and is_text(text, most) else None
 
 
@@ -88,7 +88,7 @@ def expected_text(most: int) -> str:
 
 
 def languages_of(text: Text) -> tuple[str, ...]:
-    """The languages that a text names; none where it is plain."""
+    """Return the languages of a text; none if it is plain."""
     return () if isinstance(text, str) else tuple(text)
 
 

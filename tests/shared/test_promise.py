@@ -92,7 +92,7 @@ def assert_kept(case, survey):
     """No ratio of a report's likelihoods under two feasible records exceeds what is promised."""
     promise = Protection.of(survey)
     records, weights = case.feasible(), case.weights()
-    apart = position(survey, promise.as_they_are)
+    apart = position(survey, promise.unperturbed)
     provable = position(survey, promise.provable)
     protected = position(survey, promise.protected)
     assert worst(weights, records, apart | provable) <= promise.record.gamma

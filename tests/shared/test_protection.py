@@ -36,7 +36,7 @@ def worst(rows, pairs):
 
 def test_each_guarantee_is_the_worst_ratio_of_the_exact_matrix(case):
     found = Protection.of(Survey("s", "S", case.schema, case.mechanism))
-    known = [case.schema.names.index(name) for name in found.as_they_are]
+    known = [case.schema.names.index(name) for name in found.unperturbed]
     count, records = len(case.shape), case.cells
 
     def compared(agree):
@@ -92,7 +92,7 @@ def test_a_gamma_diagonal_report_tells_more_of_an_answer_to_who_knows_the_others
 def test_what_is_sent_as_it_is_is_named_and_the_rest_has_its_own_bound():
     mechanism = RandomizedResponse({"age": "1", "smoker": "0.75", "coughs": "0.75"})
     found = Protection.of(survey_of(mechanism, public=["age"], names=("age", "smoker", "coughs")))
-    assert (found.as_they_are, found.protected) == (("age",), ("smoker", "coughs"))
+    assert (found.unperturbed, found.protected) == (("age",), ("smoker", "coughs"))
     sent, rest, _ = map(plain, found.sentences())
     assert sent == "Sent as answered, without protection: age."
     assert rest.startswith("All other answers together: ")
@@ -137,7 +137,7 @@ def test_an_amplification_beyond_floating_point_is_written():
     beyond = survey_of(GammaDiagonal(10**400), names=["smoker"])
     assert "γ = 1.00e+400" in Protection.of(beyond).sentences()[0]
     revealing = survey_of(DistortionMatrices({"smoker": matrix}), ["smoker"], ["smoker"])
-    assert Protection.of(revealing).as_they_are == ("smoker",)
+    assert Protection.of(revealing).unperturbed == ("smoker",)
 
 
 def test_where_questions_depend_on_answers_it_is_said_that_time_can_show_them():

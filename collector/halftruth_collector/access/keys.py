@@ -1,4 +1,4 @@
-"""Operators' public keys, as far as a collector knows them."""
+"""Public keys of operators that are known to a collector."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -14,7 +14,7 @@ from ..store.tables import revoked_keys, surveys
 
 
 class KnownKey(Message, frozen=True, kw_only=True):
-    """A public key with the surveys that it signed, or when it was revoked."""
+    """Public key with the surveys that it signed, and the time of its revocation."""
 
     key: PublicKey
     surveys: Annotated[list[str], Meta(description="Ids of the surveys that it signs now.")]
@@ -29,7 +29,7 @@ class KeyStore:
         self._audit = audit
 
     def all(self) -> list[KnownKey]:
-        """Keys that signed a survey, and keys that were revoked.
+        """Return keys that signed a survey, and revoked keys.
 
         Raises
         ------
@@ -38,12 +38,12 @@ class KeyStore:
         return self._database.read(_all)
 
     def revoke(self, key: str, *, actor: str | None = None) -> list[str]:
-        """Serve no signature of a key any more, and take no new one.
+        """Revoke a key: remove its signatures and accept no new ones.
 
         Returns
         -------
         list of str
-            The surveys that are not signed any more.
+            The surveys that are no longer signed.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class KeyStore:
             raise ParameterError("key: expected a public key of 64 hexadecimal digits", field="key")
 
         def revoke(connection: Connection) -> list[str]:
-            # Nobody publishes a signature of it meanwhile.
+            # Locked against new signatures of it.
             self._database.exclude_others(connection)
             statement = select(surveys.c.id).where(surveys.c.signature_key == key)
             # In the order in which counting holds them, so that neither waits for the other.

@@ -1,4 +1,4 @@
-"""The collector's sealing keys, as their file has them now."""
+"""Sealing keys of a collector, reloaded when their file changes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ _log = logging.getLogger(__name__)
 
 
 class SealingKeyFile:
-    """A file of private keys, which is read again when it has changed.
+    """File of private keys, reloaded when it changes.
 
-    Where it cannot be read any more, the keys that were read last stay, and a line in the log says
-    so.
+    If it becomes unreadable, the last keys are kept and a warning is logged.
 
     Parameters
     ----------
@@ -30,25 +29,25 @@ class SealingKeyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen = self._stamp()
+        self._loaded = self._state()
         self._keys = SealingKeys.read(path)
 
     @property
     def keys(self) -> SealingKeys:
-        """The keys of the file."""
-        now = self._stamp()
-        if now != self._seen:
-            self._seen = now
+        """Keys of the file."""
+        now = self._state()
+        if now != self._loaded:
+            self._loaded = now
             try:
                 self._keys = SealingKeys.read(self.path)
             except HalftruthError:
                 _log.warning("the file of sealing keys cannot be read any more: keeping its keys")
         return self._keys
 
-    def _stamp(self) -> tuple[int, ...]:
+    def _state(self) -> tuple[int, ...]:
         """Return a value that differs between two states of the file."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return ()
-        return found.st_mtime_ns, found.st_ino, found.st_size, found.st_mode
+        return status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode

@@ -1,7 +1,7 @@
 """Bearer tokens for operators, analysts and monitors.
 
 A token is 256 random bits, shown once when it is created. Only its SHA-256 is stored, which is
-enough since nobody can search 2²⁵⁶ tokens for one with a given hash.
+enough since a search among 2²⁵⁶ tokens for one with a given hash is infeasible.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ Role = Literal["analyst", "operator", "monitor"]
 #: Most characters of a token's name.
 _NAME = 100
 
-#: How long a token that expires can be good.
+#: Longest validity of a token that expires.
 _LONGEST = timedelta(days=3653)
 
 
@@ -81,7 +81,7 @@ class TokenStore:
         last_day: date | None = None,
         actor: str | None = None,
     ) -> str:
-        """A new token, which is not stored and cannot be shown again.
+        """Create a token, which is not stored and cannot be shown again.
 
         Parameters
         ----------
@@ -115,15 +115,15 @@ class TokenStore:
             "name": name,
             "expires_at": None if last_day is None else _end(last_day, now.date()),
         }
-        said = role if survey is None else f"{role} of {survey}"
-        said += "" if name is None else f"; {name}"
-        said += "" if last_day is None else f"; until {last_day}"
+        details = role if survey is None else f"{role} of {survey}"
+        details += "" if name is None else f"; {name}"
+        details += "" if last_day is None else f"; until {last_day}"
 
         def create(connection: Connection) -> None:
-            # Nobody deletes its survey meanwhile.
+            # Locked against deletion of its survey.
             number = None if survey is None else find(connection, survey, lock=True).number
             connection.execute(self._database.insert(tokens).values(survey=number, **row))
-            self._audit.record(connection, "token create", str(row["id"]), said, actor=actor)
+            self._audit.record(connection, "token create", str(row["id"]), details, actor=actor)
 
         self._database.write(create)
         return token
@@ -134,31 +134,31 @@ class TokenStore:
         Raises
         ------
         Unauthorized
-            If it is not known, has been revoked, or has expired.
+            If it is unknown, revoked or expired.
         StoreUnavailable
         """
-        # The index is searched by hash: how long that takes tells nothing of any token.
+        # The index is searched by hash: the time that this takes reveals no token.
         hash_ = _hash(token)
         statement = _SELECT.where(tokens.c.hash == hash_)
         row = self._database.read(lambda connection: connection.execute(statement).first())
         if row is None or row.revoked_at or not hmac.compare_digest(row.hash, hash_):
             raise Unauthorized("token: it is not known here, or has been revoked", field="token")
-        found = _stored(row)
-        if found.state(datetime.now(UTC)) == "expired":
+        stored = _stored(row)
+        if stored.state(datetime.now(UTC)) == "expired":
             raise Unauthorized(
-                f"token: it expired on {found.expires_at:%Y-%m-%d}; an operator can make another",
+                f"token: it expired on {stored.expires_at:%Y-%m-%d}; an operator can make another",
                 field="token",
             )
-        return found
+        return stored
 
     def all(self) -> list[StoredToken]:
-        """Every token, oldest first."""
+        """Return all tokens, oldest first."""
         statement = _SELECT.order_by(tokens.c.created_at, tokens.c.id)
         rows = self._database.read(lambda connection: connection.execute(statement).all())
         return [_stored(row) for row in rows]
 
     def revoke(self, id: str, *, actor: str | None = None) -> None:
-        """Make a token useless. Revoking it twice changes nothing.
+        """Revoke a token. Revoking it twice changes nothing.
 
         Raises
         ------
@@ -188,7 +188,7 @@ def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
 
 
 def _end(last_day: date, today: date) -> datetime:
-    """The moment at which a day is over."""
+    """Return the end of a day, as a time."""
     if not today <= last_day <= today + _LONGEST:
         raise ParameterError(
             f"expires: expected a day from {today} to {today + _LONGEST}", field="expires"

@@ -1,4 +1,4 @@
-"""Analyses: how each is computed, written as rows, drawn and put in words.
+"""Analyses: computation, tables, charts and sentences of each.
 
 One module for each, called like that of its query and result in ``halftruth_shared.analyses``, with
 an :class:`Analysis`. All that asks for analyses goes by `ANALYSES`: the HTTP interface with its

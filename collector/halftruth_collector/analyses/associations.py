@@ -35,7 +35,7 @@ def grid(result: AssociationsResult) -> Grid:
 
 
 def chart(result: AssociationsResult) -> HeatMap:
-    """How much each attribute tells of each other one, as a grid."""
+    """Heat map of the association of every ordered pair."""
     found = {(a.row, a.column): a.estimate for a in result.associations}
     names = tuple(result.attributes)
     cells = tuple(
@@ -49,7 +49,7 @@ def chart(result: AssociationsResult) -> HeatMap:
         title=f"What each attribute tells of the others in {result.survey}",
         notes=(
             *sentences.notes(result, [cell for row in cells for cell in row if cell]),
-            *notices(result),
+            *warnings(result),
             "Share by which the gini index of the column's attribute falls when the row's is"
             " known (concentration τ), without what chance adds.",
             "Pale with a dashed frame: not distinguishable from 0. About"
@@ -61,8 +61,8 @@ def chart(result: AssociationsResult) -> HeatMap:
     )
 
 
-def notices(result: AssociationsResult) -> list[str]:
-    """Which associations are too uncertain."""
+def warnings(result: AssociationsResult) -> list[str]:
+    """Warn of associations that are too uncertain."""
     return sentences.too_uncertain(
         (f"{found.row} → {found.column}", found.estimate) for found in result.associations
     )
@@ -80,7 +80,7 @@ ANALYSIS = Analysis(
     start=lambda _: AssociationsQuery(),
     grid=grid,
     chart=chart,
-    notices=notices,
+    warnings=warnings,
     together=2,
     order=60,
 )

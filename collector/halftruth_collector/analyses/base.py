@@ -1,4 +1,4 @@
-"""What an analysis is, besides its question and answer."""
+"""Analyses: computation, tables, charts and sentences of a query."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,10 +27,10 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted of a survey, and when; and the question that it is to answer.
+    """Counts of a survey with their time, and the query to answer from them.
 
-    Of fewer than `min_reports` reports, everybody's or those of a group, nothing is answered.
-    `days` says how many were counted each day, the first one first.
+    No result is given for fewer than `min_reports` reports, of everybody or of a group. `days` are
+    the numbers of reports counted each day, earliest first.
     """
 
     survey: Survey
@@ -42,37 +42,37 @@ class Counted:
 
     @cached_property
     def estimator(self) -> Estimator:
-        """Estimates from these counts, of the people whom the question is about.
+        """Estimator from these counts, in the domain of the query.
 
         Raises
         ------
         NoReports
             If nothing has been counted.
         EstimateError
-            If the question is about a group whose share is not clearly above 0.
+            If the share of the query's domain is not significantly above zero.
         """
         return Estimator(self.survey, self.counts, self._where, self._missing)
 
     @cached_property
     def of_all(self) -> Estimator:
-        """The same with those whose answers are missing, whatever is asked."""
+        """Estimator that includes missing values, whatever the query."""
         if self._missing == "keep":
             return self.estimator
         return Estimator(self.survey, self.counts, self._where)
 
     def check(self) -> None:
-        """Refuse to answer of too few reports.
+        """Check that there are enough reports for an answer.
 
         Raises
         ------
         TooFewReports
         EstimateError
-            If the question is about a group whose share is not clearly above 0.
+            If the share of the query's domain is not significantly above zero.
         """
         served = f"results are served of {self.min_reports} or more"
-        found = self.counts.reports
-        if found < self.min_reports:
-            counted = {0: "no report has", 1: "1 report has"}.get(found, f"{found} reports have")
+        count = self.counts.reports
+        if count < self.min_reports:
+            counted = {0: "no report has", 1: "1 report has"}.get(count, f"{count} reports have")
             raise TooFewReports(f"survey '{self.survey.id}': {counted} been counted; {served}")
         if self._where and self.estimator.reports < self.min_reports:
             raise TooFewReports(
@@ -82,7 +82,7 @@ class Counted:
             )
 
     def origin(self) -> dict[str, Any]:
-        """Fields of every result that say where it comes from."""
+        """Return the provenance fields of every result."""
         return {
             "survey": self.survey.id,
             "digest": self.survey.digest,
@@ -94,7 +94,7 @@ class Counted:
     def people(
         self, names: Sequence[str], answering: Sequence[str], confidence: float
     ) -> tuple[Array, Array, Array]:
-        """About how many respondents are in each cell of ``Estimator.table`` of these names.
+        """Estimate the number of respondents in each cell of ``Estimator.table`` of these names.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Counted:
 
 
 def asked(query: Query[Any]) -> dict[str, Any]:
-    """What an estimator is asked: all of a question but whom it is about."""
+    """Return the parameters of a query, without its domain."""
     asked = msgspec.structs.asdict(query)
     return {name: value for name, value in asked.items() if name not in ("where", "missing")}
 
@@ -134,7 +134,7 @@ def asked(query: Query[Any]) -> dict[str, Any]:
 class Grid:
     """A table for people: a header, and rows of as many cells.
 
-    An empty first cell stands for the one above it, wherever the row is sorted to.
+    An empty first cell repeats the one above it, wherever the row is sorted to.
     """
 
     header: Sequence[str]
@@ -143,35 +143,35 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis(Generic[Q, R]):
-    """How a question is answered, and how the answer is shown.
+    """Computation and presentation of a query's result.
 
     Attributes
     ----------
     query : type
-        It gives the analysis its name, its parameters, and the type of its result.
+        Type of the query, with the analysis' name, parameters and type of result.
     title : str
-        What it gives, for a heading.
+        Heading of the result.
     compute : callable
-        The answer to a question.
+        Computes the result of a query.
     of_people : callable or None
-        The same of people whose true answers are at hand, which no collector ever sees: from the
-        survey, the question, and what counts these people by the attributes that it is given.
+        Computes the result from the true answers of a pilot, which no collector ever sees: from the
+        survey, the query, and a function that counts these people by some attributes.
     start : callable
-        The question with which a page about a survey begins; also the example of the description.
+        Initial query of a page about a survey; also the example in OpenAPI.
     grid : callable
-        The answer as a table for people.
+        The result as a table for people.
     chart : callable or None
-        The answer as a chart.
-    aside : callable
-        A chart of what the answer rests on, where there is something to be seen.
-    notices : callable
-        What has to be known before concluding anything from an answer, in sentences.
-    reading : callable
-        What else is to be said of an answer, in sentences.
+        The result as a chart.
+    diagnostic : callable
+        Diagnostic chart of the underlying reports, if any.
+    warnings : callable
+        Sentences to read before drawing conclusions.
+    interpretation : callable
+        Further sentences about a result.
     together : int
-        Of how many questions together reports have to tell, or it has no answer.
+        Number of attributes whose joint table reports have to identify.
     of_records : bool
-        Whether it is about the reports themselves, which have to be records then.
+        Whether it is about the reports themselves, which must be records then.
     options : mapping of str to str
         Further names of options on the command line, by field.
     order : int
@@ -185,9 +185,9 @@ class Analysis(Generic[Q, R]):
     grid: Callable[[R], Grid]
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     chart: Callable[[R], Chart] | None = None
-    aside: Callable[[R], Chart | None] = lambda _: None
-    notices: Callable[[R], list[str]] = lambda _: []
-    reading: Callable[[R], list[str]] = lambda _: []
+    diagnostic: Callable[[R], Chart | None] = lambda _: None
+    warnings: Callable[[R], list[str]] = lambda _: []
+    interpretation: Callable[[R], list[str]] = lambda _: []
     together: int = 1
     of_records: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
@@ -197,59 +197,59 @@ class Analysis(Generic[Q, R]):
         compute = self.compute
 
         def checked(counted: Counted, query: Q) -> R:
-            # A filter that an analysis forgot would be a wrong number that nobody sees.
-            asked = replace(counted, question=query)
-            asked.check()
-            return compute(asked, query)
+            # A domain that an analysis forgot would be a wrong number that goes unnoticed.
+            restricted = replace(counted, question=query)
+            restricted.check()
+            return compute(restricted, query)
 
         object.__setattr__(self, "compute", checked)
 
     @property
     def name(self) -> str:
-        """As in addresses and commands."""
+        """Name of the analysis in addresses and commands."""
         return name_of(self.query)
 
     @property
     def result(self) -> type[R]:
-        """Type of its answers."""
+        """Type of its results."""
         return result_of(self.query)
 
     @property
     def summary(self) -> str:
-        """What it answers, in one sentence."""
+        """Summary of the query in one sentence."""
         return (self.query.__doc__ or "").partition("\n\n")[0]
 
     def answers(self, survey: Survey) -> bool:
-        """Whether the reports to a survey can tell anything of it, however many they are."""
+        """Return whether reports of a survey identify its results, however many they are."""
         reconstruction = survey.mechanism.reconstruction(survey.schema)
         records = isinstance(reconstruction, RecordReconstruction) or not self.of_records
         return records and self.together <= reconstruction.longest
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        """What it can be asked, by name."""
+        """Fields of the query by name."""
         return fields(self.query)
 
 
 def clearest(survey: Survey) -> list[Attribute]:
-    """Attributes with the fewest answers first: of these reports tell most."""
+    """Sort attributes by number of categories: those with fewest have the smallest errors."""
     return sorted(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
 
 
 def names_of_clearest(survey: Survey, count: int = 2) -> list[str]:
-    """Names of the clearest attributes, in the order of the survey."""
+    """Return the names of the clearest attributes, in the order of the survey."""
     names = {attribute.name for attribute in clearest(survey)[:count]}
     return [name for name in survey.schema.names if name in names]
 
 
 def middle_answer(attribute: Attribute) -> str:
-    """The answer in the middle, of two the last; those at the ends are often rare."""
+    """Return the middle answer, of two the last; those at the ends are often rare."""
     answers = [name for name in attribute.categories if name not in attribute.missing]
     return answers[len(answers) // 2]
 
 
 def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:
-    """All that a field accepts, as far as it can be listed; of names, those of a survey."""
+    """List the values that a field accepts, if possible; for names, those of a survey."""
     if field.of == "measure":
         return (*field.choices, *MEASURE_NAMES, *ORDERED_NAMES, *ALIASES)
     if field.of == "attribute" and survey is not None:

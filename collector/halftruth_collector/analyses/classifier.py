@@ -20,7 +20,7 @@ def compute(counted: Counted, query: ClassifierQuery) -> ClassifierResult:
 
 
 def grid(result: ClassifierResult) -> Grid:
-    """Each class in general, and wherever the model tells it."""
+    """Table of class probabilities, in general and for each part of the model."""
     return Grid(
         ["where", "share", "class", _PROBABILITY[result.query.kind]],
         [
@@ -43,8 +43,8 @@ _PROBABILITY = {
 }
 
 
-def notices(result: ClassifierResult) -> list[str]:
-    """What behind the model is not known to be above 0."""
+def warnings(result: ClassifierResult) -> list[str]:
+    """Warn of cells behind the model that are not significantly above zero."""
     doubtful = [items(warning) or "everybody" for warning in result.model.warnings]
     said = {
         "naive-bayes": "Not known to be above 0",
@@ -57,8 +57,8 @@ def notices(result: ClassifierResult) -> list[str]:
     return found
 
 
-def reading(result: ClassifierResult) -> list[str]:
-    """What the probabilities of naive Bayes are, and that there is a better estimate."""
+def interpretation(result: ClassifierResult) -> list[str]:
+    """Interpret the probabilities of naive Bayes, and point to a better estimate."""
     said = []
     if result.query.kind == "naive-bayes":
         said.append(
@@ -81,7 +81,7 @@ ANALYSIS = Analysis(
     # The best guess is of all questions together, which a page should not begin with.
     start=lambda survey: ClassifierQuery(predict=clearest(survey)[0].name, estimate="moment"),
     grid=grid,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=100,
 )

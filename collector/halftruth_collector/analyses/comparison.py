@@ -142,7 +142,7 @@ def _interval(found: Estimates, k: int) -> Interval | None:
 
 
 def grid(result: ComparisonResult) -> Grid:
-    """Each group with its share, and what it is compared with."""
+    """Table of the groups' shares and comparisons."""
     query, level = result.query, sentences.level(result.query.confidence)
     effects = {compared.group: compared for compared in result.comparisons}
     return Grid(
@@ -194,7 +194,7 @@ def _in_points(result: ComparisonResult) -> bool:
 
 
 def _row(label: str, effect: EffectEstimate, *, points: bool) -> Estimate:
-    """An effect as it is shown: perhaps in percentage points, an open end as infinite."""
+    """Effect for display: differences in percentage points, open ends as infinite."""
     scale = 100.0 if points else 1.0
     ends = effect.interval
     return Estimate(
@@ -236,7 +236,7 @@ def chart(result: ComparisonResult) -> WhiskerChart:
         notes=(
             *sentences.notes(result, [*shares, *effects], together=together),
             *(["Those of shares and of a trend are each by itself."] if together else []),
-            *notices(result),
+            *warnings(result),
         ),
         panels=tuple(panels),
         values_label=f"estimate ({sentences.level(query.confidence)})",
@@ -247,8 +247,8 @@ def _what(result: ComparisonResult) -> str:
     return items(result.query.answer)
 
 
-def notices(result: ComparisonResult) -> list[str]:
-    """What is undefined, and what is too uncertain."""
+def warnings(result: ComparisonResult) -> list[str]:
+    """Warn of estimates that are undefined or too uncertain."""
     named: list[tuple[str, Any]] = [(f"share of {found.group}", found) for found in result.groups]
     named += [
         (f"{found.group} against {_other(found)}", found.effect) for found in result.comparisons
@@ -265,8 +265,8 @@ def notices(result: ComparisonResult) -> list[str]:
     ]
 
 
-def reading(result: ComparisonResult) -> list[str]:
-    """The trend, and what intervals and p-values are."""
+def interpretation(result: ComparisonResult) -> list[str]:
+    """Describe the trend, and interpret intervals and p-values."""
     query, said = result.query, []
     if result.trend is not None and result.trend.value is not None:
         row = _row("", result.trend, points=True)
@@ -311,8 +311,8 @@ ANALYSIS = Analysis(
     start=start,
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=25,
 )

@@ -21,7 +21,7 @@ def compute(counted: Counted, query: CountsQuery) -> CountsResult:
 
 
 def grid(result: CountsResult) -> Grid:
-    """What was reported as it came, and how often."""
+    """Table of the reported values with their counts."""
     return Grid([*result.names, "count"], [[*cell.values, cell.count] for cell in result.cells])
 
 
@@ -31,7 +31,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: CountsQuery(),
     grid=grid,
-    reading=lambda _: [
+    interpretation=lambda _: [
         "These are reports, which were perturbed at random, and no answers; every estimate is"
         " computed from them."
     ],

@@ -46,7 +46,7 @@ _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
 _OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
 
-#: What stands beside cells of more and of fewer people than independent answers would have.
+#: Marks of cells with significantly more and fewer people than under independence.
 _MORE, _LESS = "▲", "▼"
 
 _Placed = tuple[CrosstabCell, CrosstabBase]
@@ -164,7 +164,7 @@ def _lines(result: CrosstabResult, of: str, along: str) -> dict[tuple[str, ...],
 
 
 def grid(result: CrosstabResult) -> Grid:
-    """Rows and columns as they were asked for, layer by layer, with the people of each base."""
+    """Table of rows and columns, layer by layer, with the people of each base."""
     row, column, *layers = result.query.attributes
     percentages = result.query.percentages
     people = f"people ({sentences.level(result.query.confidence)})"
@@ -258,13 +258,13 @@ def chart(result: CrosstabResult) -> Chart:
 
 
 def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
-    """What a line is called; the name of a question that makes layers stands before its answer."""
+    """Label of a line; an answer of a layer is preceded by the name of its question."""
     layers = dict(zip(result.query.attributes[2:], answers, strict=False))
     return items({**layers, of: answers[-1]})
 
 
 def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Estimate:
-    """A share as charts show it; none is drawn of a base that cannot be told from zero."""
+    """Share for charts, without those of bases that are not significantly above zero."""
     found = cell.confidence_set
     if cell.share is None or (found is not None and found.kind != "interval"):
         return Estimate(label, reason="its base cannot be told from zero")
@@ -285,11 +285,11 @@ def _of_whom(result: CrosstabResult) -> str:
 
 
 def _notes(result: CrosstabResult, drawn: Sequence[Estimate]) -> list[str]:
-    return [*sentences.notes(result, drawn), *notices(result)]
+    return [*sentences.notes(result, drawn), *warnings(result)]
 
 
-def notices(result: CrosstabResult) -> list[str]:
-    """Whether the shares are too uncertain, and of which bases there are none."""
+def warnings(result: CrosstabResult) -> list[str]:
+    """Warn of shares that are too uncertain, and of bases without shares."""
     said = [] if result.usability == "usable" else [_sentence(result.verdict)]
     open_bases = {
         items(base.values): None
@@ -304,8 +304,8 @@ def notices(result: CrosstabResult) -> list[str]:
     return said
 
 
-def reading(result: CrosstabResult) -> list[str]:
-    """What the shares are of, what is marked, and whether the answers hang together."""
+def interpretation(result: CrosstabResult) -> list[str]:
+    """Interpret shares and marks, and report the test of independence."""
     layers = " within each layer" if len(result.query.attributes) > 2 else ""
     said = [
         _sentence(_of_whom(result)),
@@ -367,8 +367,8 @@ ANALYSIS = Analysis(
     start=lambda survey: CrosstabQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=5,
 )

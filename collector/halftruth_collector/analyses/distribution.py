@@ -37,7 +37,7 @@ _FEW_ANSWERS = 12
 
 
 def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
-    """Distributions of everybody and, where groups are asked for, within each of them."""
+    """Estimate the distribution of everybody and of each requested group."""
     check_confidence(query.confidence)
     check_target(query.target)
     _check_percentiles(query.percentiles)
@@ -78,7 +78,7 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
 
 
 def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tuple[Array, Array]:
-    """Support and covariance; what is refused of the two together is about the groups."""
+    """Return support and covariance; errors about both attributes name the groups."""
     estimator = counted.estimator
     try:
         table = estimator.table(names)
@@ -279,7 +279,7 @@ def chart(result: DistributionResult) -> BarChart | WhiskerChart:
     rows_shown = [row for panel in panels for row in panel.rows]
     return WhiskerChart(
         title=f"{result.label} in {result.survey}, by {result.query.groups}",
-        notes=(*sentences.notes(result, rows_shown), *notices(result), *_counted_as(result)),
+        notes=(*sentences.notes(result, rows_shown), *warnings(result), *_counted_as(result)),
         panels=tuple(panels),
         values_label=f"estimate ({level})",
     )
@@ -311,7 +311,7 @@ def _histogram(result: DistributionResult, level: str) -> BarChart:
         title=f"{result.label} in {result.survey}",
         notes=(
             *sentences.notes(result, bars),
-            *notices(result),
+            *warnings(result),
             *sentences.negative(bars),
             *_counted_as(result),
         ),
@@ -332,8 +332,8 @@ def _unit(result: DistributionResult) -> str:
     ]
 
 
-def notices(result: DistributionResult) -> list[str]:
-    """What is undefined or too uncertain, and what has no order."""
+def warnings(result: DistributionResult) -> list[str]:
+    """Warn of estimates that are undefined, too uncertain or without an order."""
     said = []
     if not result.ordered:
         said.append(
@@ -359,7 +359,7 @@ def notices(result: DistributionResult) -> list[str]:
 
 
 def _counted_as(result: DistributionResult) -> list[str]:
-    """What the numbers are of."""
+    """Describe the scores."""
     if result.counted_as == "middles":
         if not result.bin_error:
             return []
@@ -375,8 +375,8 @@ def _counted_as(result: DistributionResult) -> list[str]:
     return [f"The answers count: {listed}."]
 
 
-def reading(result: DistributionResult) -> list[str]:
-    """What answers count as, whom shares are of, and how quantiles are meant."""
+def interpretation(result: DistributionResult) -> list[str]:
+    """Interpret scores, bases of shares, and quantiles."""
     said = _counted_as(result)
     if result.counted_as == "middles":
         said.append(
@@ -397,7 +397,7 @@ def reading(result: DistributionResult) -> list[str]:
 
 
 def start(survey: Survey) -> DistributionQuery:
-    """The first number; without one, what is ordered, or the question with most answers."""
+    """Initial query: the first number, else an ordered question, or that with most answers."""
     attributes = survey.schema.attributes
     chosen = max(
         attributes, key=lambda a: (a.number is not None, a.ordered, min(len(a.categories), 3))
@@ -412,7 +412,7 @@ ANALYSIS = Analysis(
     start=start,
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=28,
 )

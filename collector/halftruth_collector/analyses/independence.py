@@ -17,7 +17,7 @@ def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
 
 
 def outcome(test: IndependenceTest) -> dict[str, Any]:
-    """The fields that a test has in messages, with what may be concluded."""
+    """Return the fields of a test in messages, with its conclusion."""
     return {**dataclasses.asdict(test), "statement": _statement(test)}
 
 
@@ -33,7 +33,7 @@ def _statement(test: IndependenceTest) -> str:
 
 
 def grid(result: IndependenceResult) -> Grid:
-    """One row, the test."""
+    """Table with one row, the test."""
     return Grid(
         ["row", "column", "Wald statistic", "degrees of freedom", "p-value"],
         [
@@ -47,13 +47,13 @@ def grid(result: IndependenceResult) -> Grid:
     )
 
 
-def notices(result: IndependenceResult) -> list[str]:
-    """Why there is no test."""
+def warnings(result: IndependenceResult) -> list[str]:
+    """Give the reason why there is no test."""
     return [] if result.undefined is None else [_sentence(result.statement)]
 
 
-def reading(result: IndependenceResult) -> list[str]:
-    """What the test says."""
+def interpretation(result: IndependenceResult) -> list[str]:
+    """Interpret the test."""
     return [_sentence(result.statement)] if result.undefined is None else []
 
 
@@ -67,8 +67,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: IndependenceQuery(attributes=names_of_clearest(survey)),
     grid=grid,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=55,
 )

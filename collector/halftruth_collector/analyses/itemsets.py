@@ -12,7 +12,7 @@ from ..charts.specification import Axis, Panel, Reference, WhiskerChart
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
 
-#: Itemsets beyond which a chart shows only some, and says so.
+#: Most itemsets in a chart.
 MAX_ITEMSETS = 40
 
 #: What is asked of the answer, and not of the estimator.
@@ -110,13 +110,13 @@ def chart(result: ItemsetsResult) -> WhiskerChart:
     )
 
 
-def notices(result: ItemsetsResult) -> list[str]:
+def warnings(result: ItemsetsResult) -> list[str]:
     """For which lengths nothing can be concluded."""
     return [f"Length {p.length}: {p.verdict}." for p in result.precision if not p.usable]
 
 
-def reading(result: ItemsetsResult) -> list[str]:
-    """How precise each usable length is, and what holds of all itemsets together."""
+def interpretation(result: ItemsetsResult) -> list[str]:
+    """Describe the precision of each usable length, and simultaneous statements."""
     query = result.query
     said = [f"Length {p.length}: {p.verdict}." for p in result.precision if p.usable]
     said += sentences.estimated(query.estimate)
@@ -154,7 +154,7 @@ ANALYSIS = Analysis(
     start=lambda _: ItemsetsQuery(min_support=0.05),
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=20,
 )

@@ -1,8 +1,8 @@
-"""Results as people read them: questions and answers by their texts, in place of their names.
+"""Replacement of names in results by labels of questions and answers.
 
-The types of a result say where it names attributes and categories (`AttributeName`, `CategoryName`,
-and `Items`), so every table, chart and sentence that is made of one is readable without asking what
-it is of. Files keep the names.
+The types of a result mark names of attributes and categories (`AttributeName`, `CategoryName`, and
+`Items`), so that the names in every table, chart and sentence can be replaced. Files keep the
+names.
 """
 
 from collections import Counter
@@ -22,21 +22,21 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Labels:
-    """What people read for each attribute, and for each of its categories."""
+    """Labels of attributes and of their categories."""
 
     questions: Mapping[str, str]
     answers: Mapping[str, Mapping[str, str]]
 
     @classmethod
     def of(cls, survey: Survey, *languages: str) -> "Labels":
-        """Those of a survey; a label that several questions have is followed by their names."""
+        """Return the labels of a survey; ambiguous ones are followed by names."""
         attributes = survey.schema.attributes
         labels = {a.name: a.label_in(*languages) for a in attributes}
-        # Also those that are called what another one is labelled.
-        often = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
+        # A label may be the name of another attribute.
+        uses = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
         return cls(
             {
-                name: label if often[label] == 1 else f"{label} ({name})"
+                name: label if uses[label] == 1 else f"{label} ({name})"
                 for name, label in labels.items()
             },
             {
@@ -45,46 +45,46 @@ class Labels:
             },
         )
 
-    def items(self, found: Answers) -> dict[str, str | list[str]]:
-        """Answers by question, both as people read them."""
-        said: dict[str, str | list[str]] = {}
-        for name, given in found.items():
+    def items(self, answers: Answers) -> dict[str, str | list[str]]:
+        """Replace names in answers by labels."""
+        labels: dict[str, str | list[str]] = {}
+        for name, answer in answers.items():
             known = self.answers.get(name, {})
-            said[self.questions.get(name, name)] = (
-                known.get(given, given)
-                if isinstance(given, str)
-                else [known.get(category, category) for category in given]
+            labels[self.questions.get(name, name)] = (
+                known.get(answer, answer)
+                if isinstance(answer, str)
+                else [known.get(category, category) for category in answer]
             )
-        return said
+        return labels
 
 
 def labelled(result: R, survey: Survey, *languages: str) -> R:
-    """A result that says labels wherever its types say that it names attributes.
+    """Replace the names in a result by labels.
 
     Parameters
     ----------
     result : Result
     survey : Survey
     languages : str
-        Those that labels are read in, the first one that there is.
+        Languages of the labels, in order of preference.
 
     Returns
     -------
     Result
-        For tables, charts and sentences alone; the survey has its title in place of its id.
+        For tables, charts and sentences alone, with the survey's title in place of its id.
     """
-    found: R = _of_struct(result, Labels.of(survey, *languages))
-    return msgspec.structs.replace(found, survey=survey.title_in(*languages))
+    replaced: R = _of_struct(result, Labels.of(survey, *languages))
+    return msgspec.structs.replace(replaced, survey=survey.title_in(*languages))
 
 
 def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
-    # Categories are those of the one attribute that is named beside them, or else further out.
-    told = [value, *([value.query] if hasattr(value, "query") else [])]
+    # Categories belong to the single attribute named beside them, or else in an outer struct.
+    structs = [value, *([value.query] if hasattr(value, "query") else [])]
     named = [
-        getattr(one, field.name)
-        for one in told
-        for field in _naming(one.__class__)
-        if "attribute" in map(_of_what, _each(field.type))
+        getattr(struct, field.name)
+        for struct in structs
+        for field in _naming(struct.__class__)
+        if "attribute" in map(_kind_of_name, _each(field.type))
     ]
     about = named[0] if len(named) == 1 and isinstance(named[0], str) else attribute
     changed = {
@@ -96,51 +96,51 @@ def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
 
 @cache
 def _naming(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    """Fields that may hold names, which of thousands of rows are a few."""
+    """Return the fields that may hold names, which are few."""
     fields = cast(inspect.StructType, inspect.type_info(kind)).fields
-    return tuple(field for field in fields if _may_name(field.type, frozenset([kind])))
+    return tuple(field for field in fields if _may_hold_names(field.type, frozenset([kind])))
 
 
-def _may_name(type_: inspect.Type, around: frozenset[type]) -> bool:
-    """Whether a type may hold names; that of a struct is not asked again within itself."""
+def _may_hold_names(type_: inspect.Type, around: frozenset[type]) -> bool:
+    """Return whether a type may hold names, without recursion into enclosing structs."""
     if isinstance(type_, inspect.Metadata):
-        return bool(_of_what(type_)) or _may_name(type_.type, around)
+        return bool(_kind_of_name(type_)) or _may_hold_names(type_.type, around)
     if isinstance(type_, inspect.UnionType):
-        return any(_may_name(one, around) for one in type_.types)
+        return any(_may_hold_names(part, around) for part in type_.types)
     if isinstance(type_, inspect.ListType):
-        return _may_name(type_.item_type, around)
+        return _may_hold_names(type_.item_type, around)
     if isinstance(type_, inspect.StructType):
         inside = around | {type_.cls}
         within = () if type_.cls in around else type_.fields
-        return any(_may_name(field.type, inside) for field in within)
+        return any(_may_hold_names(field.type, inside) for field in within)
     return isinstance(type_, inspect.DictType)
 
 
-def _of_what(type_: inspect.Type) -> str:
-    """What a name is of: "attribute", "category", or "" for anything else."""
+def _kind_of_name(type_: inspect.Type) -> str:
+    """Return the kind of a name: "attribute", "category", or "" for anything else."""
     extra = type_.extra if isinstance(type_, inspect.Metadata) else None
     return str((extra or {}).get("of", ""))
 
 
 def _each(type_: inspect.Type) -> tuple[inspect.Type, ...]:
-    """A type, or those of which it may be any."""
+    """Return the members of a union type, or the type itself."""
     return type_.types if isinstance(type_, inspect.UnionType) else (type_,)
 
 
 def _of(value: Any, type_: inspect.Type, labels: Labels, attribute: str) -> Any:
-    """A value of a type, said in labels."""
+    """Replace the names in a value of a type by labels."""
     if isinstance(value, msgspec.Struct):
         return _of_struct(value, labels, attribute)
-    for one in _each(type_):
-        what, inner = _of_what(one), one.type if isinstance(one, inspect.Metadata) else one
-        if isinstance(value, str) and what == "attribute":
+    for part in _each(type_):
+        kind, inner = _kind_of_name(part), part.type if isinstance(part, inspect.Metadata) else part
+        if isinstance(value, str) and kind == "attribute":
             return labels.questions.get(value, value)
-        if isinstance(value, str) and what == "category":
+        if isinstance(value, str) and kind == "category":
             return labels.answers.get(attribute, {}).get(value, value)
         if isinstance(value, list) and isinstance(inner, inspect.ListType):
             return [_of(member, inner.item_type, labels, attribute) for member in value]
         if isinstance(value, dict) and isinstance(inner, inspect.DictType):
-            if any(isinstance(one, inspect.StrType) for one in _each(inner.value_type)):
+            if any(isinstance(each, inspect.StrType) for each in _each(inner.value_type)):
                 return labels.items(value)
             # By category of an attribute, or by attribute.
             known = {**labels.questions, **labels.answers.get(attribute, {})}

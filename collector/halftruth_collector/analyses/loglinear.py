@@ -34,7 +34,7 @@ def compute(counted: Counted, query: LoglinearQuery) -> LoglinearResult:
 
 
 def grid(result: LoglinearResult) -> Grid:
-    """Cells with what the model expects of them."""
+    """Table of cells with fitted counts."""
     return Grid(
         [*result.attributes, "reports", "fitted", "residual"],
         [
@@ -44,8 +44,8 @@ def grid(result: LoglinearResult) -> Grid:
     )
 
 
-def reading(result: LoglinearResult) -> list[str]:
-    """The test, and what may be concluded."""
+def interpretation(result: LoglinearResult) -> list[str]:
+    """Describe the test and its conclusion."""
     return [
         f"Chi-squared {result.chi_squared:.2f}, {result.degrees_of_freedom} df, p-value"
         f" {p_value(result.chi_squared_p)}; G-squared {result.g_squared:.2f}, p-value"
@@ -60,7 +60,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: LoglinearQuery(terms=[[name] for name in names_of_clearest(survey)]),
     grid=grid,
-    reading=reading,
+    interpretation=interpretation,
     options={"terms": "term"},
     of_records=True,
     order=90,

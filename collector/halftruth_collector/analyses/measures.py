@@ -40,7 +40,7 @@ def chart(result: MeasuresResult) -> WhiskerChart:
     notes = [
         *sentences.presence(result.present),
         *sentences.notes(result, rows),
-        *notices(result),
+        *warnings(result),
         "Intervals of ratios are on the logarithmic scale; measures that cannot be negative are"
         " corrected for what chance adds.",
     ]
@@ -52,22 +52,22 @@ def chart(result: MeasuresResult) -> WhiskerChart:
     )
 
 
-def notices(result: MeasuresResult) -> list[str]:
-    """Which measures are too uncertain."""
+def warnings(result: MeasuresResult) -> list[str]:
+    """Warn of measures that are too uncertain."""
     return sentences.too_uncertain(
         (sentences.named(found.name), found) for found in result.measures
     )
 
 
-def reading(result: MeasuresResult) -> list[str]:
-    """What presence is, and what is no test."""
+def interpretation(result: MeasuresResult) -> list[str]:
+    """Describe presence, and which measures are no tests."""
     names = [measure.name for measure in result.measures]
     return [*sentences.presence(result.present), *sentences.no_tests(names)]
 
 
 @dataclass(frozen=True)
 class _MeasureScale:
-    """Measures that can be compared on one axis, and what they are without association."""
+    """Measures that are comparable on one axis, and their value at independence."""
 
     heading: str
     names: tuple[str, ...]
@@ -147,8 +147,8 @@ ANALYSIS = Analysis(
     start=lambda survey: MeasuresQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=50,
 )

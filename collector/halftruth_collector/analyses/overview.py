@@ -19,13 +19,13 @@ from . import sentences
 from .base import Analysis, Counted, Grid
 from .shares import Shares, estimate_shares
 
-#: Answers beyond which a chart shows only the first questions, and says so.
+#: Most answers in a chart, of the first questions.
 MAX_ANSWERS = 100
 
-#: What stands beside the answers that are none.
+#: Mark of missing values.
 _MISSING = "no answer, of all"
 
-#: Days that are listed in words, the last ones; and how many it takes to draw them.
+#: Most recent days that are listed; and least number of days to draw.
 MAX_DAYS, _DRAWN_DAYS = 7, 3
 
 
@@ -69,7 +69,7 @@ def _shares(
 
 
 def grid(result: OverviewResult) -> Grid:
-    """Each answer with its share and interval; the question stands beside its first one."""
+    """Table of answers with share and interval; the first one also has the question."""
     rows = []
     for question in result.questions:
         blocks = (question.label, question.answers), (_MISSING, question.missing)
@@ -152,8 +152,8 @@ def by_day(result: OverviewResult) -> CurveChart | None:
     )
 
 
-def notices(result: OverviewResult) -> list[str]:
-    """Which questions are not known precisely enough."""
+def warnings(result: OverviewResult) -> list[str]:
+    """Warn of questions whose shares are too uncertain."""
     return [
         f"“{question.label}”: {question.verdict}."
         for question in result.questions
@@ -161,8 +161,8 @@ def notices(result: OverviewResult) -> list[str]:
     ]
 
 
-def reading(result: OverviewResult) -> list[str]:
-    """How precise each usable question is, when reports came, and what shares are."""
+def interpretation(result: OverviewResult) -> list[str]:
+    """Describe the precision of each usable question, the days of reports, and the shares."""
     return [
         *(
             f"“{question.label}”: {question.verdict}."
@@ -191,8 +191,8 @@ ANALYSIS = Analysis(
     start=lambda _: OverviewQuery(),
     grid=grid,
     chart=chart,
-    aside=by_day,
-    notices=notices,
-    reading=reading,
+    diagnostic=by_day,
+    warnings=warnings,
+    interpretation=interpretation,
     order=0,
 )

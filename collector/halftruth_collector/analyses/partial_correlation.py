@@ -12,7 +12,7 @@ from .base import Analysis, Counted, Grid, clearest, middle_answer
 def compute(counted: Counted, query: PartialQuery) -> PartialResult:
     """Partial correlation of the answers and of the reports."""
     asked = (query.attributes, query.given, query.present, query.confidence)
-    # It checks what is asked, in the words of its fields.
+    # It validates the query, with errors that name its fields.
     reconstructed = counted.estimator.partial_correlation(*asked, query.target)
     names = [*query.attributes, *query.given]
     return PartialResult(
@@ -36,16 +36,16 @@ def grid(result: PartialResult) -> Grid:
     )
 
 
-def reading(result: PartialResult) -> list[str]:
-    """What presence is, and what may be concluded without the parameters of the mechanism."""
+def interpretation(result: PartialResult) -> list[str]:
+    """Describe presence, and conclusions without parameters of the mechanism."""
     said = sentences.presence(result.present)
     if result.randomized is not None:
         said.append(f"What the reports alone say of the answers: {result.randomized.statement}.")
     return said
 
 
-def notices(result: PartialResult) -> list[str]:
-    """Whether it is too uncertain."""
+def warnings(result: PartialResult) -> list[str]:
+    """Warn if it is too uncertain."""
     return sentences.too_uncertain([("the partial correlation", result.reconstructed)])
 
 
@@ -66,8 +66,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=3,
     order=70,
 )

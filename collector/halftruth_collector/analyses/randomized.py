@@ -17,7 +17,7 @@ def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
 
 
 def grid(result: RandomizedResult) -> Grid:
-    """Measures with what each says of the answers."""
+    """Table of measures with their implications for the answers."""
     measures = sentences.measure_grid(
         [measure.estimate for measure in result.measures], result.query.confidence
     )
@@ -30,8 +30,8 @@ def grid(result: RandomizedResult) -> Grid:
     )
 
 
-def notices(result: RandomizedResult) -> list[str]:
-    """Which measures are too uncertain."""
+def warnings(result: RandomizedResult) -> list[str]:
+    """Warn of measures that are too uncertain."""
     return sentences.too_uncertain(
         (sentences.named(m.estimate.name), m.estimate) for m in result.measures
     )
@@ -43,8 +43,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: RandomizedQuery(attributes=names_of_clearest(survey)),
     grid=grid,
-    notices=notices,
-    reading=lambda result: sentences.presence(result.present),
+    warnings=warnings,
+    interpretation=lambda result: sentences.presence(result.present),
     of_records=True,
     order=80,
 )

@@ -58,7 +58,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
 
 
 def _table(counted: Counted, model: Equation) -> Table:
-    """The table of predictors and outcome; what it refuses is about the predictors here."""
+    """Estimate the table of predictors and outcome; errors name the predictors."""
     estimator = counted.estimator
     try:
         return estimator.table(model.names)
@@ -161,7 +161,7 @@ def chart(result: RegressionResult) -> WhiskerChart:
     what = f"odds of {items(result.present)}" if logistic else f"mean of {result.query.outcome}"
     return WhiskerChart(
         title=f"What the {what} go{'' if logistic else 'es'} with in {result.survey}",
-        notes=(*sentences.notes(result, rows), *notices(result), *_equation(result)),
+        notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
         panels=(Panel(axis, rows, reference=line),),
         values_label=f"{axis.label} ({sentences.level(result.query.confidence)})",
     )
@@ -173,8 +173,8 @@ def _whisker(found: Coefficient, logistic: bool) -> Estimate:
     return sentences.estimate(_term(found), found.coefficient, found.interval)
 
 
-def notices(result: RegressionResult) -> list[str]:
-    """Why there are no coefficients, or which are too uncertain."""
+def warnings(result: RegressionResult) -> list[str]:
+    """Give the reason why there are no coefficients, or warn of uncertain ones."""
     if result.undefined is not None:
         return [f"{result.undefined[0].upper()}{result.undefined[1:]}."]
     said = []
@@ -185,9 +185,9 @@ def notices(result: RegressionResult) -> list[str]:
     return said
 
 
-def reading(result: RegressionResult) -> list[str]:
-    """The equation, and what it assumes."""
-    said = _equation(result)
+def interpretation(result: RegressionResult) -> list[str]:
+    """Describe the model and its assumptions."""
+    said = _model(result)
     if result.query.model == "logistic":
         said.append("Odds ratios are not ratios of shares, which are nearer to 1.")
     said.append(
@@ -202,8 +202,8 @@ def reading(result: RegressionResult) -> list[str]:
     return said
 
 
-def _equation(result: RegressionResult) -> list[str]:
-    """Whose odds or mean it is about, what that is compared with, and the scores."""
+def _model(result: RegressionResult) -> list[str]:
+    """Describe the model: outcome, reference categories and scores."""
     about = "log odds" if result.query.model == "logistic" else "mean score"
     said = f"The equation is of the {about} of {items(result.present) or result.query.outcome}"
     if result.reference:
@@ -239,8 +239,8 @@ ANALYSIS = Analysis(
     start=start,
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=58,
 )

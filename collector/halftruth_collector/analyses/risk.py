@@ -22,10 +22,10 @@ MAX_CELLS = 20
 #: Points of a curve.
 _POINTS = 201
 
-#: Fewer people than this in a cell of an estimate are nobody.
+#: Least estimated number of people in a non-empty cell.
 _NOBODY = 0.5
 
-#: Level of the intervals that tell whether anybody is in a cell.
+#: Level of the intervals for non-empty cells.
 _CONFIDENCE = 0.95
 
 
@@ -60,7 +60,7 @@ def compute(counted: Counted, query: RiskQuery) -> RiskResult:
 def of_people(
     survey: Survey, query: RiskQuery, people: Callable[[Sequence[str]], Array]
 ) -> RiskResult:
-    """The same of a pilot: `people` counts them by the attributes that it is given."""
+    """Compute the risk of a pilot, of which `people` returns counts by some attributes."""
     shape_of(survey, query.quasi, query.sensitive)
     table = people([*query.quasi, query.sensitive])
     origin = {
@@ -81,8 +81,8 @@ def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, An
         query=query,
         column_by_column=_summary(found, query.limit) if apart else None,
         whole_reports=_summary(whole, query.limit),
-        believed=float(found.share[found.most_told]),
-        told=float(found.sensitive[found.most_told]),
+        believed=float(found.share[found.most_revealed]),
+        told=float(found.sensitive[found.most_revealed]),
         cells=[
             RiskCell(
                 values=_values(survey, query, cell),
@@ -116,7 +116,7 @@ def _summary(found: LinkingRisk, limit: float) -> RiskSummary:
 
 
 def _worst_first(found: LinkingRisk) -> list[tuple[int, ...]]:
-    """Cells where somebody is, by the larger of their two risks."""
+    """Sort the non-empty cells by the larger of their two risks."""
     there, larger = found.table > 0, found.of_the_larger.risk
     cells, order = np.argwhere(there), np.argsort(-larger[there], kind="stable")
     return list(map(tuple, cells[order].tolist()))
@@ -130,9 +130,9 @@ def _values(survey: Survey, query: RiskQuery, cell: Sequence[int]) -> dict[str, 
 
 
 def grid(result: RiskResult) -> Grid:
-    """The cells of the largest risks, with what these are the product of.
+    """Table of the largest risks with their factors.
 
-    The risk column by column is left out where nothing is put back so.
+    The risk column by column is left out unless attributes are perturbed independently.
     """
     apart = result.column_by_column is not None
     return Grid(
@@ -167,7 +167,7 @@ def grid(result: RiskResult) -> Grid:
 
 
 def chart(result: RiskResult) -> CurveChart:
-    """Share of the people by risk, and by what is believed of them, with the limit as a line."""
+    """Chart of the shares of people by risk and by posterior, with the limit as a line."""
     shares = np.array([cell.share for cell in result.cells])
     risks: dict[str, list[float | None]] = {
         "risk, column by column": [cell.risk for cell in result.cells],
@@ -178,7 +178,7 @@ def chart(result: RiskResult) -> CurveChart:
     points = np.linspace(0, 1, _POINTS)
     return CurveChart(
         title=f"Risk that {result.query.sensitive} is linked in {result.survey}",
-        notes=(f"{sentences.of_reports(result)}.", *notices(result), *_summaries(result)),
+        notes=(f"{sentences.of_reports(result)}.", *warnings(result), *_summaries(result)),
         x_axis=Axis("risk or belief", shares=True),
         y_axis=Axis("share of the people above it", shares=True),
         curves=tuple(
@@ -195,8 +195,8 @@ def _above(values: Array, shares: Array, points: Array) -> list[float]:
     return [float(shares[values > point * (1 + 1e-9)].sum()) for point in points.tolist()]
 
 
-def notices(result: RiskResult) -> list[str]:
-    """That the people of a best guess are not known, and that risk is no belief."""
+def warnings(result: RiskResult) -> list[str]:
+    """Warn that the table of a best guess is uncertain, and that risk is no posterior."""
     said = []
     if result.uncertain is not None:
         said.append(
@@ -213,7 +213,7 @@ def notices(result: RiskResult) -> list[str]:
     return said
 
 
-def reading(result: RiskResult) -> list[str]:
+def interpretation(result: RiskResult) -> list[str]:
     """The largest risks, how many people are above the limit, and which cells are shown."""
     shown = min(len(result.cells), MAX_CELLS)
     nearest = result.pilot is None and result.query.estimate == "projected"
@@ -246,7 +246,7 @@ def _summaries(result: RiskResult) -> list[str]:
 
 
 def _start(survey: Survey) -> RiskQuery:
-    """The last question, by what is told by the first two or as many as reports tell of."""
+    """Initial query: the last question, by the first two or as many as reports identify."""
     *others, sensitive = survey.schema.names
     most = min(2, survey.mechanism.reconstruction(survey.schema).longest - 1)
     return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)
@@ -260,8 +260,8 @@ ANALYSIS = Analysis(
     start=_start,
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=90,
 )

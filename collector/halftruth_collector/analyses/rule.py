@@ -1,4 +1,4 @@
-"""One association rule."""
+"""A single association rule."""
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
@@ -8,7 +8,7 @@ from .base import Analysis, Counted, Grid, asked, clearest, middle_answer
 
 
 def compute(counted: Counted, query: RuleQuery) -> RuleResult:
-    """One rule as ``Estimator.rule`` gives it."""
+    """Estimate a rule by ``Estimator.rule``."""
     found = counted.estimator.rule(**asked(query))
     return RuleResult(**counted.origin(), query=query, rule=found)
 
@@ -24,8 +24,8 @@ def grid(result: RuleResult) -> Grid:
     )
 
 
-def notices(result: RuleResult) -> list[str]:
-    """Whether the rule, and which of its measures are too uncertain."""
+def warnings(result: RuleResult) -> list[str]:
+    """Warn if the rule or any of its measures is too uncertain."""
     rule = result.rule
     own = [] if rule.usability == "usable" else [f"The rule is {rule.verdict}."]
     return own + sentences.too_uncertain(
@@ -33,8 +33,8 @@ def notices(result: RuleResult) -> list[str]:
     )
 
 
-def reading(result: RuleResult) -> list[str]:
-    """How usable the rule is, and what its measures take as presence."""
+def interpretation(result: RuleResult) -> list[str]:
+    """Describe the reliability of the rule, and presence in its measures."""
     rule = result.rule
     own = [f"The rule is {rule.verdict}."] if rule.usability == "usable" else []
     names = [measure.name for measure in rule.measures]
@@ -56,8 +56,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     options={"antecedent": "if", "consequent": "then"},
     together=2,
     order=40,

@@ -25,7 +25,7 @@ def compute(counted: Counted, query: RulesQuery) -> RulesResult:
 
 
 def grid(result: RulesResult) -> Grid:
-    """Rules with their bounds, and a column for each measure asked for."""
+    """Table of rules with their bounds and measures."""
     return Grid(
         [*header(result.query.confidence), *map(sentences.named, result.query.measures)],
         [
@@ -42,7 +42,7 @@ def grid(result: RulesResult) -> Grid:
 
 
 def header(confidence: float) -> list[str]:
-    """What :func:`row` gives."""
+    """Header of the rows by :func:`row`."""
     interval = sentences.level(confidence)
     return [
         "antecedent",
@@ -57,7 +57,7 @@ def header(confidence: float) -> list[str]:
 
 
 def row(rule: RuleEstimate) -> list[object]:
-    """One rule, without its measures."""
+    """Row of a rule, without its measures."""
     return [
         items(rule.antecedent),
         items(rule.consequent),
@@ -70,8 +70,8 @@ def row(rule: RuleEstimate) -> list[object]:
     ]
 
 
-def notices(result: RulesResult) -> list[str]:
-    """How many of the rules are too uncertain, and how many were left out as such."""
+def warnings(result: RulesResult) -> list[str]:
+    """Warn of rules that are too uncertain, or were left out as such."""
     said = []
     for word in ("not usable", "barely usable"):
         count = sum(rule.usability == word for rule in result.rules)
@@ -85,14 +85,14 @@ def notices(result: RulesResult) -> list[str]:
     return said
 
 
-def reading(result: RulesResult) -> list[str]:
-    """What measures take as presence."""
+def interpretation(result: RulesResult) -> list[str]:
+    """Describe presence in measures."""
     names = result.query.measures
     return [*presence(names), *sentences.no_tests(names)]
 
 
 def presence(measures: Sequence[str]) -> list[str]:
-    """What measures of rules take as presence, where there are any."""
+    """Describe presence in measures of rules, if there are any."""
     if not measures:
         return []
     return ["Measures take each side of a rule as present where all of its items hold."]
@@ -104,7 +104,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: RulesQuery(min_support=0.05, min_confidence=0.5, measures=["lift"], limit=100),
     grid=grid,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=30,
 )

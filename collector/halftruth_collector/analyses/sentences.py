@@ -1,4 +1,4 @@
-"""Tables and sentences that several analyses have."""
+"""Tables and sentences common to several analyses."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -28,12 +28,12 @@ _SYMBOLS = {
 
 
 def named(measure: str) -> str:
-    """A measure as people call it."""
+    """Return the usual name of a measure."""
     return _SYMBOLS.get(measure, measure.replace("_", " "))
 
 
 def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
-    """Measures with their intervals."""
+    """Return a table of measures with their intervals."""
     return Grid(
         ["measure", "value, or why there is none", level(confidence)],
         [
@@ -48,23 +48,23 @@ def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid
     )
 
 
-#: What the thick and the thin part of an interval in two tones are.
+#: Legend of the thick and the thin part of an interval in two tones.
 INNER, OUTER = "without perturbation the interval would be this long", "the interval"
 
 
 def estimate(
-    label: str, found: float | None, interval: OpenInterval | None, inner: Interval | None = None
+    label: str, value: float | None, interval: OpenInterval | None, inner: Interval | None = None
 ) -> Estimate:
-    """An estimate as charts show it, an open end as infinite."""
+    """Make an estimate for charts, with open ends as infinite."""
     lower, upper = interval or (None, None)
     endless = interval is not None and upper is None
-    return Estimate(label, found, lower, math.inf if endless else upper, inner=inner)
+    return Estimate(label, value, lower, math.inf if endless else upper, inner=inner)
 
 
 def of_sampling(
     interval: Interval | None, confidence: float, sampling_error: float | None
 ) -> Interval | None:
-    """As long as the interval would be without perturbation, around its middle; None if unknown."""
+    """Return the interval without perturbation, around the same middle; None if unknown."""
     if interval is None or not sampling_error:
         return None
     middle, half = sum(interval) / 2, normal_quantile(1 - confidence) * sampling_error
@@ -72,12 +72,12 @@ def of_sampling(
 
 
 def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> list[str]:
-    """Where the numbers of a chart come from, and how many are missing."""
+    """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
         return [f"{of_reports(result)}.", *of_group(result)]
     hold = "which hold all together" if together else "each by itself"
     people = {"population": "the population", "respondents": "exactly these respondents"}
-    found = [
+    lines = [
         f"{of_reports(result)}; {level(result.query.confidence)}s, {hold}, for"
         f" {people[result.query.target]}.",
         *of_group(result),
@@ -85,12 +85,12 @@ def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> l
     values = [row for row in rows if row.value is not None]
     without = sum(row.interval is None for row in values)
     if without:
-        found.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
-    return found
+        lines.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
+    return lines
 
 
 def estimated(method: Method) -> list[str]:
-    """What the supports are, where that is not what the intervals are of."""
+    """Describe the supports if the intervals are those of another estimate."""
     return {
         "moment": [],
         "projected": [
@@ -105,12 +105,12 @@ def _is_guess(result: Any) -> bool:
 
 
 def with_level(name: str, result: Any) -> str:
-    """What a column of a chart's values is called, with the level of its intervals if any."""
+    """Name a column of a chart's values, with the level of its intervals if any."""
     return name if _is_guess(result) else f"{name} ({level(result.query.confidence)})"
 
 
 def grid_of(result: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """A grid without its column of intervals where there are none, as of best guesses."""
+    """Return a table, without its column of intervals for best guesses."""
     if not _is_guess(result):
         return Grid(header, rows)
     shown = [i for i, name in enumerate(header) if name != level(result.query.confidence)]
@@ -118,14 +118,14 @@ def grid_of(result: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -
 
 
 def negative(rows: Sequence[Estimate]) -> list[str]:
-    """What a negative share means, where there is one."""
+    """Explain negative shares, if any."""
     if all(row.value is None or row.value >= 0 for row in rows):
         return []
     return ["A negative support means that the true one is small compared with the error."]
 
 
 def in_one_tone(rows: Sequence[Estimate]) -> list[str]:
-    """Which intervals are not in two tones, where others are."""
+    """Count the intervals without two tones, if others have them."""
     whole = sum(row.interval is not None and row.inner is None for row in rows)
     if not whole or not any(row.inner for row in rows):
         return []
@@ -135,15 +135,15 @@ def in_one_tone(rows: Sequence[Estimate]) -> list[str]:
     ]
 
 
-def left_out(shown: int, found: int, which: str) -> list[str]:
-    """How much a chart leaves out."""
-    if shown == found:
+def left_out(shown: int, total: int, which: str) -> list[str]:
+    """Describe how much a chart leaves out."""
+    if shown == total:
         return []
-    return [f"Shown are the {shown} of {number(found, 0)} {which}."]
+    return [f"Shown are the {shown} of {number(total, 0)} {which}."]
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
+    """Join names in a sentence.
 
     >>> listed(["age", "sex", "vote"])
     'age, sex and vote'
@@ -156,7 +156,7 @@ _LISTED = 8
 
 
 def few(names: Sequence[str], most: int = 4) -> str:
-    """The first of many names, and how many more there are.
+    """Join the first of many names, with the number of others.
 
     >>> few(["age=old", "age=young", "sex=male"], 2)
     'age=old; age=young; 1 other'
@@ -167,7 +167,7 @@ def few(names: Sequence[str], most: int = 4) -> str:
 
 
 def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
-    """Which of some measures, each with its name here, are not to be used without reserve."""
+    """Warn of measures that are not usable without reserve, by the given names."""
     uncertain: dict[str, list[str]] = {"not usable": [], "barely usable": []}
     for name, measure in measures:
         if measure.undefined is None and measure.usability != "usable":
@@ -181,12 +181,12 @@ def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
 
 
 def presence(present: Items) -> list[str]:
-    """Which category of each attribute counts as presence, where one does."""
+    """Describe the category of each attribute that counts as presence, if any."""
     return [f"Presence means {items(present)}."] if present else []
 
 
 def no_tests(names: Iterable[str]) -> list[str]:
-    """What χ² and G² are, where they are among some measures."""
+    """Explain χ² and G², if they are among some measures."""
     if not {"chi_squared", "g_squared"}.intersection(names):
         return []
     return [

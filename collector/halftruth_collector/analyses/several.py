@@ -36,10 +36,10 @@ from ..estimation.reliability import clear, judge, judge_table, margin, reliabil
 from . import sentences
 from .base import Analysis, Counted, Grid
 
-#: Options beyond which there are too many pairs to read, or to estimate while somebody waits.
+#: Most options, whose pairs can be read and estimated in time.
 MAX_OPTIONS = 32
 
-#: Combinations that are looked at.
+#: Most combinations that are examined.
 MAX_SETS = 1_000
 
 _NOBODY = "who answered it cannot be told from nobody"
@@ -47,7 +47,7 @@ _NO_LIFT = "a share is estimated to be 0 or less"
 
 
 def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
-    """Everything from tables of few options each, of those who answered them."""
+    """Estimate everything from tables of few options each, of those who answered them."""
     check_confidence(query.confidence)
     check_target(query.target)
     estimator = counted.estimator
@@ -211,7 +211,7 @@ def _pair(names: tuple[str, str], options: Options, confidence: float) -> PairEs
 
 
 def _combination(names: Sequence[str], options: Options, confidence: float) -> Combination | None:
-    """A set of options; None where those who answered all of it cannot be told from nobody."""
+    """Table of a set of options; None unless significantly many answered all of them."""
     found = options.shares(names, confidence)
     both, error = float(found.share.flat[-1]), float(np.sqrt(found.variance.flat[-1]))
     if np.isnan(both):
@@ -296,7 +296,7 @@ def grid(result: SeveralResult) -> Grid:
 
 
 def _short(result: SeveralResult) -> dict[str, str]:
-    """What the options are called below their question."""
+    """Labels of the options without their question."""
     return {one.attribute: one.label for one in result.options}
 
 
@@ -315,7 +315,7 @@ def _lift_in_words(found: Lift) -> str:
 
 
 def chart(result: SeveralResult) -> HeatMap:
-    """How many chose both of two options, and along the diagonal each of them."""
+    """Heat map of the shares of pairs of options, with those of options in the diagonal."""
     short = _short(result)
     names = tuple(short)
     cells: dict[tuple[str, str], Estimate] = {
@@ -329,7 +329,7 @@ def chart(result: SeveralResult) -> HeatMap:
         title=f"{result.label} – chosen together in {result.survey}",
         notes=(
             *sentences.notes(result, list(cells.values())),
-            *notices(result),
+            *warnings(result),
             "Share of those who answered who chose both the row and the column; along the diagonal,"
             " of those who chose that option.",
             "Pale with a dashed frame: not usable, or the interval reaches 0 or below.",
@@ -347,8 +347,8 @@ def _cell(label: str, found: OptionShare | PairEstimate) -> Estimate:
     return Estimate(label, found.share, lower, upper, category=doubt, reason=reason)
 
 
-def notices(result: SeveralResult) -> list[str]:
-    """What is too uncertain, and what reports do not tell."""
+def warnings(result: SeveralResult) -> list[str]:
+    """Warn of uncertain estimates, and of those that reports do not identify."""
     said = [] if result.usability == "usable" else [_sentence(result.verdict)]
     if result.mean.usability != "usable":
         said.append(f"Number of options: {result.mean.verdict}.")
@@ -368,8 +368,8 @@ def notices(result: SeveralResult) -> list[str]:
     return said
 
 
-def reading(result: SeveralResult) -> list[str]:
-    """What shares are of, what a lift is, and where there is more."""
+def interpretation(result: SeveralResult) -> list[str]:
+    """Interpret shares and lifts, and point to further analyses."""
     said = [_sentence(result.verdict)] if result.usability == "usable" else []
     if result.mean.usability == "usable":
         said.append(f"Number of options: {result.mean.verdict}.")
@@ -404,7 +404,7 @@ ANALYSIS = Analysis(
     start=lambda _: SeveralQuery(),
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=29,
 )

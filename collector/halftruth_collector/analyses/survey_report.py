@@ -31,7 +31,7 @@ _SHOWN, _NAMED = 10, 10
 
 @dataclass(frozen=True)
 class SurveyReport:
-    """What is to be said of a survey.
+    """Report about a survey.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SurveyReport:
     associations : Grid
         The strongest ones; perhaps without rows.
     found : str
-        How these were found.
+        Description of the method.
     methods : tuple of (str, str)
         What was done, under a word for each.
     not_usable : tuple of str
@@ -85,7 +85,7 @@ def survey_report(counted: Counted) -> SurveyReport:
 
 
 def precision(survey: Survey, reports: int) -> str:
-    """How well so many reports tell the shares of the answers to single questions, in words."""
+    """Describe the precision of single questions' shares for a number of reports."""
     reconstruction = survey.mechanism.reconstruction(survey.schema)
     worst = max(
         float(reconstruction.unit_variance([name], "population").worst.max())
@@ -96,7 +96,7 @@ def precision(survey: Survey, reports: int) -> str:
 
 
 def period(days: Sequence[date]) -> str:
-    """When reports were counted, in words; empty where that was never."""
+    """Describe the period of reports; empty without reports."""
     if not days:
         return ""
     first, last = min(days), max(days)
@@ -104,7 +104,7 @@ def period(days: Sequence[date]) -> str:
 
 
 def _chart(result: OverviewResult, place: int) -> BarChart:
-    """The overview's chart of one question, by its label; what holds of all is said once."""
+    """The overview's chart of one question, by its label, without common notes."""
     question = result.questions[place]
     chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
     groups = tuple(BarGroup("", group.bars) for group in chart.groups)
@@ -114,7 +114,7 @@ def _chart(result: OverviewResult, place: int) -> BarChart:
 
 @dataclass(frozen=True)
 class _Departure:
-    """The two answers of a pair of questions that depart most clearly from independence."""
+    """Return the pair of answers with the most significant departure from independence."""
 
     answers: dict[str, str]
     share: float
@@ -125,7 +125,7 @@ class _Departure:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """What the tables of every two questions say.
+    """Associations in the tables of all pairs of questions.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class _Pairs:
         departures = [Departures(table) for table in tables]
         clearest = [np.nanmax(np.abs(each.scores), initial=0.0) for each in departures]
         tested = sum(int(np.isfinite(each.residuals).sum()) for each in departures)
-        # Bonferroni: the chance that any of so many is that far from 0 without an association.
+        # Bonferroni correction for the number of pairs.
         clear = normal_quantile((1 - _CONFIDENCE) / max(tested, 1))
         found = [
             _departure(counted, departures[number])

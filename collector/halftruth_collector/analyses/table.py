@@ -14,7 +14,7 @@ from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .shares import estimate_shares
 
-#: Cells beyond which a chart shows only some, and says so.
+#: Most cells in a chart.
 MAX_CELLS = 100
 
 
@@ -42,7 +42,7 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
 
 
 def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], Items]]:
-    """The cells of a table in row-major order, as codes and in words."""
+    """Iterate over the cells of a table in row-major order, as codes and as labels."""
     categories = [schema.attributes[j].categories for j in schema.positions(names)]
     for cell in np.ndindex(*map(len, categories)):
         values = (known[code] for known, code in zip(categories, cell, strict=True))
@@ -83,7 +83,7 @@ def chart(result: TableResult) -> BarChart:
         title=f"Supports of {sentences.listed(result.query.attributes)} in {result.survey}",
         notes=(
             *sentences.notes(result, bars),
-            *notices(result),
+            *warnings(result),
             *sentences.estimated(result.query.estimate),
             *sentences.negative(bars),
             *sentences.in_one_tone(bars),
@@ -104,13 +104,13 @@ def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate
     return sentences.estimate(label, cell.support, cell.interval, inner)
 
 
-def notices(result: TableResult) -> list[str]:
-    """Whether the table is too uncertain."""
+def warnings(result: TableResult) -> list[str]:
+    """Warn if the table is too uncertain."""
     return [] if result.usability == "usable" else [_verdict(result)]
 
 
-def reading(result: TableResult) -> list[str]:
-    """How precise a usable table is, and what its shares are."""
+def interpretation(result: TableResult) -> list[str]:
+    """Describe the precision of a usable table, and its shares."""
     precise = [_verdict(result)] if result.usability == "usable" else []
     return precise + sentences.estimated(result.query.estimate)
 
@@ -126,7 +126,7 @@ ANALYSIS = Analysis(
     start=lambda survey: TableQuery(attributes=names_of_clearest(survey)),
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     order=10,
 )

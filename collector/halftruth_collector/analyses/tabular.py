@@ -27,7 +27,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(result: Tabular) -> str:
-    """Everything as CSV; what is undefined is empty.
+    """Format a result as CSV, with undefined numbers empty.
 
     The last columns of a result are the same in all rows: a file goes further than its name, and
     shares of a group look like any others. A text that a spreadsheet would take for a formula has
@@ -41,7 +41,7 @@ def to_csv(result: Tabular) -> str:
 
 
 def to_parquet(result: Tabular) -> bytes:
-    """Everything as Parquet, each column with its type; what is undefined is null.
+    """Format a result as Parquet with typed columns, undefined numbers null.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def parquet_of(table: Any) -> bytes:
 
 
 def _columns(result: Tabular) -> Columns:
-    """The columns of a result; of the collector's own also what their numbers are of."""
+    """Return the columns of a result, and of the collector's own also provenance."""
     if not isinstance(result, Result):
         return result.columns
     return [*result.columns, *BESIDE]

@@ -31,7 +31,7 @@ from . import sentences
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
 
-#: Chance of margins so far off, below which it is said that the respondents are other people.
+#: P-value below which respondents are reported to be no sample with these margins.
 _OFF = 0.01
 
 
@@ -161,11 +161,11 @@ def chart(result: WeightedResult) -> BarChart:
     """Shares of all answers given the margins, grouped by question."""
     how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
     title = f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}"
-    return chart_of_questions(result, title, notices(result))
+    return chart_of_questions(result, title, warnings(result))
 
 
-def notices(result: WeightedResult) -> list[str]:
-    """Whether margins are made up, what is undefined or imprecise, and who else they may be of."""
+def warnings(result: WeightedResult) -> list[str]:
+    """Warn of default margins, undefined or imprecise estimates, and unlikely margins."""
     even = all(len(set(shares.values())) == 1 for shares in result.query.margins.values())
     example = ["These margins are even, as on a page that was asked nothing: put known ones there."]
     reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
@@ -195,8 +195,8 @@ def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str
     return [f"“{question.label}”: {sentence}" for question, sentence in pairs if sentence]
 
 
-def reading(result: WeightedResult) -> list[str]:
-    """The margins, what weighting to them costs, and what is assumed."""
+def interpretation(result: WeightedResult) -> list[str]:
+    """Describe the margins, the design effect, and the assumptions."""
     said = [f"Margins: {_in_words(result)}."]
     weights = [
         f"Sum of weights {number(q.sum_of_weights, 0)}; weights from"
@@ -243,8 +243,8 @@ ANALYSIS = Analysis(
     start=_start,
     grid=grid,
     chart=chart,
-    notices=notices,
-    reading=reading,
+    warnings=warnings,
+    interpretation=interpretation,
     together=2,
     order=15,
 )

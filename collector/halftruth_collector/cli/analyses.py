@@ -56,9 +56,9 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     """A table for people, with what has to be known."""
     grid = analysis.grid(result)
-    yield from (of_reports(result), *of_group(result), *analysis.notices(result))
+    yield from (of_reports(result), *of_group(result), *analysis.warnings(result))
     yield table(grid.header, grid.rows)
-    yield from analysis.reading(result)
+    yield from analysis.interpretation(result)
 
 
 #: The command of every analysis, by its name.

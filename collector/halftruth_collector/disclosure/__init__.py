@@ -1,1 +1,1 @@
-"""What a survey discloses about a person, and under which assumptions: pure functions."""
+"""Disclosure about a person by a survey, with its assumptions: pure functions."""

@@ -1,4 +1,4 @@
-"""All that can be said of a survey's protection before anyone answers it."""
+"""Audit of a survey's protection before field work."""
 
 import math
 from collections.abc import Sequence
@@ -24,35 +24,35 @@ from .posterior import (
 )
 from .shuffling import Shuffled, shuffled
 
-#: Times that somebody takes part, of which it is said what is left.
+#: Number of repeated participations in an audit.
 TIMES = 2
 
-#: δ unless asked.
+#: Default δ.
 DELTA = 1e-6
 
-#: Risk of linking that people are said to be above.
+#: Threshold of the risk of linking.
 LIMIT = 0.5
 
 
 @dataclass(frozen=True)
 class Linking:
-    """What someone who knows quasi-identifiers of a pilot's people may link; see `linking`.
+    """Risk that known quasi-identifiers of a pilot's people are linked; see `linking`.
 
     Attributes
     ----------
     quasi : tuple of str
     sensitive : str
     one_by_one : float or None
-        The largest risk where quasi-identifiers and answer are put back one by one; None where
-        attributes are not perturbed one by one.
+        Largest risk if quasi-identifiers and answer are re-identified one by one; None unless
+        attributes are perturbed independently.
     at_once : float
-        The largest risk where whole reports are put back.
+        Largest risk if whole reports are re-identified.
     above : float
         Share of the people whose larger risk of the two is above `LIMIT`.
     believed : float
-        How likely the table alone makes the answer of which a report tells most beyond it.
+        Probability by the table alone of the answer about which a report reveals most.
     told : float
-        The same with a person's report, on average over the reports they may send.
+        Its mean posterior with a person's report.
     """
 
     quasi: tuple[str, ...]
@@ -66,31 +66,31 @@ class Linking:
 
 @dataclass(frozen=True)
 class Audit:
-    """What a survey discloses, what falsifies it, and what it tells for that.
+    """Audit of a survey: disclosure, influence of fake reports, and precision.
 
     Attributes
     ----------
     survey, title, digest, mechanism : str
-        The survey's id and title, what identifies what is asked and how, and the kind of mechanism.
+        The survey's id, title and digest, and the kind of mechanism.
     questions, respondents : int
-        As people see them, and N, how many people are to answer.
+        Number of questions, and N, the planned number of respondents.
     pilot : int or None
-        Number of people whose answers were at hand.
+        Number of people in the pilot.
     protection : Protection
         γ of the whole record and of a single answer.
     answers : tuple of AnswerPosterior
-        What one report tells of each answer.
+        Posteriors of each answer given a report.
     twice : Guarantee
-        Of the whole record after `TIMES` independent reports.
+        Guarantee for the whole record after `TIMES` independent reports.
     counts : Shuffled or None
-        Against someone who sees only the counts; None where answers are sent as they are or can
-        be proved, which make groups that can be told apart.
+        Guarantee against an observer of counts alone; None if answers are unperturbed or provable,
+        since they form distinguishable groups.
     false_reports : tuple of FalseReports
-        By length, as far as there are not too many cells.
+        Influence of fake reports by length, unless there are too many cells.
     precision : tuple of LengthPlan
-        How well shares will be known, by length; none where no attribute has items.
+        Expected precision by length; empty if no attribute has items.
     linking : Linking or None
-        Where it was asked for.
+        Risk of linking, if requested.
     """
 
     survey: str
@@ -126,14 +126,14 @@ def audit(
     respondents : int
         N, at least 2.
     delta : float
-        δ of what is said against someone who sees only the counts.
+        δ of the guarantee against an observer of counts alone.
     people : callable, optional
         Counts of the people of a pilot by some attributes.
     quasi, sensitive : sequence of str, str
-        What an attacker may know of a person, and what not, for the risk of linking; both or
-        neither, and with a pilot.
+        Attributes that an attacker knows, and one that they do not, for the risk of linking; both
+        or neither, and with a pilot.
     map_pieces : callable
-        Where the false reports of each length are looked at; the numbers are the same everywhere.
+        Executor of independent pieces; results do not depend on it.
 
     Raises
     ------
@@ -155,8 +155,8 @@ def audit(
         linking = _linking(survey, people, quasi, sensitive)
     protection = Protection.of(survey)
     precision = _precision(survey, respondents)
-    told_apart = protection.as_they_are or protection.provable
-    gamma: Fraction | float = math.inf if told_apart else protection.record.gamma
+    distinguishable = protection.unperturbed or protection.provable
+    gamma: Fraction | float = math.inf if distinguishable else protection.record.gamma
     return Audit(
         survey=survey.id,
         title=survey.title_in(),
@@ -186,16 +186,16 @@ def _linking(
         missing = "sensitive" if quasi else "quasi"
         raise ParameterError(f"{missing}: expected too, for the risk of linking", field=missing)
     shape_of(survey, quasi, sensitive)
-    found = linking_risk_of(survey, quasi, sensitive, people([*quasi, sensitive]))
-    whole = found.of_whole_reports
+    risks = linking_risk_of(survey, quasi, sensitive, people([*quasi, sensitive]))
+    whole = risks.of_whole_reports
     return Linking(
         tuple(quasi),
         sensitive,
-        found.maximum if found.record is not found.whole else None,
+        risks.maximum if risks.record is not risks.whole else None,
         whole.maximum,
-        found.of_the_larger.above(LIMIT),
-        float(found.share[found.most_told]),
-        float(found.sensitive[found.most_told]),
+        risks.of_the_larger.above(LIMIT),
+        float(risks.share[risks.most_revealed]),
+        float(risks.sensitive[risks.most_revealed]),
     )
 
 
@@ -209,8 +209,8 @@ def _precision(survey: Survey, respondents: int) -> tuple[LengthPlan, ...]:
 def _false_reports(
     survey: Survey, lengths: Sequence[int], map_pieces: Map
 ) -> tuple[FalseReports, ...]:
-    found: list[FalseReports] = []
-    # From the first table on that is too large there is nothing more; those before it stay.
+    influences: list[FalseReports] = []
+    # Lengths before the first with a table that is too large are kept.
     with suppress(DomainTooLarge):
-        found.extend(map_pieces(partial(false_reports, survey), lengths))
-    return tuple(found)
+        influences.extend(map_pieces(partial(false_reports, survey), lengths))
+    return tuple(influences)

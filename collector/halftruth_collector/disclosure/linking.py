@@ -1,35 +1,34 @@
-"""What a release tells of people whose quasi-identifiers are known (Guo ch. 5; GYW §IV).
+"""Risk of linking people by known quasi-identifiers (Guo ch. 5; GYW §IV).
 
-Somebody knows a person's quasi-identifiers q and wants their sensitive answer s. They know the
-survey, the table π of all people, and the reports, and put each report back: they draw a record
-from what the report makes likely. Of somebody in cell (q, s) of the table,
+An attacker knows a person's quasi-identifiers q and wants their sensitive answer s. They know the
+survey, the table π of all people, and the reports, and re-identify each report: they draw a record
+from its posterior. For a person in cell (q, s) of the table,
 
-- *share* is π_qs / π_q, what the table says of all who have q, without any report;
-- *quasi* is the chance that q is what the quasi-identifiers of their report are put back to
+- *share* is π_qs / π_q, the probability of s given q, without any report;
+- *quasi* is the probability that the quasi-identifiers of their report are re-identified as q
   (eq. 5.14), Σ_v P[v,q]² π_q / λ_v;
-- *sensitive* is the chance that s is what their sensitive report is put back to where q is known
-  (eq. 5.8), Σ_v P[v,s]² π_qs / Σ_t P[v,t] π_qt. It is also what someone who knows q and *who sent
-  which report* believes of s, averaged over the reports of those who are in this cell.
+- *sensitive* is the probability that their sensitive report is re-identified as s given q
+  (eq. 5.8), Σ_v P[v,s]² π_qs / Σ_t P[v,t] π_qt. It is also the posterior of s for an attacker who
+  knows q and *who sent which report*, averaged over the reports of those in this cell.
 
-The **risk** is share · quasi · sensitive (eq. 5.6): the chance that somebody with q answers s and
-has a report that is put back to (q, s). Taken so, it is exact. Three things it is not:
+The **risk** is share · quasi · sensitive (eq. 5.6): the probability that a person with q answers s
+and has a report that is re-identified as (q, s). This is exact. Three caveats:
 
-- It is no belief. It is never above *share*, nor above *sensitive*, so that a limit on it limits
-  neither what the table tells of everybody with q, nor what a report tells of who sent it.
-- It puts quasi-identifiers and answer back one by one, each from its own columns. What stands
-  beside them tells of them too: put back at once, from the *whole* report, they come out right
-  with E[Pr(q, s | report)], which can be more or less. Where mechanisms perturb answers together
-  there is nothing else, and `record` is that.
-- It is of a table that is known. Of a cell of few people the reconstructed table says next to
-  nothing, and nobody can use what it does not say.
+- It is no posterior. It is never above *share*, nor above *sensitive*, so that a limit on it limits
+  neither the inference from the table about everybody with q, nor that from a known report.
+- It re-identifies quasi-identifiers and answer one by one, each from its own columns. The other
+  columns are informative, too: re-identified as a *whole*, a report gives E[Pr(q, s | report)],
+  which can be more or less. For mechanisms that perturb answers jointly, `record` is that.
+- It is about a known table. Of a cell of few people the reconstructed table is too uncertain to be
+  of use to anybody.
 
 Use::
 
     linking_risk(table, factors)               # each attribute perturbed by itself: eq. 5.6
     linking_risk_of_reports(table, forward)    # any mechanism, by the probabilities of its reports
-    found = linking_risk_of(survey, quasi, sensitive, table)    # of the two what applies
-    found.risk, found.maximum, found.quantiles([0.5, 0.95]), found.above(1 / 2)
-    found.of_whole_reports.maximum             # the same where whole reports are put back
+    risks = linking_risk_of(survey, quasi, sensitive, table)    # whichever applies
+    risks.risk, risks.maximum, risks.quantiles([0.5, 0.95]), risks.above(1 / 2)
+    risks.of_whole_reports.maximum             # with whole reports re-identified
 """
 
 import math
@@ -47,29 +46,29 @@ from numpy.typing import ArrayLike
 #: Most cells of a table, and most categories of an attribute.
 MAX_CELLS, MAX_CATEGORIES = 2**20, 2**11
 
-#: Most probabilities of reports: over all cells where somebody is, and of one group at once.
+#: Most probabilities of reports: over all non-empty cells, and of one group at once.
 MAX_PROBABILITIES, MAX_AT_ONCE = 2**28, 2**25
 
-#: Shares of people by which a risk is above a limit only by rounding.
+#: Tolerance for rounding of shares and limits.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class LinkingRisk:
-    """Risk of every cell of a table, NaN where nobody is; the sensitive attribute is the last axis.
+    """Risk of every cell of a table, NaN if empty; the sensitive attribute is the last axis.
 
     Attributes
     ----------
     table : ndarray, shape (d_1, …, d_m, d_S)
         π, shares of all people.
     quasi : ndarray, shape (d_1, …, d_m)
-        Chance that somebody's quasi-identifiers are put back to what they are.
+        Probability that a person's quasi-identifiers are re-identified.
     sensitive : ndarray, shape as `table`
-        The same of the sensitive answer where the quasi-identifiers are known.
+        Probability that the sensitive answer is, given the quasi-identifiers.
     record : ndarray, shape as `table`
-        The same of both together: quasi · sensitive where they are put back one by one.
+        Probability that both are, one by one: quasi · sensitive.
     whole : ndarray, shape as `table`
-        The same of both together, put back at once from the whole report.
+        Probability that both are, from the whole report.
     """
 
     table: Array
@@ -84,8 +83,8 @@ class LinkingRisk:
         return _shares(self.table)
 
     @cached_property
-    def most_told(self) -> tuple[int, ...]:
-        """The cell whose answer a report makes likelier by most, beyond the table alone."""
+    def most_revealed(self) -> tuple[int, ...]:
+        """Cell whose answer gains most probability by a report, beyond the table."""
         place = np.nanargmax(self.sensitive - self.share)
         return tuple(int(code) for code in np.unravel_index(place, self.share.shape))
 
@@ -96,65 +95,65 @@ class LinkingRisk:
 
     @cached_property
     def of_whole_reports(self) -> "LinkingRisk":
-        """The same where `whole` takes the place of `record`."""
+        """Risk with `whole` in place of `record`."""
         return replace(self, record=self.whole)
 
     @cached_property
     def of_the_larger(self) -> "LinkingRisk":
-        """The same of the larger of both in every cell."""
+        """Risk with the larger of `record` and `whole` in every cell."""
         return replace(self, record=np.fmax(self.record, self.whole))
 
     @cached_property
     def maximum(self) -> float:
-        """The largest risk of anybody."""
+        """Largest risk of all people."""
         return float(np.nanmax(self.risk))
 
     @cached_property
     def _ordered(self) -> tuple[Array, Array]:
-        """Risks in increasing order, and the share of people whose risk is at most that."""
+        """Risks in increasing order, and cumulative shares of people."""
         there = self.table > 0
         order = np.argsort(self.risk[there])
         return self.risk[there][order], np.cumsum(self.table[there][order])
 
     def quantiles(self, shares: ArrayLike) -> Array:
-        """The risk that at least these shares of all people do not exceed."""
+        """Return quantiles of the risk over people."""
         risks, people = self._ordered
         places = np.searchsorted(people, np.asarray(shares) - _ROUNDING)
         return np.asarray(risks[np.minimum(places, len(risks) - 1)])
 
     def above(self, limit: float) -> float:
-        """Share of the people whose risk is above a limit."""
+        """Return the share of people whose risk is above a limit."""
         risks, people = self._ordered
         safe = np.searchsorted(risks, limit * (1 + _ROUNDING), side="right")
         return max(0.0, float(1 - people[safe - 1])) if safe else 1.0
 
 
 def linking_risk(table: ArrayLike, factors: Sequence[Channel]) -> LinkingRisk:
-    """Risk where each attribute is perturbed by itself (eq. 5.6), without any joint matrix.
+    """Compute the risk if attributes are perturbed independently (eq. 5.6), without a joint matrix.
 
     Parameters
     ----------
     table : array_like, shape (d_1, …, d_m, d_S)
         Counts or shares of people by quasi-identifiers and, last, sensitive attribute.
     factors : sequence of Channel
-        Of each axis.
+        Channel of each axis.
 
     Raises
     ------
     ParameterError
-        If a count is below 0 or not finite, or nobody is there.
+        If a count is below 0 or not finite, or all are 0.
     DomainTooLarge
         If there are too many cells.
 
     Examples
     --------
-    Two quasi-identifiers that are kept with 0.8, and an answer that is sent as it is:
+    Two quasi-identifiers that are kept with 0.8, and an unperturbed answer:
 
     >>> from halftruth_shared.channels import Dense
     >>> keep = Dense([[0.8, 0.2], [0.2, 0.8]], (2,))
-    >>> as_it_is = Dense(np.eye(2), (2,))
+    >>> unperturbed = Dense(np.eye(2), (2,))
     >>> people = [[[30, 10], [20, 0]], [[5, 5], [0, 30]]]
-    >>> risk = linking_risk(people, [keep, keep, as_it_is])
+    >>> risk = linking_risk(people, [keep, keep, unperturbed])
     >>> risk.risk.round(3).tolist()
     [[[0.464, 0.155], [0.374, nan]], [[0.121, 0.121], [nan, 0.555]]]
     >>> round(risk.maximum, 3), round(risk.above(0.5), 3)
@@ -163,15 +162,15 @@ def linking_risk(table: ArrayLike, factors: Sequence[Channel]) -> LinkingRisk:
     people = _people(table)
     matrices = [factor.dense() for factor in factors]
     marginal = people.sum(axis=-1)
-    quasi = _put_back(marginal, matrices[:-1])
-    given = _inverse(people @ matrices[-1].T)
-    sensitive = np.where(people > 0, people * (given @ matrices[-1] ** 2), np.nan)
-    whole = _put_back(people, matrices)
+    quasi = _reidentified(marginal, matrices[:-1])
+    inverse = _inverse(people @ matrices[-1].T)
+    sensitive = np.where(people > 0, people * (inverse @ matrices[-1] ** 2), np.nan)
+    whole = _reidentified(people, matrices)
     return LinkingRisk(people, quasi, sensitive, quasi[..., None] * sensitive, whole)
 
 
-def _put_back(people: Array, matrices: Sequence[Array]) -> Array:
-    """η = π ∘ (⊗P∘2)ᵀ(1/λ), λ = (⊗P)π, axis by axis (eq. 5.14); NaN where nobody is."""
+def _reidentified(people: Array, matrices: Sequence[Array]) -> Array:
+    """η = π ∘ (⊗P∘2)ᵀ(1/λ), λ = (⊗P)π, axis by axis (eq. 5.14); NaN if empty."""
     observed = along_axes([matrix.T.__rmatmul__ for matrix in matrices], people, people.shape)
     squared = [(matrix**2).__rmatmul__ for matrix in matrices]
     found = people * along_axes(squared, _inverse(observed), people.shape)
@@ -181,12 +180,12 @@ def _put_back(people: Array, matrices: Sequence[Array]) -> Array:
 def linking_risk_of_reports(
     table: ArrayLike, forward: Callable[[Array], Array], reports: int = 1
 ) -> LinkingRisk:
-    """Risk where whole reports are put back, whatever they look like.
+    """Compute the risk if whole reports are re-identified, for any report space.
 
     `whole` and `record` are E[Pr(q, s | report)] over the reports of those in cell (q, s), and
-    `quasi` is E[Pr(q | report)]. Where each attribute is perturbed by itself, that is eq. 5.6 if
-    the quasi-identifiers are sent as they are or are independent of the sensitive answer;
-    elsewhere it is larger for some and smaller for others.
+    `quasi` is E[Pr(q | report)]. If attributes are perturbed independently, that is eq. 5.6
+    if the quasi-identifiers are unperturbed or independent of the sensitive answer; otherwise it is
+    larger for some and smaller for others.
 
     Parameters
     ----------
@@ -195,12 +194,12 @@ def linking_risk_of_reports(
     forward : callable
         From a table of this shape to the probabilities of the reports, linear.
     reports : int
-        How many different reports there are, to refuse what would take hours.
+        Number of distinct reports, to limit the time.
 
     Raises
     ------
     ParameterError
-        If a count is below 0 or not finite, or nobody is there.
+        If a count is below 0 or not finite, or all are 0.
     DomainTooLarge
         If there are too many cells or reports.
     """
@@ -228,10 +227,10 @@ def linking_risk_of_reports(
 def linking_risk_of(
     survey: Survey, quasi: Sequence[str], sensitive: str, table: ArrayLike
 ) -> LinkingRisk:
-    """Risk of the people of a table under a survey.
+    """Compute the risk of the people of a table under a survey.
 
-    By eq. 5.6 where each attribute is perturbed by itself, else by whole reports about these
-    attributes, with all others evenly spread.
+    By eq. 5.6 if attributes are perturbed independently, else by whole reports about these
+    attributes, with all others uniform.
 
     Parameters
     ----------
@@ -245,7 +244,7 @@ def linking_risk_of(
     Raises
     ------
     HalftruthError
-        If an attribute is unknown or named twice, or the table cannot be looked at.
+        If an attribute is unknown or named twice, or the table is invalid or too large.
     """
     names = [*quasi, sensitive]
     shape = shape_of(survey, quasi, sensitive)
@@ -264,7 +263,7 @@ def linking_risk_of(
 
 
 def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int, ...]:
-    """Shape of the table of these attributes.
+    """Return the shape of the table of these attributes.
 
     Raises
     ------
@@ -289,7 +288,7 @@ def shape_of(survey: Survey, quasi: Sequence[str], sensitive: str) -> tuple[int,
 def _groups(
     people: Array, forward: Callable[[Array], Array]
 ) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
-    """Each group of equal quasi-identifiers: where, its shares, and Pr(answer, report) of each."""
+    """Iterate over groups of equal quasi-identifiers: cell, shares, and Pr(answer, report)."""
     for cell in zip(*np.nonzero(people.sum(axis=-1)), strict=True):
         own = people[cell]
         rows = []
@@ -323,11 +322,11 @@ def _check_size(shape: tuple[int, ...]) -> None:
 
 
 def _shares(people: Array) -> Array:
-    """Share of each answer among those of equal quasi-identifiers, NaN where nobody is."""
+    """Return the share of each answer given the quasi-identifiers, NaN if empty."""
     shares = people * _inverse(people.sum(axis=-1, keepdims=True))
     return np.where(people > 0, shares, np.nan)
 
 
 def _inverse(values: Array) -> Array:
-    """1/x, and 0 for what never happens."""
+    """Return 1/x, and 0 for 0."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

@@ -1,7 +1,7 @@
-"""What reports can tell of single answers, several of one person, and false ones of all others.
+"""Posteriors of single answers given reports, and the influence of fake reports.
 
-An attacker sees a report and computes what it makes likely. How much that is depends on what else
-they know of the other answers: nothing, how answers go together in a population, or all of them.
+An attacker sees a report and computes the posterior of an answer. It depends on their prior on the
+other answers: uniform, the joint distribution in a population, or certainty.
 """
 
 import math
@@ -16,23 +16,23 @@ from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import Reconstruction
 from halftruth_shared.protection import PRIOR, Guarantee
 
-#: Most records, and most reports, that are looked at, over all answers to a question.
+#: Most records and most reports for exact posteriors, over all answers to a question.
 MAX_CELLS = 2**24
 
-#: Most sets of attributes of one length whose weights are looked at.
+#: Most sets of attributes of one length whose weights are computed.
 MAX_SETS = 100
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a report tells of an answer.
+class Posterior:
+    """Posterior of an answer given a report.
 
     Attributes
     ----------
     mean : float
-        Posterior of the answer, on average over the reports of those who gave it.
+        Mean posterior over the reports of those who gave the answer.
     most : float
-        The same by the report that speaks most for it.
+        Maximal posterior over all reports.
     """
 
     mean: float
@@ -41,22 +41,22 @@ class Told:
 
 @dataclass(frozen=True)
 class AnswerPosterior:
-    """How likely an answer becomes to someone who sees a person's report.
+    """Prior and posteriors of an answer to an attacker who sees a person's report.
 
     Attributes
     ----------
     attribute, category : str
     question, answer : str
-        The same as people read them.
+        Their labels.
     prior : float
-        How likely they thought it before.
-    alone : Told or None
-        To one who knows nothing of the other answers, all of which are equally likely to them; None
-        where there are too many records or reports to look at, or a condition makes them unequal.
-    together : Told or None
-        To one who knows how all answers go together in a population; None where that is not known.
+        Prior of the answer.
+    alone : Posterior or None
+        Posterior with a uniform prior on the other answers; None for too many records or reports,
+        or if a condition excludes a uniform prior.
+    together : Posterior or None
+        Posterior with the joint distribution of a population as prior; None without a population.
     known : float
-        At most, to one who knows all the other answers.
+        Bound on the posterior if all other answers are known.
     """
 
     attribute: str
@@ -64,23 +64,23 @@ class AnswerPosterior:
     question: str
     answer: str
     prior: float
-    alone: Told | None
-    together: Told | None
+    alone: Posterior | None
+    together: Posterior | None
     known: float
 
 
 @dataclass(frozen=True)
 class FalseReports:
-    """What made-up reports do to the shares of cells of tables of one length.
+    """Influence of fake reports on the shares of cells of tables of one length.
 
     Attributes
     ----------
     length : int
     weight : float
-        Largest weight of a report: m made-up ones among N move a share by m/N of this at most,
-        besides taking the place of true ones.
+        Largest weight of a report: m fake ones among N change a share by at most m/N of this,
+        besides replacing honest ones.
     examined, possible : int
-        Sets of attributes that were looked at, and that there are.
+        Numbers of sets of attributes that were evaluated, and of all.
     """
 
     length: int
@@ -94,15 +94,15 @@ People = Callable[[Sequence[str]], Array]
 
 
 def answer_posteriors(survey: Survey, people: People | None = None) -> list[AnswerPosterior]:
-    """What one report tells of each answer that is perturbed and not provable by declaration.
+    """Compute posteriors of each answer that is perturbed and not declared provable.
 
     Parameters
     ----------
     survey : Survey
     people : callable, optional
-        A population that the attacker knows, as its table of some attributes; an answer that
-        nobody gives is left out. Without it they think each answer 5 % likely, and every other
-        answer to the same question as likely as the next one.
+        Population that the attacker knows, as its table of some attributes; answers of share 0 are
+        omitted. By default each answer has a prior of 5 %, and the other answers to the same
+        question are equally likely.
 
     Examples
     --------
@@ -115,14 +115,14 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     """
     schema, mechanism = survey.schema, survey.mechanism
     reconstruction = mechanism.reconstruction(schema)
-    as_they_are, provable = mechanism.as_they_are(schema), mechanism.provable(schema)
+    unperturbed, provable = mechanism.unperturbed(schema), mechanism.provable(schema)
     few = schema.size * max(schema.shape) <= MAX_CELLS
     whole = people(schema.names) if people is not None and few else None
-    found = []
+    posteriors = []
     for j, attribute in enumerate(schema.attributes):
-        if attribute.name in as_they_are:
+        if attribute.name in unperturbed:
             continue
-        # What is asked after the answer changes with it.
+        # Dependents of the answer change with it.
         dependents = schema.dependents(attribute.name)
         others = frozenset(schema.names) - dependents
         one_sided = provable.get(attribute.name)
@@ -141,7 +141,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
             prior = float(priors[code, code])
             proved = one_sided is not None and category == one_sided.answer
             if prior > 0 and not proved:
-                found.append(
+                posteriors.append(
                     AnswerPosterior(
                         attribute.name,
                         category,
@@ -153,11 +153,11 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
                         _bound(prior, gamma),
                     )
                 )
-    return found
+    return posteriors
 
 
 def repeated(guarantee: Guarantee, times: int) -> Guarantee:
-    """What is left of a guarantee after so many independent reports of the same answers: γ^times.
+    """Return the guarantee after several independent reports of the same answers: γ^times.
 
     >>> str(repeated(Guarantee(Fraction(3)), 2).gamma)
     '9'
@@ -166,13 +166,13 @@ def repeated(guarantee: Guarantee, times: int) -> Guarantee:
 
 
 def false_reports(survey: Survey, length: int) -> FalseReports:
-    """What made-up reports do to tables of so many attributes.
+    """Compute the influence of fake reports on tables of some length.
 
     Parameters
     ----------
     survey : Survey
     length : int
-        From 1 to the most attributes that the reports tell of together.
+        From 1 to the largest number of attributes whose joint table reports identify.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
 
 
 def _priors(size: int, margin: Array | None) -> Array:
-    """Of the answers to one question, a row for the prior that each of them is judged with."""
+    """Return priors of the answers to one question, a row for each answer in question."""
     if margin is not None:
         return np.tile(margin / margin.sum(), (size, 1))
     rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
@@ -202,28 +202,28 @@ def _priors(size: int, margin: Array | None) -> Array:
     return rows
 
 
-def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Told] | None:
-    """Of each answer, with the other questions' answers evenly spread."""
-    likelihood = _of_reports(
+def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Posterior] | None:
+    """Return the posterior of each answer, with uniform other answers."""
+    likelihood = _report_probabilities(
         lambda part: reconstruction.expected_of(part, [name]), np.eye(len(priors))
     )
     if likelihood is None:
         return None
-    return [_told(row[:, None] * likelihood, code) for code, row in enumerate(priors)]
+    return [_posterior(row[:, None] * likelihood, code) for code, row in enumerate(priors)]
 
 
-def _together(reconstruction: Reconstruction, whole: Array, axis: int) -> list[Told] | None:
-    """Of each answer to the question of one axis, in the table of all records."""
+def _together(reconstruction: Reconstruction, whole: Array, axis: int) -> list[Posterior] | None:
+    """Return the posterior of each answer to one question, given the table of all records."""
     parts = np.zeros((whole.shape[axis], *whole.shape))
     for code, part in enumerate(parts):
         place = (slice(None),) * axis + (code,)
         part[place] = whole[place] / whole.sum()
-    joint = _of_reports(reconstruction.expected, parts)
-    return None if joint is None else [_told(joint, code) for code in range(len(joint))]
+    joint = _report_probabilities(reconstruction.expected, parts)
+    return None if joint is None else [_posterior(joint, code) for code in range(len(joint))]
 
 
-def _of_reports(forward: Callable[[Array], Array], parts: Array) -> Array | None:
-    """Probabilities of all reports, a row for each part of a table; None if they are too many."""
+def _report_probabilities(forward: Callable[[Array], Array], parts: Array) -> Array | None:
+    """Return probabilities of all reports, a row for each part of a table; None if too many."""
     rows: list[Array] = []
     try:
         for part in parts:
@@ -235,16 +235,16 @@ def _of_reports(forward: Callable[[Array], Array], parts: Array) -> Array | None
     return np.array(rows)
 
 
-def _told(joint: Array, code: int) -> Told:
-    """From Pr(answer, report), a row for each answer to one question."""
+def _posterior(joint: Array, code: int) -> Posterior:
+    """Return the posterior from Pr(answer, report), a row for each answer to one question."""
     reports = joint.sum(axis=0)
     own = joint[code]
     posterior = np.divide(own, reports, out=np.zeros_like(own), where=reports > 0)
-    return Told(
+    return Posterior(
         float(own @ posterior / max(own.sum(), np.finfo(float).tiny)), float(posterior.max())
     )
 
 
 def _bound(prior: float, gamma: Fraction | float) -> float:
-    """The largest posterior that an amplification allows; a prior may be 1."""
+    """Return the largest posterior under an amplification; a prior may be 1."""
     return 1.0 if prior >= 1 else float(worst_case_posterior(Fraction(prior), gamma))

@@ -1,13 +1,13 @@
-"""What the guarantee becomes against someone who sees only the counts: amplification by shuffling.
+"""Guarantee against an observer of the counts alone: privacy amplification by shuffling.
 
-Counts do not tell who sent which report, so each report hides among the others. Where everybody's
-report has the amplification γ = e^ε₀, any report is with probability 1/γ a *clone*: as good as sent
-by the one person whom somebody is after, with the one or with the other of two answers, each as
-likely. Of n − 1 other people C ~ Bin(n−1, 1/γ) are clones, and the counts tell no more than this:
-A ~ Bin(C, ½) of them look like the first answer and C − A like the second, besides the person's
-own report, which looks like the true answer with probability γ/(γ+1) (Feldman, McMillan & Talwar
-2021, "Hiding Among the Clones", section 3). How far the two answers can be told apart then is a
-sum over binomial distributions, which is what :func:`divergence` computes.
+Counts do not reveal who sent which report, so each report hides among the others. If every report
+has the amplification γ = e^ε₀, any report is with probability 1/γ a *clone*: as if sent by the
+targeted person, with either of two answers at equal probability. Of n − 1 other people C ~ Bin(n−1,
+1/γ) are clones, and the counts reveal no more than this: A ~ Bin(C, ½) of them look like the first
+answer and C − A like the second, besides the person's own report, which looks like the true answer
+with probability γ/(γ+1) (Feldman, McMillan & Talwar 2021, "Hiding Among the Clones", section 3).
+The divergence between the two answers is then a sum over binomial distributions, which
+:func:`divergence` computes.
 
 The sequel of 2023 ("Stronger Privacy Amplification by Shuffling") has 2/(γ+1) in the place of 1/γ.
 Its authors' erratum takes that back for mechanisms with reports that are as likely for the one
@@ -24,22 +24,22 @@ from halftruth_shared import ParameterError
 from halftruth_shared.privacy import epsilon as epsilon_of
 from numpy.typing import NDArray
 
-#: Values of C that are told apart; between two of them all count as the smaller one.
+#: Distinct values of C; those between two of them count as the smaller one.
 _STEPS = 512
 
-#: The chance, as a part of δ, of fewer clones than any that are looked at: these count as none.
+#: Probability, as a part of δ, of fewer clones than evaluated: these count as none.
 _IGNORED = 1e-3
 
 #: More than the relative rounding error of any probability.
 _ROUNDING = 1e-9
 
-#: How exactly ε is found.
+#: Tolerance of ε.
 _NEAR = 1e-9
 
-#: Clones among more people than that are not told apart from those among so many.
+#: Largest number of people; more count as this number.
 _MOST = 10**10
 
-#: Beyond such an amplification nobody hides.
+#: Largest amplification with any effect of shuffling.
 _LARGEST = 10**12
 
 
@@ -49,12 +49,12 @@ class Shuffled:
 
     Whether a person gave one answer or any other, the probability of any set of counts is at most
     e^ε times as large, plus δ. That is not to say that counts which are more than e^ε times as
-    likely come with a probability of δ at most; that holds of `tail`.
+    likely have a probability of at most δ; that holds for `tail`.
 
     Attributes
     ----------
     respondents : int
-        n, people whose reports were drawn and sent as they should be.
+        n, number of honest reports.
     delta : float
     epsilon : float
         The least of the numerical bound, the closed form and ε₀.
@@ -76,7 +76,7 @@ class Shuffled:
 
 
 def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffled | None:
-    """What the counts of a survey protect, all reports of which have this amplification.
+    """Return the guarantee for the counts of reports with this amplification.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
     Returns
     -------
     Shuffled or None
-        None where the amplification is infinite: someone's report may prove an answer whoever else
-        reports.
+        None for infinite amplification: a report may prove an answer whatever the others are.
 
     Raises
     ------

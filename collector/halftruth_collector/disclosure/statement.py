@@ -1,4 +1,4 @@
-"""An audit in words, for whoever has to judge a survey: sections of sentences and tables."""
+"""Statement of an audit: sections of sentences and tables."""
 
 import math
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from halftruth_shared.protection import percent as rounded_up
 
 from ..estimation.reliability import reliability
 from .audit import LIMIT, TIMES, Audit
-from .posterior import AnswerPosterior, Told
+from .posterior import AnswerPosterior, Posterior
 
 #: Most answers that are shown.
 MAX_ROWS = 24
 
-#: Bounds on ε that are nearer than this to that of a single report are no better.
+#: Largest ratio of an improved ε to that of a single report.
 _HARDLY = 0.99
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with what it shows, a header, and rows of texts."""
+    """Table with a caption, a header, and rows of texts."""
 
     caption: str
     header: tuple[str, ...]
@@ -33,7 +33,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs or items of a list, and perhaps a table with notes."""
+    """Section with a title, paragraphs or list items, and optionally a table with notes."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -44,7 +44,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Statement:
-    """What an audit says."""
+    """Statement of an audit."""
 
     title: str
     lead: str
@@ -52,7 +52,7 @@ class Statement:
 
 
 def statement(audit: Audit) -> Statement:
-    """Put an audit in words.
+    """Describe an audit in words.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def statement(audit: Audit) -> Statement:
     Returns
     -------
     Statement
-        What is a bound is rounded up.
+        Bounds are rounded up.
     """
     questions = "question" if audit.questions == 1 else "questions"
     return Statement(
@@ -99,7 +99,7 @@ def _promise(audit: Audit) -> Section:
 def _answers(audit: Audit) -> Section | None:
     if not audit.answers:
         return None
-    shown, together = _most_told(audit), audit.pilot is not None
+    shown, together = _most_revealed(audit), audit.pilot is not None
     header = ["question", "answer", "before", "after, on average", "after, at most"]
     header += ["who knows how answers go together"] * together
     header += ["who knows all other answers"]
@@ -108,8 +108,8 @@ def _answers(audit: Audit) -> Section | None:
             answer.question,
             answer.answer,
             percent(answer.prior, 1),
-            *_told(answer.alone),
-            *_told(answer.together)[1:] * together,
+            *_cells(answer.alone),
+            *_cells(answer.together)[1:] * together,
             _at_most(answer.known),
         )
         for answer in shown
@@ -142,24 +142,26 @@ def _answers(audit: Audit) -> Section | None:
     )
 
 
-def _most_told(audit: Audit) -> Sequence[AnswerPosterior]:
-    """Those to show, in the survey's order."""
+def _most_revealed(audit: Audit) -> Sequence[AnswerPosterior]:
+    """Return the answers to show, in the survey's order."""
     answers: Sequence[AnswerPosterior] = audit.answers
     if audit.pilot is None:
         answers = [
-            max(group, key=_gain) for _, group in groupby(answers, lambda found: found.attribute)
+            max(group, key=_gain) for _, group in groupby(answers, lambda answer: answer.attribute)
         ]
     most = sorted(answers, key=_gain, reverse=True)[:MAX_ROWS]
     return [answer for answer in answers if answer in most]
 
 
 def _gain(answer: AnswerPosterior) -> float:
-    told = answer.together or answer.alone
-    return (answer.known if told is None else told.most) - answer.prior
+    posterior = answer.together or answer.alone
+    return (answer.known if posterior is None else posterior.most) - answer.prior
 
 
-def _told(told: Told | None) -> tuple[str, str]:
-    return (UNDEFINED,) * 2 if told is None else (percent(told.mean, 1), _at_most(told.most))
+def _cells(posterior: Posterior | None) -> tuple[str, str]:
+    if posterior is None:
+        return UNDEFINED, UNDEFINED
+    return percent(posterior.mean, 1), _at_most(posterior.most)
 
 
 def _again(audit: Audit) -> Section | None:
@@ -321,6 +323,6 @@ def _at_most(share: float) -> str:
 
 
 def _up(epsilon: float) -> str:
-    """Rounded up to two places, or three digits below 0.1."""
+    """Format ε rounded up to two places, or three digits below 0.1."""
     places = 2 if epsilon >= 0.1 else 2 - math.floor(math.log10(epsilon or 1))
     return number(math.ceil(epsilon * 10**places) / 10**places)

@@ -1,4 +1,4 @@
-"""Questionnaires of other programs turned into surveys, and what of them could not be."""
+"""Import of questionnaires of other programs as surveys, with notes on what is lost."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     ----------
     file : str
     id : str, optional
-        That of the survey; by default made of the file's name.
+        Id of the survey; by default made of the file's name.
     gamma : str
         Amplification of the survey.
 
@@ -32,8 +32,8 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     try:
         content = Path(file).read_bytes()
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not the name of a file"
-        raise ParameterError(f"{file}: cannot be read: {why}", field="file") from None
+        reason = getattr(error, "strerror", None) or "not the name of a file"
+        raise ParameterError(f"{file}: cannot be read: {reason}", field="file") from None
     return read_questionnaire(content, file, id, gamma)
 
 

@@ -1,4 +1,4 @@
-"""A survey in the making, and what of its questionnaire is not in it."""
+"""Drafts of imported surveys, with notes on what is not imported."""
 
 import ast
 import math
@@ -23,7 +23,7 @@ from ..designing.text import write
 #: Most characters of a label and of what explains it.
 _LABEL, _HELP = 256, 2_000
 
-#: Numbers are asked in about so many bins, until the author chooses.
+#: Default number of bins of numbers.
 _BINS = 5
 
 #: Beyond all minima and maxima that a survey can have.
@@ -35,25 +35,25 @@ MOST_QUESTIONS = 1_024
 #: How expressions join, and how Python does.
 _JOINED = {"&&": "and", "||": "or"}
 
-#: A value as expressions write it, to the category that it became.
+#: Categories by value in expressions.
 Values = Mapping[str, str]
 
-#: What expressions call a question or an option: the ending of the attribute's name, its values.
+#: Names in expressions of a question or option: the attribute's suffix and its values.
 Known = dict[str, tuple[str, Values]]
 
-#: A question that an element becomes: its wanted name, its members, and what expressions call it.
+#: Question made from an element: its wanted name, its members, and its names in expressions.
 Made = tuple[str, dict[str, Any], Known]
 
-#: A condition of a questionnaire: what its expression calls a question, and one of its values.
+#: Condition of a questionnaire: name of a question in expressions, and one of its values.
 Equality = tuple[str, str]
 
-#: Equalities of which, in each list, one has to hold.
+#: Conjunction of lists of alternative equalities.
 Alternatives = list[list[Equality]]
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A survey made of a questionnaire.
+    """Survey made from a questionnaire.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Imported:
 
 @dataclass
 class Draft:
-    """A survey in the making: titles, questions, and what is left out."""
+    """Draft of a survey: titles, questions, and notes on what is left out."""
 
     texts: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Draft:
         self.refuse(name, "it asks for free text, which cannot be perturbed")
 
     def name(self, wanted: str) -> str:
-        """A name that no question has yet, as near as possible to a wanted one."""
+        """Return an unused name of a question, close to a wanted one."""
         unique = usable(wanted, {question["name"] for question in self.questions})
         if unique != wanted:
             self.say(f"question '{wanted}' is named '{unique}'")
@@ -110,7 +110,7 @@ class Draft:
     def number(
         self, name: str, minimum: object, maximum: object, whole: bool
     ) -> dict[str, Any] | None:
-        """Members of a question of kind number; None where it has no range, which is noted."""
+        """Return the members of a number question; None without a range, which is noted."""
         # Of texts with few digits alone: written out, 1e99999999 takes minutes.
         low, high = read_number(minimum), read_number(maximum)
         if low is None or high is None or max(abs(low), abs(high)) >= _MOST:
@@ -159,7 +159,7 @@ class Draft:
                     f"question '{name}' is asked of everybody: its condition cannot be written as"
                     f" answers to earlier questions: {' '.join('; '.join(expressions).split())}"
                 )
-            question = self._shortened(
+            question = self._with_short_label(
                 {"name": name, **common, **members, **({"ask_if": found} if found else {})}
             )
             question = {
@@ -176,7 +176,7 @@ class Draft:
             }
 
     def _ask_if(self, conditions: Sequence[Alternatives | None]) -> dict[str, list[str]] | None:
-        """Answers by attribute; None where conditions are not of that kind."""
+        """Return conditions as answers by attribute; None if that is impossible."""
         found: dict[str, list[str]] = {}
         for condition in conditions:
             if condition is None:
@@ -192,7 +192,7 @@ class Draft:
                     return None
         return found
 
-    def _shortened(self, question: dict[str, Any]) -> dict[str, Any]:
+    def _with_short_label(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shorten a label that is too long; all of it then is in the help."""
         label, help = question.get("label", ""), question.get("help", "")
         if all(len(text) <= _LABEL for text in by_language(label).values()):
@@ -207,7 +207,7 @@ class Draft:
         return question | {"label": plain(short), "help": plain(joined)}
 
     def survey(self, id: str, gamma: str) -> Imported:
-        """The survey as a file, read again.
+        """Return the survey, read back from its file.
 
         Raises
         ------
@@ -237,14 +237,14 @@ class Draft:
 
 
 def choice(value: object) -> str:
-    """A value as a category."""
+    """Convert a value to a category."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(str(value).split())[:_LABEL].strip()
 
 
 def usable(wanted: str, taken: Collection[str]) -> str:
-    """A name that nothing else has, as near as possible to a wanted one.
+    """Return an unused name, close to a wanted one.
 
     >>> usable("sore throat", {"sore-throat"})
     'sore-throat-2'
@@ -260,7 +260,7 @@ def usable(wanted: str, taken: Collection[str]) -> str:
 def alternatives(
     expression: str, equality: re.Pattern[str], read: Callable[[re.Match[str]], Equality]
 ) -> Alternatives | None:
-    """The equalities of an expression that joins lists of alternatives by *and*.
+    """Parse the equalities of an expression that joins lists of alternatives by *and*.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def alternatives(
         found[name := f"equality{len(found)}_"] = read(match)
         return f" {name} "
 
-    # What is left of it without the equalities is an expression of Python's.
+    # With equalities replaced by names it is a Python expression.
     logic = equality.sub(named, expression)
     logic = re.sub(r"(?i)&&|\|\||\band\b|\bor\b", lambda m: _JOINED.get(m[0], m[0].lower()), logic)
     try:
@@ -289,28 +289,28 @@ def alternatives(
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     lists = []
-    for part in _joined_by(ast.And, tree):
-        names = [getattr(one, "id", "") for one in _joined_by(ast.Or, part)]
+    for part in _operands(ast.And, tree):
+        names = [getattr(one, "id", "") for one in _operands(ast.Or, part)]
         if not all(name in found for name in names):
             return None
         lists.append([found[name] for name in names])
     return lists
 
 
-def _joined_by(operator: type[ast.boolop], node: ast.expr) -> list[ast.expr]:
+def _operands(operator: type[ast.boolop], node: ast.expr) -> list[ast.expr]:
     """Operands of an operator, without brackets; the expression itself where it has another."""
     if not isinstance(node, ast.BoolOp) or not isinstance(node.op, operator):
         return [node]
-    return [part for value in node.values for part in _joined_by(operator, value)]
+    return [part for value in node.values for part in _operands(operator, value)]
 
 
 def by_language(text: str | Mapping[str, str]) -> Mapping[str, str]:
-    """A text by language; that of plain text is empty."""
+    """Return a text by language; the language of plain text is ""."""
     return {"": text} if isinstance(text, str) else text
 
 
 def plain(texts: Mapping[str, str]) -> str | dict[str, str]:
-    """Texts by language, plain where there is one without a language."""
+    """Return a text by language, or plain text if it has no language."""
     written = {language: text for language, text in texts.items() if text}
     if set(written) <= {""}:
         return written.get("", "")
@@ -318,5 +318,5 @@ def plain(texts: Mapping[str, str]) -> str | dict[str, str]:
 
 
 def without_markup(text: str) -> str:
-    """The words of a text with tags."""
+    """Strip the tags of a text."""
     return str(Markup(text).striptags())  # noqa: S704 (what stays is no markup any more)

@@ -1,4 +1,4 @@
-"""Questionnaires of LimeSurvey, as it exports their structure: XML with the ending .lss."""
+"""Import of LimeSurvey questionnaires (.lss, XML)."""
 
 import re
 from collections import defaultdict
@@ -22,7 +22,7 @@ from .draft import (
 
 Row = dict[str, str]
 
-#: What the letters of questions mean that have words as answers.
+#: Types of questions with free text as answers, by letter.
 _WORDS = {
     "S": "short free text",
     "T": "long free text",
@@ -31,7 +31,7 @@ _WORDS = {
     ";": "a table of texts",
 }
 
-#: The same of those that a survey has nothing for.
+#: Types of questions that surveys do not support.
 _OTHERS = {
     "D": "a date",
     "K": "several numbers",
@@ -41,7 +41,7 @@ _OTHERS = {
     ":": "a table of numbers",
 }
 
-#: The same of those that are not answered.
+#: Types of questions without an answer.
 _READ = {"X": "a text", "*": "an equation", "I": "the choice of a language"}
 
 #: Answers of questions whose answers are fixed: code, category.
@@ -71,7 +71,7 @@ _TABLES = {
     *("themes_inherited", "questiontemplates"),
 }
 
-#: A condition that always holds, and a setting that says nothing.
+#: Trivial conditions, and empty settings.
 _ANYTHING, _NOTHING = ("", "1"), ("", "0", "N")
 _EQUALITY = re.compile(r"\s*([\w]+)(?:\.NAOK)?\s*(?:==|eq\b)\s*(?:'([^']*)'|\"([^\"]*)\"|(\d+))\s*")
 
@@ -94,7 +94,7 @@ def read_limesurvey(content: bytes, draft: Draft) -> None:
 
 
 class _Reader:
-    """Reads the tables of one questionnaire."""
+    """Reader of the tables of one questionnaire."""
 
     def __init__(self, draft: Draft, root: Element) -> None:
         self.draft = draft
@@ -143,7 +143,7 @@ class _Reader:
                     self.question(question, page, group.get("grelevance", ""))
 
     def rows_of(self, texts: str, rows: str, key: str, value: str) -> list[Row]:
-        """The rows with the texts of something: of their own, or as many as it has languages."""
+        """Return the rows with texts: a separate table, or a row for each language."""
         return [
             row
             for name in (texts, rows)
@@ -154,7 +154,7 @@ class _Reader:
     def by_language(
         self, rows: list[Row], member: str, language: str = "language"
     ) -> str | dict[str, str]:
-        """A text in every language that it is written in."""
+        """Return a text by language."""
         said = {row.get(language) or self.main: without_markup(row.get(member, "")) for row in rows}
         if any("{" in text for text in said.values()):
             self.draft.say(f"'{next(iter(said.values()))}' stands as it is, with what is in braces")
@@ -189,12 +189,12 @@ class _Reader:
         if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
             self.draft.say(f"question '{called}': its conditions are left out")
         made = [
-            (wanted, members, self.also_by_number(row, known))
+            (wanted, members, self.with_numbers(row, known))
             for wanted, members, known in self.made(kind, row, called, settings)
         ]
         self.draft.add(made, common, list(map(_alternatives, expressions)), expressions)
 
-    def also_by_number(self, row: Row, known: Known) -> Known:
+    def with_numbers(self, row: Row, known: Known) -> Known:
         """Names of a question in expressions, by its title and by its numbers."""
         called, number = row.get("title", ""), row["qid"]
         field = f"{row.get('sid', '')}X{row.get('gid', '')}X{number}"
@@ -208,7 +208,7 @@ class _Reader:
         return more | known
 
     def made(self, kind: str, row: Row, called: str, settings: Row) -> list[Made]:
-        """The questions that a row becomes; none where it is left out, which is noted."""
+        """Return the questions made from a row; none if it is left out, which is noted."""
         below = self.below[row["qid"]]
         for part in below:
             if part.get("relevance", "1").strip() not in _ANYTHING:
@@ -246,7 +246,7 @@ class _Reader:
         ]
 
     def choices(self, kind: str, row: Row, called: str) -> tuple[dict[str, object], dict[str, str]]:
-        """A question with one answer, and its categories by code."""
+        """Return a question with one answer, and its categories by code."""
         answers = {}
         if kind in _FIXED:
             values = dict(_FIXED[kind])
@@ -273,7 +273,7 @@ class _Reader:
         return question | ({"kind": "scale"} if kind in _SCALES else {}), values
 
     def several(self, kind: str, row: Row, called: str, below: list[Row]) -> Made:
-        """A question with several answers."""
+        """Return a question with several answers."""
         options: list[dict[str, object]] = [
             {"name": part["title"], "label": self.text(part, "question") or part["title"]}
             for part in below
@@ -294,7 +294,7 @@ def _rows(table: Element) -> list[Row]:
 
 
 def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
-    """Rows in their order, each thing once: earlier versions have a row for each language."""
+    """Sort rows and drop duplicates, since earlier versions have a row for each language."""
     once: dict[object, Row] = {}
     for row in rows:
         once.setdefault(row.get(key) or (row.get("qid"), row.get("code")), row)

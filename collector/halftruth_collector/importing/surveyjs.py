@@ -1,4 +1,4 @@
-"""Questionnaires of SurveyJS, which are JSON."""
+"""Import of SurveyJS questionnaires (JSON)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from .draft import (
     without_markup,
 )
 
-#: Members that say nothing about what is asked, or that a survey's form has its own way for.
+#: Members without a bearing on the questions, or with an equivalent in forms.
 _SILENT = {
     *("type", "name", "title", "description", "isRequired", "visibleIf", "elements", "choices"),
     *("requiredErrorText", "width", "minWidth", "maxWidth", "startWithNewLine", "colCount"),
@@ -36,7 +36,7 @@ _SILENT = {
     *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
 }
 
-#: The same of the whole questionnaire.
+#: Such members of the whole questionnaire.
 _SILENT_OF_ALL = {
     *("title", "description", "pages", "elements", "questions", "locale", "completedHtml", "logo"),
     *(
@@ -62,7 +62,7 @@ _EXTRA = (
     (("showDontKnowItem",), "don't know", "dontKnowText"),
 )
 
-#: What of these is no answer.
+#: Those of these that are missing values.
 _MISSING = ("refused", "don't know")
 
 _VALUE = r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.+-]+))"
@@ -89,7 +89,7 @@ def read_surveyjs(content: bytes, draft: Draft) -> None:
 
 
 class _Reader:
-    """Reads the elements of one questionnaire, in order."""
+    """Reader of the elements of one questionnaire, in order."""
 
     def __init__(self, draft: Draft, locale: str) -> None:
         self.draft = draft
@@ -114,7 +114,7 @@ class _Reader:
             self.panel(page, self.text(page.get("title")), [])
 
     def text(self, value: Any) -> str | dict[str, str]:
-        """A text, by language where the questionnaire has several."""
+        """Return a text, by language if the questionnaire has several."""
         texts = value if isinstance(value, Mapping) else {"default": value or ""}
         said = {
             self.locale if language == "default" else language: without_markup(str(text))
@@ -125,7 +125,7 @@ class _Reader:
         return plain(said) if self.localized else plain({"": said.get(self.locale, "")})
 
     def panel(self, panel: Element, page: str | dict[str, str], above: list[str]) -> None:
-        """Read what is on a page or in a panel, asked after the conditions above it."""
+        """Read the elements of a page or panel under its conditions."""
         conditions = [*above, *filter(None, [panel.get("visibleIf")])]
         for element in panel.get("elements") or panel.get("questions") or []:
             if element.get("type") == "panel":
@@ -155,7 +155,7 @@ class _Reader:
         self.draft.add(made, common, list(map(_alternatives, conditions)), conditions)
 
     def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
-        """The questions that an element becomes; None where it is left out, which is noted."""
+        """Return the questions made from an element; None if it is left out, which is noted."""
         if kind in ("radiogroup", "dropdown", "buttongroup"):
             question, values = self.choices(element, called)
             return [(called, question, {called: ("", values)})]
@@ -178,7 +178,7 @@ class _Reader:
         return None
 
     def choices(self, element: Element, called: str) -> tuple[Element, dict[str, str]]:
-        """A question with one answer, and its categories by value."""
+        """Return a question with one answer, and its categories by value."""
         categories, values, answers = self.items(element.get("choices") or [], called)
         for members, category, said in _EXTRA:
             if any(element.get(member) for member in members):
@@ -200,7 +200,7 @@ class _Reader:
     def items(
         self, listed: Iterable[Any], called: str
     ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
-        """Categories, categories by value, and what is shown in their place."""
+        """Return categories, categories by value, and their labels."""
         values: dict[str, str] = {}
         answers: dict[str, Any] = {}
         for item in listed:
@@ -215,7 +215,7 @@ class _Reader:
         return list(values.values()), values, answers
 
     def several(self, element: Element, called: str) -> Made:
-        """A question with several answers."""
+        """Return a question with several answers."""
         question, values = self.choices(element, called)
         options: dict[str, Element] = {}
         known: Known = {}
@@ -234,7 +234,7 @@ class _Reader:
         return called, made, known
 
     def boolean(self, element: Element, called: str) -> Made:
-        """A question with the answers no and yes."""
+        """Return a question with the answers no and yes."""
         values = {
             _value(element.get("valueFalse", False)): "no",
             _value(element.get("valueTrue", True)): "yes",
@@ -249,11 +249,11 @@ class _Reader:
         return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
 
     def rating(self, element: Element, called: str) -> list[Made] | None:
-        """A scale; None where it has too many answers, which is noted."""
+        """Return a scale; None if it has too many answers, which is noted."""
         low, step = element.get("rateMin", 1), element.get("rateStep", 1)
         high = element.get("rateMax", low + (element.get("rateCount", 5) - 1) * step)
         listed = element.get("rateValues") or range(low, high + 1, step)
-        # Of a range of billions not even the length can be asked.
+        # Of a range of billions even the length is an overflow.
         if any(True for _ in islice(listed, _MOST_ANSWERS, None)):
             self.draft.refuse(called, f"a scale has at most {_MOST_ANSWERS} answers here")
             return None
@@ -271,7 +271,7 @@ class _Reader:
         return [(called, question, {called: ("", values)})]
 
     def matrix(self, element: Element, called: str) -> list[Made] | None:
-        """One question for each row."""
+        """Return a question for each row of a matrix."""
         if element.get("cellType") == "checkbox":
             self.draft.refuse(called, "each cell has an answer of its own")
             return None
@@ -310,7 +310,7 @@ def _equality(match: re.Match[str]) -> Equality:
 
 
 def _value(value: object) -> str:
-    """A value as an expression writes it."""
+    """Format a value as in expressions."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
@@ -320,7 +320,7 @@ def _is_localized(value: Any) -> bool:
 
 
 def _languages(value: Any) -> Iterator[str]:
-    """The languages that texts are written in, but for the first one."""
+    """Iterate over the languages of texts, without the default."""
     if isinstance(value, Mapping):
         if "default" in value and all(isinstance(text, str) for text in value.values()):
             yield from (language for language in value if language != "default")

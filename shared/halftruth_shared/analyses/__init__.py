@@ -1,7 +1,7 @@
 """Queries and results, one module for each analysis.
 
-An analysis is known by its module here: the query that it defines, and the result that the query
-names as its answer. `QUERIES` finds them, so that adding one touches nothing else.
+Each module here defines the query of one analysis, whose type parameter is its result. `QUERIES`
+collects them, so that adding an analysis touches nothing else.
 """
 
 from importlib import import_module
@@ -20,22 +20,22 @@ def name_of(query: type[Query[Any]]) -> str:
 
 
 def result_of(query: type[Query[R]]) -> type[R]:
-    """What a query is answered with."""
+    """Result type of a query."""
     [base] = query.__orig_bases__  # type: ignore[attr-defined]
     result: type[R] = get_args(base)[0]
     return result
 
 
 def _queries() -> dict[str, type[Query[Any]]]:
-    found = {}
+    queries = {}
     for module in iter_modules(__path__, f"{__name__}."):
         for value in vars(import_module(module.name)).values():
             if not isinstance(value, type) or not issubclass(value, Query):
                 continue
-            # Those that others derive from leave the result open.
+            # Generic bases leave the result open.
             if value.__module__ == module.name and not getattr(value, "__parameters__", ()):
-                found[name_of(value)] = value
-    return found
+                queries[name_of(value)] = value
+    return queries
 
 
 #: The query of every analysis, by its name.

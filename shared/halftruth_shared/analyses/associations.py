@@ -19,9 +19,7 @@ from .base import (
 
 
 class Association(Message, frozen=True, kw_only=True):
-    """Concentration τ of two attributes: the share by which the gini index of the second falls
-    when the first is known.
-    """
+    """Goodman–Kruskal τ: relative reduction of the Gini index of `column` given `row`."""
 
     row: AttributeName
     column: AttributeName
@@ -29,7 +27,7 @@ class Association(Message, frozen=True, kw_only=True):
 
 
 class AssociationsResult(Result, frozen=True, kw_only=True):
-    """Concentration τ of every ordered pair of attributes, row by row."""
+    """Goodman–Kruskal τ (concentration) of every ordered pair of attributes, row by row."""
 
     query: "AssociationsQuery"
     attributes: list[AttributeName]
@@ -44,12 +42,12 @@ class AssociationsResult(Result, frozen=True, kw_only=True):
         return 2
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        for found in self.associations:
-            yield (found.row, found.column, *measure_row(found.estimate))
+        for pair in self.associations:
+            yield (pair.row, pair.column, *measure_row(pair.estimate))
 
 
 class AssociationsQuery(AnsweredQuery[AssociationsResult], frozen=True, kw_only=True):
-    """How much each attribute tells of each other one."""
+    """Association of every ordered pair of attributes (Goodman–Kruskal τ)."""
 
     attributes: (
         Annotated[

@@ -1,8 +1,8 @@
-"""What every analysis shares: the words of queries, and the base of results.
+"""Common types of queries and results.
 
-The type of a query's field says what it takes and means: its range, its choices, whether it names
-attributes of the survey. Reading, checking, the HTTP interface with its description, the command
-line, the pages and the methods of ``Analyst`` all go by it.
+The annotated type of a query's field holds its range, choices and description, and whether it
+names attributes of the survey. Parsing, validation, the HTTP interface with its description, the
+command line, the pages and the methods of ``Analyst`` are derived from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,10 +39,10 @@ Method = Literal["moment", "projected", "likelihood"]
 
 Items = dict[str, str]
 
-#: One of the answers to each of some attributes.
+#: One category, or any of several, for each of some attributes.
 Answers = Mapping[str, str | Sequence[str]]
 
-#: What becomes of categories that are no answer.
+#: Treatment of categories that are missing values.
 Missing = Literal["keep", "exclude"]
 
 #: Name and type of each column; an attribute may be called like another column.
@@ -119,11 +119,11 @@ Estimate = Annotated[
 
 
 class TypicalError(Message, frozen=True, kw_only=True):
-    """How far best guesses of tables of so many questions are off, from held-out reports.
+    """Typical error of best guesses of tables of `length` questions, from held-out reports.
 
     `error` is the root mean square over cells, null where it is unknown, and only an upper bound
-    (95 %) where `bound`. `learned` says whether held-out reports tell the best guess from answers
-    that are independent of each other; of one question there is nothing to be learned.
+    (95 %) where `bound`. `learned` is whether held-out reports favour the best guess over
+    independent answers; there is nothing to learn about a single question.
     """
 
     length: int
@@ -143,7 +143,7 @@ def numbers(*names: str) -> Columns:
 
 
 class Tabular(Protocol):
-    """What is also a table."""
+    """Object with rows and columns."""
 
     @property
     def columns(self) -> Columns: ...
@@ -152,11 +152,11 @@ class Tabular(Protocol):
 
 
 class Group(Message, frozen=True, kw_only=True):
-    """The people that a filter leaves.
+    """Domain: the people that a filter selects.
 
-    `share` of everybody, for the target that was asked for, and about how many of these
-    respondents; each with its interval, or null where its error is unknown. Where any of several
-    answers is meant, `items` lists them.
+    `share` is their share of everybody, for the requested target, and `people` the estimated number
+    of respondents; each has its interval, or null where its error is unknown. `items` lists the
+    answers if any of several is meant.
     """
 
     items: dict[str, str | list[str]]
@@ -167,7 +167,7 @@ class Group(Message, frozen=True, kw_only=True):
 
 
 class Result(Message, frozen=True, kw_only=True):
-    """What every result says of where it comes from; it is also a table."""
+    """Result of an analysis: its provenance, and a table of estimates."""
 
     survey: Annotated[str, Meta(description="Id of the survey.")]
     digest: Annotated[
@@ -185,16 +185,16 @@ class Result(Message, frozen=True, kw_only=True):
 
     @property
     def index(self) -> int:
-        """How many of the first columns say what a row is of."""
+        """Number of leading columns that identify a row."""
         return 0
 
     @property
     def panels(self) -> int:
-        """How many of the first columns say in which panel of a picture a row is."""
+        """Number of leading columns that select the panel of a row in a chart."""
         return min(1, max(0, self.index - 1))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of its table; None where a number is undefined."""
+        """Iterate over the rows of its table; None where a number is undefined."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -204,9 +204,9 @@ class Result(Message, frozen=True, kw_only=True):
         return shown(self).html()
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Its table as a data frame, indexed by the columns that say what a row is of.
+        """Return its table as a data frame, indexed by the columns that identify a row.
 
-        The frame's ``attrs`` say what its numbers are of: `survey`, `reports`, `as_of`, `filter`.
+        The frame's ``attrs`` hold their provenance: `survey`, `reports`, `as_of`, `filter`.
 
         Raises
         ------
@@ -223,9 +223,10 @@ class Result(Message, frozen=True, kw_only=True):
         return frame
 
     def plot(self, figure: "Figure | None" = None) -> "Figure":
-        """Its estimates with their intervals as a picture, which notebooks show.
+        """Draw its estimates with their intervals; notebooks show the figure.
 
-        Shares are bars, all else are dots. Pale is what is not usable, hollow what has no interval.
+        Shares are bars, other estimates dots. Unusable estimates are pale; those without interval,
+        hollow.
 
         Parameters
         ----------
@@ -239,25 +240,25 @@ class Result(Message, frozen=True, kw_only=True):
         ImportError
             If Matplotlib is not installed.
         """
-        found = picture(self)
-        if found is None:
+        chart = picture(self)
+        if chart is None:
             name = name_of_result(self)
             raise ParameterError(f"plot: {name} has no estimates with intervals; see to_pandas()")
         try:
             from ..plotting import draw
         except ImportError:
             raise _missing("plot", "Matplotlib", "plot") from None
-        return draw(found, figure)
+        return draw(chart, figure)
 
 
 def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
-    """The table of a result, indexed by its first columns."""
+    """Return the table of a result as a data frame, indexed by its first columns."""
     try:
         import pandas as pd
     except ImportError:
         raise _missing("to_pandas", "pandas", "pandas") from None
 
-    # The columns of the index may well be called like others.
+    # Columns of the index may have the names of other columns.
     names, rows = [name for name, _ in result.columns], list(result.rows())
     frame = pd.DataFrame([row[index:] for row in rows], columns=names[index:])
     if index == 1:
@@ -279,30 +280,30 @@ R = TypeVar("R", bound=Result)
 
 
 class Query(Request, Generic[R], frozen=True, kw_only=True):
-    """A question whose answer is an `R`; its module gives the analysis its name."""
+    """Query with result `R`; the module that defines it names the analysis."""
 
 
 class FilteredQuery(Query[R], Generic[R], frozen=True, kw_only=True):
-    """What is estimated from reconstructed tables can be asked of a group."""
+    """Query that can be restricted to a domain."""
 
     where: Where = msgspec.field(default_factory=dict)
 
 
 class EstimateQuery(FilteredQuery[R], Generic[R], frozen=True, kw_only=True):
-    """What every estimate with intervals is asked."""
+    """Query for estimates with intervals."""
 
     confidence: Confidence = 0.95
     target: TargetOf = "population"
 
 
 class AnsweredQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
-    """What can be asked of those alone who answered."""
+    """Query that can exclude missing values."""
 
     missing: MissingOf = "keep"
 
 
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
-    """What itemsets and rules are chosen by."""
+    """Query that selects itemsets or rules by support."""
 
     min_support: Annotated[
         float, Meta(gt=0, le=1, examples=[0.02], description="Least support, from 0 to 1.")
@@ -320,7 +321,7 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
 
 
 class MeasureEstimate(Message, frozen=True, kw_only=True):
-    """An association measure; where it is undefined, why.
+    """Association measure, or the reason why it is undefined.
 
     Intervals of ratios are on the logarithmic scale, on which `standard_error` is that of a ratio.
     Measures that are never negative and 0 at independence are corrected for bias, and cut at 0.
@@ -345,19 +346,19 @@ MEASURE_COLUMNS: Columns = (
 
 
 class DayCount(Message, frozen=True, kw_only=True):
-    """How many reports were counted on a day (UTC), here or where they were imported from."""
+    """Number of reports counted on a day (UTC), here or where they were imported from."""
 
     day: date
     reports: int
 
 
 def ends(interval: OpenInterval | None) -> tuple[float | None, float | None]:
-    """Both ends, or None twice."""
+    """Return both ends of an interval, or None twice."""
     return (None, None) if interval is None else interval
 
 
 def measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
-    """A measure in the columns of `MEASURE_COLUMNS`."""
+    """Return the row of a measure in the columns `MEASURE_COLUMNS`."""
     return (
         measure.name,
         measure.usability,

@@ -1,7 +1,7 @@
-"""Classifiers as messages: they are learned from reconstructed tables, and predict anywhere.
+"""Classifiers as messages, learned from reconstructed tables.
 
-Both follow scikit-learn's conventions as far as these make sense for a model that was never fitted
-to records: `classes_`, `feature_names_in_`, `predict`, `predict_proba`.
+Both follow scikit-learn's conventions as far as these apply to a model that was never fitted to
+records: `classes_`, `feature_names_in_`, `predict`, `predict_proba`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ ClassifierKind = Literal["naive-bayes", "decision-tree"]
 Array = NDArray[np.float64]
 Record = Mapping[str, str]
 
-#: Answers, the share of the people who give them, and a number for each class.
+#: Answers, the share of people with these, and a number for each class.
 Part = tuple[Items, float | None, list[float]]
 
 
@@ -56,12 +56,12 @@ class _Classifier(Message, frozen=True, kw_only=True):
         return np.array(self.classes)
 
     def predict_proba(self, records: Sequence[Record]) -> Array:
-        """Estimated probability of each class, shape (records, classes).
+        """Estimate the probability of each class, shape (records, classes).
 
         Parameters
         ----------
         records : sequence of mappings of str to str
-            Categories by attribute; attributes that are not asked for are ignored.
+            Categories by attribute; other attributes are ignored.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class _Classifier(Message, frozen=True, kw_only=True):
         )
 
     def predict(self, records: Sequence[Record]) -> NDArray[np.str_]:
-        """The most probable class of each record.
+        """Return the most probable class of each record.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class _Classifier(Message, frozen=True, kw_only=True):
 class NaiveBayes(_Classifier, frozen=True, kw_only=True, tag="naive-bayes"):
     """P(class | record) ∝ P(class) ∏ P(answer | class), from reconstructed tables of pairs.
 
-    `warnings` are the cells that are needed and not known to be above 0.
+    `warnings` are the needed cells that are not significantly above zero.
     """
 
     prior: list[float]
@@ -101,7 +101,7 @@ class NaiveBayes(_Classifier, frozen=True, kw_only=True, tag="naive-bayes"):
         return np.array([feature.name for feature in self.features])
 
     def parts(self) -> Iterator[Part]:
-        """Prior of the classes; then, for each answer, how likely each class gives it."""
+        """Iterate over the prior of the classes, then the likelihoods of each answer by class."""
         yield {}, None, self.prior
         for feature in self.features:
             for code, category in enumerate(feature.categories):
@@ -121,8 +121,8 @@ class TreeNode(Message, frozen=True, kw_only=True):
 
     `share` is the estimated share of the people at this node, `probabilities` are those of the
     classes among them, and `gain` is how much the split lowers the gini index. `uncertain` says
-    that one of the cells behind these numbers is not known to be above 0, or that the split may be
-    chance: independence of the class is not rejected in this group.
+    that one of the cells behind these numbers is not significantly above zero, or that the split is
+    not significant: independence of the class is not rejected in this group.
     """
 
     share: float
@@ -148,7 +148,7 @@ class DecisionTree(_Classifier, frozen=True, kw_only=True, tag="decision-tree"):
         return np.array(self.features)
 
     def parts(self) -> Iterator[Part]:
-        """Every leaf: what leads to it, its share of all people, and its probabilities."""
+        """Iterate over the leaves: path, share of all people, and class probabilities."""
         yield from _leaves(self.root, {})
 
     def _of(self, index: int, record: Record) -> Array:
@@ -179,7 +179,7 @@ def _code(index: int, record: Record, name: str, categories: list[str]) -> int:
 class ClassifierResult(Result, frozen=True, kw_only=True):
     """A classifier learned from reconstructed tables; its `model` predicts.
 
-    `typical` is how far best guesses of pairs are off, where it is learned from these.
+    `typical` is the typical error of best guesses of pairs, if it is learned from these.
     """
 
     query: "ClassifierQuery"
@@ -191,7 +191,7 @@ class ClassifierResult(Result, frozen=True, kw_only=True):
         return [("where", str), ("share", float), ("class", str), ("probability", float)]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A row for each class, in general and wherever the model tells it."""
+        """Iterate over the rows: each class, for each part of the model."""
         for where, share, probabilities in self.model.parts():
             for name, probability in zip(self.model.classes, probabilities, strict=True):
                 yield words(where), share, name, probability

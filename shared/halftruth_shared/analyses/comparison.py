@@ -21,19 +21,19 @@ from .base import (
     texts,
 )
 
-#: What two shares are compared by.
+#: Effect measure of two shares.
 Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 
-#: What several intervals and p-values hold for: each by itself, or all of them together.
+#: Multiplicity of intervals and p-values: pointwise, or a method for simultaneous ones.
 Simultaneous = Literal["none", "bonferroni", "holm", "maximum"]
 
 
 class GroupShare(Message, frozen=True, kw_only=True):
     """Share of the answer in one group, with Fieller's interval.
 
-    `base` is the estimated number of respondents in the group. Where it cannot be told from zero
-    there is no share, and `undefined` says so; where it is less than five standard errors from
-    zero the share has no standard error.
+    `base` is the estimated number of respondents in the group. Unless it is significantly above
+    zero there is no share, and `undefined` gives the reason; if it is less than five standard
+    errors above zero the share has no standard error.
     """
 
     group: CategoryName
@@ -47,11 +47,12 @@ class GroupShare(Message, frozen=True, kw_only=True):
 
 
 class EffectEstimate(Message, frozen=True, kw_only=True):
-    """A difference or ratio of two shares, or a trend; where it is undefined, why.
+    """Difference or ratio of two shares, or trend; or the reason why it is undefined.
 
     `standard_error` and `interval` are by the delta method, those of a ratio on the logarithmic
-    scale, from which the interval is put back. `p_value` is of the test that the shares are equal,
-    with the error that they have if they are; so it may be known where a ratio is not.
+    scale, from which the interval is transformed back. `p_value` is that of the test that the
+    shares are equal, with the standard error under that hypothesis; it may be known if a ratio is
+    not.
     """
 
     value: float | None = None
@@ -64,7 +65,7 @@ class EffectEstimate(Message, frozen=True, kw_only=True):
 
 
 class GroupComparison(Message, frozen=True, kw_only=True):
-    """One group compared with another one, or with all the others together (null)."""
+    """Comparison of a group with another one, or with all the others together (null)."""
 
     group: CategoryName
     against: CategoryName | None
@@ -72,11 +73,11 @@ class GroupComparison(Message, frozen=True, kw_only=True):
 
 
 class ComparisonResult(Result, frozen=True, kw_only=True):
-    """Shares of one answer in several groups, and what they differ by.
+    """Shares of one answer in several groups, and their differences or ratios.
 
     `reference` is the group that all others are compared with, null where each is compared with
-    all the others together. `trend` is by how much the share changes from one group to the next,
-    on average, null where it was not asked for.
+    all the others together. `trend` is the mean change of the share from one group to the next,
+    null unless requested.
     """
 
     query: "ComparisonQuery"
@@ -98,9 +99,9 @@ class ComparisonResult(Result, frozen=True, kw_only=True):
         return 3
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        for found in self.groups:
-            numbers = (found.share, found.standard_error, *ends(found.interval), None, found.base)
-            yield ("share", found.group, "", *numbers, found.usability, found.undefined)
+        for group in self.groups:
+            numbers = (group.share, group.standard_error, *ends(group.interval), None, group.base)
+            yield ("share", group.group, "", *numbers, group.usability, group.undefined)
         for compared in self.comparisons:
             against = "all others" if compared.against is None else compared.against
             yield (self.query.effect, compared.group, against, *_effect_row(compared.effect))
@@ -123,10 +124,10 @@ def _effect_row(effect: EffectEstimate) -> tuple[Any, ...]:
 
 
 class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True):
-    """How the share of one answer differs between groups, with intervals and tests.
+    """Comparison of the share of one answer between groups, with intervals and tests.
 
-    Shares of the groups are those among the respondents of each; a difference or ratio is that of
-    a group and the one that it is compared with.
+    Shares are those among the respondents of each group; a difference or ratio is that of a group
+    and the one that it is compared with.
     """
 
     answer: Annotated[

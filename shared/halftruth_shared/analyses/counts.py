@@ -8,16 +8,16 @@ from .base import Columns, Query, Result
 
 
 class CountedReport(Message, frozen=True, kw_only=True):
-    """How often one perturbed record was reported."""
+    """Count of one perturbed record."""
 
     values: list[int]
     count: int
 
 
 class CountsResult(Result, frozen=True, kw_only=True):
-    """The counts of perturbed records that everything else is computed from.
+    """Counts of perturbed records, from which everything else is computed.
 
-    `names` are those of a report's values, and `shape` says how many values each can have.
+    `names` are those of a report's values, and `shape` the number of values that each can have.
     """
 
     query: "CountsQuery"
@@ -35,4 +35,4 @@ class CountsResult(Result, frozen=True, kw_only=True):
 
 
 class CountsQuery(Query[CountsResult], frozen=True, kw_only=True):
-    """How often each perturbed record was reported."""
+    """Counts of perturbed records, as reported."""

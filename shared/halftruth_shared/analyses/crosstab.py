@@ -21,15 +21,15 @@ from .base import (
     texts,
 )
 
-#: What the shares are of: of everybody, or of those who have a row's or a column's answer.
+#: Base of the shares: everybody, or those with a row's or a column's answer.
 Percentages = Literal["joint", "row", "column"]
 
 
 class CrosstabBase(Message, frozen=True, kw_only=True):
-    """Those whom percentages are of, by the answers that they share; without any, everybody.
+    """Base of percentages: those with some answers; without any, everybody.
 
     `people` is the estimated number of respondents among them; its interval is always for exactly
-    these respondents, that of `share` for the target asked about.
+    these respondents, that of `share` for the requested target.
     """
 
     values: Items
@@ -42,11 +42,10 @@ class CrosstabBase(Message, frozen=True, kw_only=True):
 class CrosstabCell(Message, frozen=True, kw_only=True):
     """Share of one cell among its base.
 
-    `confidence_set` is Fieller's, which is no interval where the base is not clearly above 0, and
-    `standard_error` that of the delta method, null there: the squares of `perturbation_error` and
-    `sampling_error` add up to its square. `residual` is the departure from
-    independent answers, among those of the same further answers, in standard errors. What is
-    undefined is null.
+    `confidence_set` is Fieller's, which is no interval unless the base is significantly above 0,
+    and `standard_error` that of the delta method, null there: the squares of `perturbation_error`
+    and `sampling_error` add up to its square. `residual` is the departure from independent answers,
+    among those of the same further answers, in standard errors. Undefined numbers are null.
     """
 
     values: Items
@@ -90,7 +89,7 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
 
     @property
     def base_of_each(self) -> list[CrosstabBase]:
-        """Those whom the share of each cell is of, cell by cell."""
+        """The base of each cell's share, cell by cell."""
         names = list(self.bases[0].values)
         known = {tuple(base.values.values()): base for base in self.bases}
         return [known[tuple(cell.values[name] for name in names)] for cell in self.cells]
@@ -114,12 +113,12 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for cell, base in zip(self.cells, self.base_of_each, strict=True):
-            found = cell.confidence_set
+            ratios = cell.confidence_set
             yield (
                 *cell.values.values(),
                 cell.share,
                 cell.standard_error,
-                *((found.kind, found.lower, found.upper) if found else (None, None, None)),
+                *((ratios.kind, ratios.lower, ratios.upper) if ratios else (None, None, None)),
                 cell.usability,
                 base.share,
                 *ends(base.interval),

@@ -1,4 +1,4 @@
-"""Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
+"""Means, standard deviations, quantiles and cumulative shares of numbers and ordered answers."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -20,13 +20,13 @@ from .base import (
     texts,
 )
 
-#: What answers count as: middles of the bins of numbers, numbers that the categories are, scores
-#: that were given, or their ranks 1, 2, ….
+#: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
+#: scores, or ranks 1, 2, ….
 CountedAs = Literal["middles", "numbers", "scores", "ranks"]
 
 
 class MomentEstimate(Message, frozen=True, kw_only=True):
-    """A mean or a standard deviation, by the delta method; where it is undefined, why."""
+    """Mean or standard deviation by the delta method, or the reason why it is undefined."""
 
     value: float | None = None
     standard_error: float | None = None
@@ -37,10 +37,10 @@ class MomentEstimate(Message, frozen=True, kw_only=True):
 
 
 class QuantileEstimate(Message, frozen=True, kw_only=True):
-    """Where the cumulative share reaches so many percent.
+    """Quantile: where the cumulative share reaches `percentile` percent.
 
-    `answer` is the category, and `answers` those from which and to which it is. `value` and
-    `interval` are what these count as; of numbers they are interpolated within their bins.
+    `answer` is its category, and `answers` are the ends of the interval of categories. `value` and
+    `interval` are their scores; for numbers they are interpolated within bins.
     """
 
     percentile: int
@@ -54,7 +54,7 @@ class QuantileEstimate(Message, frozen=True, kw_only=True):
 
 
 class OrderedShare(Message, frozen=True, kw_only=True):
-    """Share of one answer within the group, and of it together with all before it."""
+    """Share and cumulative share of one answer within the group."""
 
     answer: str
     share: float
@@ -69,8 +69,8 @@ class OrderedShare(Message, frozen=True, kw_only=True):
 class GroupDistribution(Message, frozen=True, kw_only=True):
     """Distribution within one group, or of everybody (null).
 
-    `base` is the estimated number of respondents in the group who answered. Where it cannot be told
-    from zero there are no numbers, and `undefined` says so.
+    `base` is the estimated number of respondents in the group who answered. Unless it is
+    significantly above zero there are no numbers, and `undefined` gives the reason.
     """
 
     group: str | None
@@ -85,10 +85,10 @@ class GroupDistribution(Message, frozen=True, kw_only=True):
 class DistributionResult(Result, frozen=True, kw_only=True):
     """Distribution of everybody, and then of each group.
 
-    `values` is what each of the `answers` counts as, and `counted_as` what that is. `ordered` is
-    whether the survey says that they are in an order. Of numbers, which are known by their bins,
-    `bin_error` is how far a mean or standard deviation of them is from that of the middles at most,
-    whatever the numbers are; it is not in the intervals.
+    `values` are the scores of the `answers`, and `counted_as` is their kind. `ordered` is whether
+    the survey declares the answers ordered. For numbers, which are reported as bins, `bin_error`
+    bounds the difference between a mean or standard deviation of the numbers and that of the
+    middles; it is not part of the intervals.
     """
 
     query: "DistributionQuery"
@@ -113,35 +113,35 @@ class DistributionResult(Result, frozen=True, kw_only=True):
         return 3
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        for found in self.groups:
-            group = "everybody" if found.group is None else found.group
-            for name, moment in (("mean", found.mean), ("deviation", found.deviation)):
+        for each in self.groups:
+            group = "everybody" if each.group is None else each.group
+            for name, moment in (("mean", each.mean), ("deviation", each.deviation)):
                 yield (
                     *(name, group, "", moment.value, moment.standard_error),
-                    *(*ends(moment.interval), self.bin_error, found.base, None, None, None),
+                    *(*ends(moment.interval), self.bin_error, each.base, None, None, None),
                     *(moment.usability, moment.undefined),
                 )
-            for quantile in found.quantiles:
+            for quantile in each.quantiles:
                 yield (
                     *("percentile", group, str(quantile.percentile), quantile.value, None),
-                    *(*ends(quantile.interval), None, found.base, quantile.answer),
+                    *(*ends(quantile.interval), None, each.base, quantile.answer),
                     *(*(quantile.answers or (None, None)), quantile.usability, quantile.undefined),
                 )
-        for found in self.groups:
-            for one in found.answers:
-                of = ("everybody" if found.group is None else found.group, one.answer)
-                rest = (None, found.base, None, None, None, one.usability, None)
-                error, interval = one.standard_error, one.interval
-                yield ("share", *of, one.share, error, *ends(interval), *rest)
-                error, interval = one.cumulative_standard_error, one.cumulative_interval
-                yield ("cumulative_share", *of, one.cumulative, error, *ends(interval), *rest)
+        for each in self.groups:
+            for answer in each.answers:
+                of = ("everybody" if each.group is None else each.group, answer.answer)
+                rest = (None, each.base, None, None, None, answer.usability, None)
+                error, interval = answer.standard_error, answer.interval
+                yield ("share", *of, answer.share, error, *ends(interval), *rest)
+                error, interval = answer.cumulative_standard_error, answer.cumulative_interval
+                yield ("cumulative_share", *of, answer.cumulative, error, *ends(interval), *rest)
 
 
 class DistributionQuery(EstimateQuery[DistributionResult], frozen=True, kw_only=True):
     """Mean, deviation, quantiles and cumulative shares of a number or of answers in an order.
 
-    Those whose answer is missing are left out. Answers count as what they are: numbers as the
-    middles of their bins, categories that are numbers as these, others as their ranks.
+    Missing answers are excluded. By default the score of a number is the middle of its bin, that of
+    a category that is a number is this number, and others have their ranks.
     """
 
     attribute: Annotated[AttributeName, Meta(description="The attribute that is described.")]

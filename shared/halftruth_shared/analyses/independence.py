@@ -9,11 +9,12 @@ from .base import AttributeName, Columns, FilteredQuery, MissingOf, Result, numb
 
 
 class IndependenceResult(Result, frozen=True, kw_only=True):
-    """Whether the answers to two questions are independent in the population, tested.
+    """Test of independence of the answers to two questions in the population.
 
-    `statistic` is about a χ² variable of `degrees_of_freedom` where they are, and `p_value` the
-    chance of a larger one. A small p-value speaks against independence, a large one for nothing.
-    Where nothing can be tested both are null, and `undefined` says why.
+    `statistic` is approximately χ² distributed with `degrees_of_freedom` under independence, and
+    `p_value` the probability of a larger one. A small p-value is evidence against independence; a
+    large one proves nothing. If nothing can be tested both are null, and `undefined` gives the
+    reason.
     """
 
     query: "IndependenceQuery"

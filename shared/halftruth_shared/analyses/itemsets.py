@@ -25,11 +25,11 @@ from .base import (
 
 
 class Precision(Message, frozen=True, kw_only=True):
-    """What the itemsets of one length can be told apart by.
+    """Precision of the itemsets of one length.
 
     `half_width` is the typical half-width of an interval, which is also the smallest support that
-    can be told from zero; null where undefined, and of best guesses. `verdict` says in words what
-    it means.
+    is significantly above zero; null where undefined, and of best guesses. `verdict` says in words
+    what it means.
     """
 
     length: int
@@ -40,12 +40,12 @@ class Precision(Message, frozen=True, kw_only=True):
 
     @property
     def usable(self) -> bool:
-        """Whether they are usable without reserve."""
+        """True if they are usable without reserve."""
         return self.usability == "usable"
 
 
 class ItemsetEstimate(Message, frozen=True, kw_only=True):
-    """An itemset with the estimate of its support.
+    """Itemset with the estimate of its support.
 
     Standard error, interval and decision are those of the moment estimate. Best guesses have none:
     null, and undecided.

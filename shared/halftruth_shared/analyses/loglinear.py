@@ -10,7 +10,7 @@ from .base import AttributeName, Columns, Items, Query, Result, numbers, texts
 
 
 class FittedCell(Message, frozen=True, kw_only=True):
-    """A cell of a table of reports under a model; residual (n − m)/√m, null where m is 0."""
+    """Cell of a table of reports under a model; residual (n − m)/√m, null where m is 0."""
 
     values: Items
     count: int
@@ -19,11 +19,11 @@ class FittedCell(Message, frozen=True, kw_only=True):
 
 
 class LoglinearResult(Result, frozen=True, kw_only=True):
-    """A loglinear model of the reports, tested.
+    """Test of a loglinear model of the reports.
 
     `preserved`: if the model holds for the answers it holds for the reports, so that a small
-    p-value speaks against it. A large p-value speaks for nothing. The p-values are null where the
-    model fits any counts.
+    p-value is evidence against it. A large p-value proves nothing. The p-values are null if the
+    model is saturated.
     """
 
     query: "LoglinearQuery"

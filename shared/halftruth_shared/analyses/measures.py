@@ -19,7 +19,7 @@ from .base import (
     measure_row,
 )
 
-#: Attributes whose association is asked for.
+#: Attributes whose association is estimated.
 Associated = Annotated[
     list[AttributeName],
     Meta(

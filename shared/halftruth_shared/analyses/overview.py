@@ -1,4 +1,4 @@
-"""Every question's distribution."""
+"""Distributions of the answers to all questions."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -26,14 +26,13 @@ from .base import (
 
 
 class AnswerShare(Message, frozen=True, kw_only=True):
-    """How many give one answer; standard error and interval are those of the moment estimate.
+    """Share of one answer; standard error and interval are those of the moment estimate.
 
     Best guesses have none of their own: with these, they are null.
 
-    `sampling_error` is what the standard error would be without perturbation, and
-    `perturbation_error` what it is for exactly these respondents: the squares of both add up to its
-    square. The former is 0 where exactly these respondents are meant, and null where the estimate
-    is outside of 0 to 1.
+    `sampling_error` is the standard error without perturbation, and `perturbation_error` that for
+    exactly these respondents: their squares add up to the square of the standard error. The former
+    is 0 if the target is exactly these respondents, and null if the estimate is outside of 0 to 1.
     """
 
     answer: CategoryName
@@ -46,11 +45,11 @@ class AnswerShare(Message, frozen=True, kw_only=True):
 
 
 class QuestionOverview(Message, frozen=True, kw_only=True):
-    """How the answers to one question are distributed.
+    """Distribution of the answers to one question.
 
     `label` is the question as a form asks it, or its name. `verdict` says in words whether the
-    shares are precise enough to be used, and `typical` how far best guesses are off. What is no
-    answer, as the survey declares it, is in `missing`, with shares of all; `answers` are shares of
+    shares are precise enough to be used, and `typical` how far best guesses are off. Categories
+    that the survey declares missing are in `missing`, with shares of all; `answers` are shares of
     all, too, or of those who answered.
     """
 
@@ -64,9 +63,9 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
 
 
 class OverviewResult(Result, frozen=True, kw_only=True):
-    """Every question's distribution, in the order of the survey.
+    """Distributions of the answers to all questions, in the order of the survey.
 
-    `days` says how many of all reports were counted on each day, the first one first.
+    `days` are the numbers of all reports counted on each day, earliest first.
     """
 
     query: "OverviewQuery"
@@ -89,23 +88,23 @@ class OverviewResult(Result, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for question in self.questions:
-            for i, found in enumerate([*question.answers, *question.missing]):
+            for i, answer in enumerate([*question.answers, *question.missing]):
                 yield (
                     question.attribute,
                     question.label,
-                    found.answer,
-                    found.share,
-                    found.standard_error,
-                    *ends(found.interval),
-                    found.usability,
-                    found.perturbation_error,
-                    found.sampling_error,
+                    answer.answer,
+                    answer.share,
+                    answer.standard_error,
+                    *ends(answer.interval),
+                    answer.usability,
+                    answer.perturbation_error,
+                    answer.sampling_error,
                     i >= len(question.answers),
                 )
 
 
 class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
-    """How the answers to every question are distributed, each share with its bounds."""
+    """Distribution of the answers to every question, each share with its bounds."""
 
     attributes: (
         Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None

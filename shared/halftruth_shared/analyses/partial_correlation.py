@@ -23,8 +23,8 @@ from .randomized import RandomizedMeasure
 class PartialResult(Result, frozen=True, kw_only=True):
     """Partial correlation of two attributes: reconstructed, and of the reports themselves.
 
-    `randomized` is null where a report is no record, and where a group was asked for: who is in it
-    is known of answers, and not of single reports.
+    `randomized` is null if a report is no record, and for a group, whose members are known only by
+    their true answers.
     """
 
     query: "PartialQuery"

@@ -1,4 +1,4 @@
-"""Plans: what a survey will tell."""
+"""Plans: expected precision of a survey."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PlanQuery(Request, frozen=True, kw_only=True):
-    """What a planner is asked of a survey before any field work; see ``plan``."""
+    """Query for the expected precision of a survey before field work; see ``plan``."""
 
     respondents: Annotated[int, Meta(ge=2, le=10**18, description="How many people answer.")]
     support: Annotated[
@@ -61,15 +61,15 @@ class PlanQuery(Request, frozen=True, kw_only=True):
 
 
 class PlanRequest(PlanQuery, frozen=True, kw_only=True):
-    """The same with the survey, which need not have been published."""
+    """Plan query with the survey, which need not be published."""
 
     survey: Annotated[msgspec.Raw, Meta(description="The survey in the shape of a survey file.")]
 
 
 class EvenPlan(Message, frozen=True, kw_only=True):
-    """How well tables of one length will be known if answers are spread evenly.
+    """Expected precision of tables of one length under uniform answers.
 
-    The root mean square over all cells of all tables.
+    Root mean square over all cells of all tables.
     """
 
     standard_error: float
@@ -78,16 +78,15 @@ class EvenPlan(Message, frozen=True, kw_only=True):
 
 
 class LengthPlan(Message, frozen=True, kw_only=True):
-    """What the itemsets of one length will be known to.
+    """Expected precision of itemsets of one length.
 
-    `standard_error` and `half_width` are those of the median itemset at the support asked about,
-    when everybody else is spread evenly; `worst_…` those of the worst itemset among the worst
-    people. `smallest_support` is the smallest one that half of all surveys can tell from zero,
-    null if there is none.
-    `respondents_needed` is for the half-width asked about. `examined` of `possible` sets of
-    attributes were looked at. `even`, which the words of a plan are about, is the root mean square
-    over the cells of all tables of attributes that are not public, when answers are spread evenly;
-    where no table of the length is without a public attribute, over those of all.
+    `standard_error` and `half_width` are those of the median itemset at the requested support, when
+    all other answers are uniform; `worst_…` are those of the worst itemset under the worst
+    distribution. `smallest_support` is the smallest support that is significantly above zero in
+    half of all surveys, null if there is none. `respondents_needed` is for the requested
+    half-width. `examined` of `possible` sets of attributes were evaluated. `even`, which the
+    sentences of a plan refer to, is the root mean square over the cells of all tables without
+    public attributes, under uniform answers; over all tables if each has a public attribute.
     """
 
     length: int
@@ -103,11 +102,10 @@ class LengthPlan(Message, frozen=True, kw_only=True):
 
 
 class LengthBound(EvenPlan, frozen=True, kw_only=True):
-    """How well unbiased estimates could know tables of one length if answers are spread evenly.
+    """Information bound on unbiased estimates of tables of one length, under uniform answers.
 
-    The largest error over all lengths asked about is as small as can be; `by_itself` is how well
-    those of this length could be known if no other one mattered, so that no unbiased estimate is
-    more accurate.
+    The largest error over all requested lengths is minimal; `by_itself` is the bound for this
+    length if no other one mattered, so that no unbiased estimate is more accurate.
     """
 
     length: int
@@ -115,18 +113,18 @@ class LengthBound(EvenPlan, frozen=True, kw_only=True):
 
 
 class SetPlan(EvenPlan, frozen=True, kw_only=True):
-    """How well the table of some attributes will be known if answers are spread evenly."""
+    """Expected precision of the table of some attributes under uniform answers."""
 
     attributes: list[str]
 
 
 class MechanismPlan(Message, frozen=True, kw_only=True):
-    """What one mechanism will give; `own` if it is the survey's.
+    """Expected precision under one mechanism; `own` if it is the survey's.
 
-    `answer_amplification` is the largest one of a single answer, when nothing is known of the
-    others; null where it has none. Mechanisms of one γ share it out differently. `times_bound` is
-    how many times the least possible its largest error over the lengths is, for evenly spread
-    answers; null where it does not tell of all of them or there is no bound.
+    `answer_amplification` is the largest amplification of a single answer when the others are
+    unknown; null if there is none. Mechanisms of one γ divide it differently. `times_bound` is the
+    ratio of its largest error over the lengths to the information bound, under uniform answers;
+    null if it does not identify all of them or there is no bound.
     """
 
     kind: str
@@ -137,15 +135,14 @@ class MechanismPlan(Message, frozen=True, kw_only=True):
 
 
 class PlanResult(Message, frozen=True, kw_only=True):
-    """What a survey will tell, mechanism by mechanism at the same amplification γ.
+    """Expected precision of a survey, mechanism by mechanism at the same amplification γ.
 
-    `gamma` is null where the survey's own mechanism has none, and then no other is compared with
-    it, or where it is beyond floating point. `protection` says in words what the survey promises
-    of the whole record and of a single answer. `bound` is the information bound by length: what
-    the best mechanism of this γ could tell by an unbiased estimate, were answers spread evenly. At
-    one length something may be more accurate, at the expense of another one, and so may it be where
-    answers are spread unevenly. `sets` are those that were asked about, under the survey's own
-    mechanism.
+    `gamma` is null if the survey's own mechanism has none, and then no other is compared with it,
+    or if it is beyond floating point. `protection` describes the guarantee for the whole record and
+    for a single answer. `bound` is the information bound by length: the precision of the best
+    unbiased estimate under the best mechanism of this γ, with uniform answers. A mechanism may be
+    more accurate at one length at the expense of another, or when answers are not uniform. `sets`
+    are the requested sets of attributes, under the survey's own mechanism.
     """
 
     query: PlanQuery
@@ -171,11 +168,11 @@ class PlanResult(Message, frozen=True, kw_only=True):
         ]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """A row for each mechanism and length."""
+        """Return a data frame with a row for each mechanism and length."""
         return data_frame(self, 0).set_index(["mechanism", "length"])
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """One row of `columns` for each mechanism and length."""
+        """Iterate over the rows, one for each mechanism and length."""
         bounds = {bound.length: bound for bound in self.bound}
         for mechanism in self.mechanisms:
             for length in mechanism.lengths:
@@ -196,5 +193,5 @@ class PlanResult(Message, frozen=True, kw_only=True):
 _OF_EVEN = EvenPlan.__struct_fields__
 _OF_LENGTH = tuple(name for name in LengthPlan.__struct_fields__ if name != "even")
 
-#: Beginnings of the columns of what is told if answers are spread evenly, and could be at best.
+#: Column prefixes of the precision under uniform answers, and of the information bound.
 _EVEN = ("even", "bound")

@@ -22,10 +22,11 @@ from .measures import Associated
 
 
 class RandomizedMeasure(Message, frozen=True, kw_only=True):
-    """A measure of the reports themselves, and what it says of the answers.
+    """Measure of the reports themselves, and its implications for the answers.
 
-    `never_grows`: distortion can only have brought it nearer to that of independence.
-    `order_preserved`: pairs of attributes distorted alike are in the order of the answers.
+    `never_grows`: distortion can only have brought it nearer to its value at independence.
+    `order_preserved`: pairs of attributes with equal distortion keep the order that they have among
+    the answers.
     """
 
     estimate: MeasureEstimate

@@ -1,12 +1,11 @@
-"""Queries from texts and back, field by field, so that an error names the field.
+"""Parsing of queries from texts and back, field by field, so that an error names the field.
 
-The same for addresses, command lines and forms: names are listed with commas between them; an item
-is attribute=category, one a text since categories may hold commas; so are categories by themselves
-and the terms of a model.
-A known number of a category is attribute=category:number, one a line.
+Addresses, command lines and forms use the same syntax. Names are separated by commas. An item is
+attribute=category, one per text since categories may hold commas; likewise categories by themselves
+and the terms of a model. A margin is attribute=category:number, one per line.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -38,7 +37,7 @@ _MOMENTS = {
     inspect.DateType: "a day, such as 2027-03-31",
     inspect.DateTimeType: "a moment with its time zone, such as 2027-03-31T22:00:00Z",
 }
-#: As large as a message can say exactly, which is no limit to anybody.
+#: The largest integer that JSON represents exactly: no limit in practice.
 _NO_LIMIT = 2**53 - 1
 _LISTED = {
     "integers": "integers",
@@ -52,32 +51,31 @@ _LISTED = {
 
 @dataclass(frozen=True)
 class Field:
-    """What one field of a query takes.
+    """One field of a query.
 
     Attributes
     ----------
     name : str
     kind : str
-        How its value is written.
+        Syntax of its value.
     type : type
-        With its limits.
+        Type with its limits.
     required : bool
     default : object
-        None where it is left out by default.
+        None if it is omitted by default.
     description : str
     of : str
-        What its names are of: "attribute", "category", "measure", "question", or "" where it has
-        none.
+        Kind of its names: "attribute", "category", "measure", "question", or "" without names.
     choices : tuple of str
-        All that is accepted, or what is besides the names.
+        All accepted values, or those accepted besides names.
     accepted : str
-        The same in words.
+        Description of the accepted values.
     written : str
-        How each of several is written, in words.
+        Syntax of each of several values.
     places : tuple of str
-        What each of its names stands for, where their order says it.
+        Role of each of its names, if it depends on their order.
     any_of : bool
-        Whether an attribute may be given with several categories, any of which is meant.
+        Whether an attribute may be given with several alternative categories.
     """
 
     name: str
@@ -95,11 +93,11 @@ class Field:
 
     @property
     def several(self) -> bool:
-        """Whether it may be given more than once."""
+        """True if it may be given more than once."""
         return self.kind in _LISTED
 
     def value(self, texts: Sequence[str]) -> Any:
-        """Its value from texts.
+        """Parse its value from texts.
 
         Raises
         ------
@@ -120,7 +118,7 @@ class Field:
         return self.checked(texts[0])
 
     def checked(self, value: Any) -> Any:
-        """A value of the right type and within its limits.
+        """Convert a value to its type, within its limits.
 
         Raises
         ------
@@ -129,16 +127,16 @@ class Field:
         if self.several and isinstance(value, (str, bytes)):
             raise self.unexpected()
         try:
-            found = msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
+            converted = msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
         except msgspec.ValidationError:
             raise self.unexpected() from None
-        # The word "null" is no number, though msgspec reads it as none given.
-        if found is None and value is not None:
+        # msgspec reads the text "null" as None.
+        if converted is None and value is not None:
             raise self.unexpected()
-        return found
+        return converted
 
     def texts(self, value: Any) -> list[str]:
-        """A value as the texts that it is read from.
+        """Format a value as the texts that it is parsed from.
 
         Raises
         ------
@@ -148,8 +146,8 @@ class Field:
         if self.kind == "items":
             return [
                 f"{name}={category}"
-                for name, said in value.items()
-                for category in ([said] if isinstance(said, str) else said)
+                for name, categories in value.items()
+                for category in ([categories] if isinstance(categories, str) else categories)
             ]
         if self.kind == "terms":
             return [self._joined(names) for names in value] or [""]
@@ -168,7 +166,7 @@ class Field:
         return [str(value).lower() if self.kind == "flag" else str(value)]
 
     def unexpected(self) -> ParameterError:
-        """The complaint about a value that this field does not take."""
+        """Error for a value that this field does not accept."""
         return ParameterError(f"{self.name}: expected {self.accepted}", field=self.name)
 
     def _items(self, texts: Sequence[str]) -> dict[str, str | list[str]]:
@@ -177,35 +175,35 @@ class Field:
             name, equals, category = text.partition("=")
             if not equals:
                 raise ParameterError(f"{self.name}: expected {self.written}", field=self.name)
-            said = pairs.setdefault(name, [])
-            if said and not self.any_of:
+            categories = pairs.setdefault(name, [])
+            if categories and not self.any_of:
                 raise ParameterError(
                     f"{self.name}: '{name}' is given twice; expected once", field=self.name
                 )
-            if category not in said:
-                said.append(category)
-        return {name: said[0] if len(said) == 1 else said for name, said in pairs.items()}
+            if category not in categories:
+                categories.append(category)
+        return {name: each[0] if len(each) == 1 else each for name, each in pairs.items()}
 
     def _margins(self, texts: Sequence[str]) -> dict[str, dict[str, float]]:
-        found: dict[str, dict[str, float]] = {}
+        margins: dict[str, dict[str, float]] = {}
         for line in (line.strip() for text in texts for line in text.split("\n")):
             name, equals, rest = line.partition("=")
-            category, colon, written = rest.rpartition(":")
+            category, colon, digits = rest.rpartition(":")
             if not line:
                 continue
             if not equals or not colon:
                 raise self.unexpected()
             try:
-                number = float(written)
+                number = float(digits)
             except ValueError:
                 raise self.unexpected() from None
-            if category in found.setdefault(name, {}):
+            if category in margins.setdefault(name, {}):
                 raise ParameterError(
                     f"{self.name}: '{name}={category}' is given twice; expected once",
                     field=self.name,
                 )
-            found[name][category] = number
-        return found
+            margins[name][category] = number
+        return margins
 
     def _joined(self, names: Sequence[str]) -> str:
         if any(not name or "," in name for name in names):
@@ -215,43 +213,43 @@ class Field:
 
 @cache
 def fields(kind: type[Request]) -> dict[str, Field]:
-    """The fields of a query by name, those first that it needs."""
+    """Fields of a query by name, required ones first."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)  # noqa: S101 (all queries are)
-    found = [_field(field, types[field.name]) for field in info.fields]
-    return {field.name: field for field in sorted(found, key=lambda field: not field.required)}
+    parsed = [_field(field, types[field.name]) for field in info.fields]
+    return {field.name: field for field in sorted(parsed, key=lambda field: not field.required)}
 
 
-def read(kind: type[Q], given: Mapping[str, Sequence[str]]) -> Q:
-    """A query from the texts of its fields.
-
-    Raises
-    ------
-    ParameterError
-        If one is unknown, missing, given twice or not what it takes.
-    """
-    known = fields(kind)
-    _only(known, given)
-    return _complete(kind, {name: known[name].value(texts) for name, texts in given.items()})
-
-
-def make(kind: type[Q], given: Mapping[str, Any]) -> Q:
-    """A query from values; what is None is left out.
+def read(kind: type[Q], texts: Mapping[str, Sequence[str]]) -> Q:
+    """Parse a query from the texts of its fields.
 
     Raises
     ------
     ParameterError
-        If one is unknown, missing, or not what it takes.
+        If a field is unknown, missing, given twice or not accepted.
     """
     known = fields(kind)
-    _only(known, given)
-    values = {name: value for name, value in given.items() if value is not None}
-    return _complete(kind, {name: known[name].checked(value) for name, value in values.items()})
+    _check_names(known, texts)
+    return _complete(kind, {name: known[name].value(each) for name, each in texts.items()})
+
+
+def make(kind: type[Q], values: Mapping[str, Any]) -> Q:
+    """Make a query from values, without those that are None.
+
+    Raises
+    ------
+    ParameterError
+        If a field is unknown, missing or not accepted.
+    """
+    known = fields(kind)
+    _check_names(known, values)
+    checked = {n: known[n].checked(value) for n, value in values.items() if value is not None}
+    return _complete(kind, checked)
 
 
 def write(query: Request) -> dict[str, list[str]]:
-    """The texts that a query is read from; what is None is left out."""
+    """Format a query as the texts that it is parsed from, without fields that are None."""
     return {
         name: field.texts(value)
         for name, field in fields(type(query)).items()
@@ -259,8 +257,8 @@ def write(query: Request) -> dict[str, list[str]]:
     }
 
 
-def _only(known: Mapping[str, Field], given: Mapping[str, Any]) -> None:
-    for name in given:
+def _check_names(known: Mapping[str, Field], names: Iterable[str]) -> None:
+    for name in names:
         if name not in known:
             accepted = f"expected one of: {', '.join(known)}" if known else "expected none"
             raise ParameterError(f"{name}: unknown parameter; {accepted}", field=name)
@@ -278,9 +276,9 @@ def _names(text: str) -> list[str]:
 
 
 def _field(field: inspect.Field, type: Any) -> Field:
-    said, inner = _said(field.type)
+    notes, inner = _annotations(field.type)
     kind = _kind(inner)
-    choices = tuple(_literals(type)) or tuple(said.get("also", ()))
+    choices = tuple(_literals(type)) or tuple(notes.get("also", ()))
     default = None if field.default is msgspec.NODEFAULT else field.default
     if field.default_factory is not msgspec.NODEFAULT:
         default = field.default_factory()
@@ -290,28 +288,28 @@ def _field(field: inspect.Field, type: Any) -> Field:
         type=type,
         required=field.required,
         default=default,
-        description=said.get("description", ""),
-        of=said.get("of", ""),
+        description=notes.get("description", ""),
+        of=notes.get("of", ""),
         choices=choices,
-        accepted=_accepted(inner, kind, choices, said),
-        written=_written(kind, said),
-        places=said.get("places", ()),
+        accepted=_accepted(inner, kind, choices, notes),
+        written=_syntax(kind, notes),
+        places=notes.get("places", ()),
         any_of=isinstance(inner, inspect.DictType)
         and isinstance(inner.value_type, inspect.UnionType),
     )
 
 
-def _said(type: inspect.Type) -> tuple[dict[str, Any], Any]:
-    """What annotations say of a type or of what it lists, and the type without them and None."""
+def _annotations(type: inspect.Type) -> tuple[dict[str, Any], Any]:
+    """Annotations of a type or of its elements, and the type without them and None."""
     if isinstance(type, inspect.Metadata):
-        said, inner = _said(type.type)
-        return {**said, **(type.extra or {}), **(type.extra_json_schema or {})}, inner
+        notes, inner = _annotations(type.type)
+        return {**notes, **(type.extra or {}), **(type.extra_json_schema or {})}, inner
     if isinstance(type, inspect.UnionType):
         [some] = [part for part in type.types if not isinstance(part, inspect.NoneType)]
-        return _said(some)
+        return _annotations(some)
     if isinstance(type, inspect.ListType):
-        said, inner = _said(type.item_type)
-        return {"of": said.get("of", "")}, type
+        notes, inner = _annotations(type.item_type)
+        return {"of": notes.get("of", "")}, type
     return {}, type
 
 
@@ -326,11 +324,11 @@ def _kind(type: Any) -> Kind:
         case inspect.LiteralType():
             return "choice"
         case inspect.DictType():
-            # Of an attribute a category, or any of several; or a number for each of its categories.
+            # A category or several for each attribute, or a number for each of its categories.
             return "margins" if isinstance(type.value_type, inspect.DictType) else "items"
         case inspect.ListType():
-            said, inner = _said(type.item_type)
-            if said.get("of") == "category":
+            notes, inner = _annotations(type.item_type)
+            if notes.get("of") == "category":
                 return "categories"
             if isinstance(inner, inspect.ListType):
                 return "terms"
@@ -344,18 +342,18 @@ def _literals(type: Any) -> Iterator[str]:
         yield from _literals(part) if get_origin(type) is not Literal else [str(part)]
 
 
-def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, Any]) -> str:
+def _accepted(type: Any, kind: Kind, choices: Sequence[str], notes: Mapping[str, Any]) -> str:
     if kind == "choice":
         return f"one of: {', '.join(choices)}"
     if kind == "flag":
         return "true or false"
     if kind == "text":
         named = {"category": "a category", "attribute": "the name of an attribute"}
-        return named.get(said.get("of", "")) or _MOMENTS.get(type.__class__, "a name")
-    such = "".join(f", such as {example:g}" for example in said.get("examples", ())[:1])
+        return named.get(notes.get("of", "")) or _MOMENTS.get(type.__class__, "a name")
+    such = "".join(f", such as {example:g}" for example in notes.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
-    more = _written(kind, said)
+    more = _syntax(kind, notes)
     least, most = type.min_length or 0, type.max_length
     between = (
         "" if kind in ("categories", "items", "terms", "margins") else ", with commas between them"
@@ -369,8 +367,8 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], said: Mapping[str, 
     return f"one or more {more}{between}" if least else f"{more}{between}"
 
 
-def _written(kind: Kind, said: Mapping[str, Any]) -> str:
-    return str(said.get("written", _LISTED.get(kind, "")))
+def _syntax(kind: Kind, notes: Mapping[str, Any]) -> str:
+    return str(notes.get("written", _LISTED.get(kind, "")))
 
 
 def _range(type: Any) -> str:

@@ -23,12 +23,12 @@ from .base import (
     texts,
 )
 
-#: What the linear predictor is: log odds of an answer, or the mean of its score.
+#: Scale of the linear predictor: log odds of an answer, or the mean of its score.
 Model = Literal["logistic", "linear"]
 
 
 class Coefficient(Message, frozen=True, kw_only=True):
-    """A coefficient of a regression; null where the data cannot carry the model.
+    """Coefficient of a regression; null if the model is not identified.
 
     It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
     to a unit of the scores of an attribute, where there is no category; or to nothing, as the
@@ -54,18 +54,18 @@ class Coefficient(Message, frozen=True, kw_only=True):
 
     @property
     def term(self) -> str:
-        """What it belongs to, in words."""
+        """Name of the term that it belongs to."""
         if self.attribute is None:
             return "(intercept)"
         return self.attribute if self.category is None else words({self.attribute: self.category})
 
 
 class RegressionResult(Result, frozen=True, kw_only=True):
-    """Coefficients of a regression, the intercept first, or why there are none.
+    """Coefficients of a regression, the intercept first, or the reason why there are none.
 
     `present` is the answer whose odds a logistic model is about; `reference` the category of each
-    predictor that its others are compared with; `scores` what the categories of an attribute count
-    as. Where the data cannot carry the model, `undefined` says so and there are no numbers.
+    predictor that its others are compared with; `scores` those of the categories of an
+    attribute. If the model is not identified, `undefined` says so and there are no numbers.
     """
 
     query: "RegressionQuery"
@@ -89,24 +89,24 @@ class RegressionResult(Result, frozen=True, kw_only=True):
         return 1
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        for found in self.coefficients:
+        for coefficient in self.coefficients:
             yield (
-                found.term,
-                found.reference,
-                found.usability,
-                found.coefficient,
-                found.standard_error,
-                *ends(found.interval),
-                found.odds_ratio,
-                *ends(found.odds_ratio_interval),
-                found.z,
-                found.p_value,
+                coefficient.term,
+                coefficient.reference,
+                coefficient.usability,
+                coefficient.coefficient,
+                coefficient.standard_error,
+                *ends(coefficient.interval),
+                coefficient.odds_ratio,
+                *ends(coefficient.odds_ratio_interval),
+                coefficient.z,
+                coefficient.p_value,
                 self.undefined,
             )
 
 
 class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
-    """How one answer goes with others at once: logistic or linear regression, main effects alone.
+    """Regression of one answer on others, logistic or linear, with main effects alone.
 
     Outcome and predictors may all be perturbed: their table is reconstructed, and the errors of
     the reconstruction are in those of the coefficients (corrected scores, Nakamura 1990).

@@ -10,10 +10,10 @@ from .base import AttributeName, Columns, Items, Query, Result, numbers, texts
 
 
 class RiskSummary(Message, frozen=True, kw_only=True):
-    """Risks of all people.
+    """Distribution of the risks of all people.
 
-    `above` is the share of the people whose risk is above the limit; half, nine tenths and 99 in a
-    hundred of the people have at most the other risks.
+    `above` is the share of the people whose risk is above the limit; the other fields are the
+    maximum, the median and the 90th and 99th percentiles.
     """
 
     maximum: float
@@ -26,10 +26,11 @@ class RiskSummary(Message, frozen=True, kw_only=True):
 class RiskCell(Message, frozen=True, kw_only=True):
     """People of equal quasi-identifiers and sensitive answer, as shares of all people.
 
-    `given` is the share of this answer among all of equal quasi-identifiers; `quasi` the chance
-    that their quasi-identifiers are put back rightly, and `sensitive` that their answer is where
-    these are known. `risk` is that of a report that is put back column by column, null where
-    attributes are not perturbed one by one, and `whole_risk` that of a report put back at once.
+    `given` is the share of this answer among all of equal quasi-identifiers; `quasi` the
+    probability that their quasi-identifiers are re-identified, and `sensitive` that their answer
+    is, if these are known. `risk` is that of a report re-identified column by column, null unless
+    attributes are perturbed independently, and `whole_risk` that of a report re-identified as a
+    whole.
     """
 
     values: Items
@@ -42,13 +43,13 @@ class RiskCell(Message, frozen=True, kw_only=True):
 
 
 class RiskResult(Result, frozen=True, kw_only=True):
-    """Risk of disclosure by linking, of the cells where somebody is, the largest first.
+    """Risk of disclosure by linking, of the non-empty cells, the largest first.
 
-    `pilot` is the number of people of the table looked at, null where that is an estimate from
-    the survey's reports; of so many of its cells it is then `uncertain` whether anybody is there.
-    `column_by_column` is null where attributes are not perturbed one by one. Of the answer of
-    which a report tells most beyond the table, `believed` is how likely it is without any report,
-    and `told` how likely, on average over their reports, of somebody whose report is known.
+    `pilot` is the number of people of a given table, null if the table is estimated from the
+    survey's reports; `uncertain` is then the number of its cells that are not significantly above
+    zero. `column_by_column` is null unless attributes are perturbed independently. For the answer
+    about which a report reveals most beyond the table, `believed` is its posterior probability
+    without the report, and `told` the mean one with it.
     """
 
     query: "RiskQuery"
@@ -87,8 +88,8 @@ class RiskResult(Result, frozen=True, kw_only=True):
 class RiskQuery(Query[RiskResult], frozen=True, kw_only=True):
     """Risk that someone who knows quasi-identifiers links a person with a sensitive answer.
 
-    It is the share of an answer among people of equal quasi-identifiers, times the chance that
-    reports of theirs are put back to what they answered (Guo ch. 5).
+    It is the share of an answer among people of equal quasi-identifiers, times the probability that
+    their reports are re-identified as what they answered (Guo ch. 5).
     """
 
     quasi: Annotated[

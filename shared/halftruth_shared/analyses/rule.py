@@ -1,4 +1,4 @@
-"""One association rule."""
+"""A single association rule."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from .rules import RuleEstimate, rule_columns, rule_row
 
 
 class RuleResult(Result, frozen=True, kw_only=True):
-    """One rule with its bounds and measures."""
+    """Association rule with its bounds and measures."""
 
     query: "RuleQuery"
     rule: RuleEstimate
@@ -24,7 +24,7 @@ class RuleResult(Result, frozen=True, kw_only=True):
 
 
 class RuleQuery(EstimateQuery[RuleResult], frozen=True, kw_only=True):
-    """One association rule, whatever its support."""
+    """A single association rule, whatever its support."""
 
     antecedent: Annotated[
         Items,

@@ -26,14 +26,14 @@ from .base import (
 
 
 class RuleEstimate(Message, frozen=True, kw_only=True):
-    """A rule with the estimates of its support and its confidence.
+    """Association rule with the estimates of its support and its confidence.
 
     `verdict` says in words whether they are precise enough to be used. `confidence` is the plain
-    ratio, and `confidence_set` is Fieller's set for it, which says so where nothing is known.
-    `confidence_mean` is its expected value to second order, so the ratio and its estimated bias
-    together, and the centre of the wider `confidence_chebyshev` (Guo Results 2, 3). These are null
-    where the antecedent is not clearly there. Measures take each side as present where all of its
-    items hold.
+    ratio, and `confidence_set` is Fieller's set for it, which may be everything. `confidence_mean`
+    is its expected value to second order, so the ratio and its estimated bias together, and the
+    centre of the wider `confidence_chebyshev` (Guo Results 2, 3). These are null unless the
+    antecedent is significantly above zero. For measures, a side is present where all of its items
+    hold.
     """
 
     antecedent: Items
@@ -52,9 +52,9 @@ class RuleEstimate(Message, frozen=True, kw_only=True):
 
 
 class RulesResult(Result, frozen=True, kw_only=True):
-    """Rules, the most usable first, then those with bounds, then in the order asked for.
+    """Rules, the most usable first, then those with bounds, then in the requested order.
 
-    `left_out` counts the rules whose support cannot be told from zero, unless these were asked for.
+    `left_out` counts the rules left out since their support is not significantly above zero.
     """
 
     query: "RulesQuery"
@@ -119,7 +119,7 @@ def rule_columns(measures: Sequence[str]) -> Columns:
 
 
 def rule_row(rule: RuleEstimate) -> tuple[Any, ...]:
-    """A rule in the columns of `rule_columns`."""
+    """Return the row of a rule in the columns of `rule_columns`."""
     ratios = rule.confidence_set
     row = [
         words(rule.antecedent),

@@ -1,4 +1,4 @@
-"""Questions of which several options may be chosen: how many choose each, and which together."""
+"""Questions with several answers: shares of the options, their pairs and combinations."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -27,9 +27,9 @@ from .distribution import MomentEstimate
 class OptionShare(Message, frozen=True, kw_only=True):
     """Share of those who chose an option, of those who answered it.
 
-    `answer` is the category that means that it was chosen, and `label` what a form calls the
-    option. `base` is the estimated share of everybody who answered it; where that cannot be told
-    from nobody there is no share, and `undefined` says so.
+    `answer` is the category that means that it was chosen, and `label` the label of the option in a
+    form. `base` is the estimated share of everybody who answered it; unless it is significantly
+    above zero there is no share, and `undefined` gives the reason.
     """
 
     attribute: AttributeName
@@ -55,10 +55,10 @@ class ConditionalShare(Message, frozen=True, kw_only=True):
 
 
 class Lift(Message, frozen=True, kw_only=True):
-    """How many chose both options, as a multiple of how many would if choices were independent.
+    """Lift of two options: the share of both over that under independence.
 
-    The standard error is that of its logarithm. An interval whose end is null has none: one of the
-    options cannot be told from one that nobody chose.
+    The standard error is that of its logarithm. An interval whose end is null is unbounded: the
+    share of one of the options is not significantly above zero.
     """
 
     value: float | None
@@ -83,7 +83,7 @@ class PairEstimate(Message, frozen=True, kw_only=True):
 
 
 class Combination(Message, frozen=True, kw_only=True):
-    """Three options or more, and the share of those who chose all of them, and maybe others."""
+    """Three options or more, and the share of those who chose at least all of them."""
 
     items: Items
     share: float
@@ -97,8 +97,8 @@ class SeveralResult(Result, frozen=True, kw_only=True):
 
     `usability` and `verdict` are of the shares of single options. `mean` is how many of the options
     a person who answered chose on average. Combinations are those whose estimated share reaches
-    `min_support`, by size and most frequent first. They are of at most `longest` of the options in
-    `combined`, which are all, or of very many those that are chosen most often.
+    `min_support`, by size and most frequent first. They have at most `longest` of the options in
+    `combined`: all options, or the most frequent of very many.
     """
 
     query: "SeveralQuery"
@@ -129,8 +129,8 @@ class SeveralResult(Result, frozen=True, kw_only=True):
         return 1
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        for one in self.options:
-            yield ("share", one.attribute, "", *_row(one.share, one), one.undefined)
+        for option in self.options:
+            yield ("share", option.attribute, "", *_row(option.share, option), option.undefined)
         yield ("mean_number", "", "", *_row(self.mean.value, self.mean), self.mean.undefined)
         for pair in self.pairs:
             yield (
@@ -141,13 +141,13 @@ class SeveralResult(Result, frozen=True, kw_only=True):
                 None,
             )
         for pair in self.pairs:
-            for found in pair.conditional:
-                known = found.confidence_set
+            for share in pair.conditional:
+                ratios = share.confidence_set
                 yield (
-                    *("conditional_share", found.of, found.among),
-                    *(found.share, found.standard_error),
-                    *((known.lower, known.upper, known.kind) if known else (None, None, None)),
-                    *(found.usability, None),
+                    *("conditional_share", share.of, share.among),
+                    *(share.share, share.standard_error),
+                    *((ratios.lower, ratios.upper, ratios.kind) if ratios else (None, None, None)),
+                    *(share.usability, None),
                 )
         for pair in self.pairs:
             lift = pair.lift
@@ -163,8 +163,8 @@ class SeveralResult(Result, frozen=True, kw_only=True):
             )
 
 
-def _row(value: float | None, found: Any) -> tuple[Any, ...]:
-    return (value, found.standard_error, *ends(found.interval), None, found.usability)
+def _row(value: float | None, estimate: Any) -> tuple[Any, ...]:
+    return (value, estimate.standard_error, *ends(estimate.interval), None, estimate.usability)
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 class SeveralQuery(EstimateQuery[SeveralResult], frozen=True, kw_only=True):
-    """How many choose each option of a question with several answers, and which go together.
+    """Share of each option of a question with several answers, and of options chosen together.
 
     Shares are of those who answered. By default it is about the first question of which several
     options may be chosen; without one, about all attributes that have one item, as those of market

@@ -23,10 +23,10 @@ from .base import (
 
 
 class TableCell(Message, frozen=True, kw_only=True):
-    """One cell of a reconstructed table.
+    """Cell of a reconstructed table.
 
-    Standard error and interval are those of the moment estimate, null with a best guess, which has
-    none; of both parts of the error see the overview.
+    Standard error and interval are those of the moment estimate, null with a best guess. For both
+    parts of the error see the overview.
     """
 
     values: Items

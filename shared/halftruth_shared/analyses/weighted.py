@@ -1,4 +1,4 @@
-"""Distributions where the margins of other questions are known."""
+"""Distributions weighted to known margins of other questions."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -33,7 +33,7 @@ Margins = Annotated[
 
 
 class WeightedAnswer(Message, frozen=True, kw_only=True):
-    """How many give one answer.
+    """Weighted share of one answer.
 
     `perturbation_error` and `sampling_error` are as in the overview, with the margins.
     `unweighted` is the estimate without the margins, and `design_effect` the variance of `share`
@@ -64,14 +64,14 @@ class Weights(Message, frozen=True, kw_only=True):
 
 
 class WeightedQuestion(Message, frozen=True, kw_only=True):
-    """How the answers to one question are distributed, given the margins.
+    """Distribution of the answers to one question, given the margins.
 
-    `label` is the question as a form asks it, or its name. `undefined` says why there is no share,
-    where there is none. What follows is of those whose answers count for this question, which
-    differ between questions where missing answers are excluded: `sum_of_weights` is the number of
-    people that the margins count, or where they are shares the number of these reports. `weights`
-    is null for calibration, which weights nobody, and `p_value` for raking: it is that of the test
-    whether these respondents can be people with these margins.
+    `label` is the question as a form asks it, or its name. `undefined` gives the reason if there is
+    no share. The other fields are about those whose answers count for this question, who differ
+    between questions if missing answers are excluded: `sum_of_weights` is the number of people that
+    the margins count, or if they are shares the number of these reports. `weights` is null for
+    calibration, which has no weights of respondents, and `p_value` for raking: it is that of the
+    test that these respondents are a sample of people with these margins.
     """
 
     attribute: AttributeName
@@ -108,25 +108,25 @@ class WeightedResult(Result, frozen=True, kw_only=True):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for question in self.questions:
-            for found in question.answers:
+            for answer in question.answers:
                 yield (
                     question.attribute,
                     question.label,
-                    found.answer,
-                    found.share,
-                    found.standard_error,
-                    *ends(found.interval),
-                    found.usability,
-                    found.unweighted,
-                    found.design_effect,
+                    answer.answer,
+                    answer.share,
+                    answer.standard_error,
+                    *ends(answer.interval),
+                    answer.usability,
+                    answer.unweighted,
+                    answer.design_effect,
                     question.undefined,
-                    found.perturbation_error,
-                    found.sampling_error,
+                    answer.perturbation_error,
+                    answer.sampling_error,
                 )
 
 
 class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):
-    """How answers are distributed in a population of which other questions' margins are known."""
+    """Distribution of answers in a population of which other questions' margins are known."""
 
     margins: Margins
     attributes: (

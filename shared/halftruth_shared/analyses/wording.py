@@ -15,22 +15,22 @@ from .intervals import FiellerSet, Interval, OpenInterval, Usability
 #: A narrow space that does not end a line, between digits and before a percent sign.
 GAP = "\N{NARROW NO-BREAK SPACE}"
 
-#: What stands for a number that the reports do not determine.
+#: Text in place of an undefined number.
 UNDEFINED = "undefined"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
 
-#: A number as it is written here, perhaps with words before it.
-_SAID = re.compile(
+#: A number as formatted here, perhaps with words before it.
+_NUMBER = re.compile(
     r"(?:below |from |up to |±)*"
     rf"({_MINUS}?(?:∞|\d+(?:{GAP}\d+)*(?:\.\d+)?(?:e[+{_MINUS}]\d+)?))"
     r"(?![^\s%,;:)])"
 )
 
 
-def items(found: Mapping[str, str | Sequence[str]]) -> str:
-    """Answers in words, of names or of what people read in their place.
+def items(answers: Mapping[str, str | Sequence[str]]) -> str:
+    """Describe answers by names or by labels.
 
     >>> items({"sex": "Male", "race": "White"}), items({"Do you smoke?": "yes"})
     ('sex=Male, race=White', 'Do you smoke? yes')
@@ -38,18 +38,18 @@ def items(found: Mapping[str, str | Sequence[str]]) -> str:
     'sex=Male, age=18-29 or 30-49'
     """
     return ", ".join(
-        f"{name}{_beside(name)}{said if isinstance(said, str) else ' or '.join(said)}"
-        for name, said in found.items()
+        f"{name}{_separator(name)}{each if isinstance(each, str) else ' or '.join(each)}"
+        for name, each in answers.items()
     )
 
 
-def _beside(name: str) -> str:
-    """What stands between a question and its answer; only a label has blanks."""
+def _separator(name: str) -> str:
+    """Separator between a question and its answer; only a label has blanks."""
     return " " if name.endswith("?") else ": " if " " in name else "="
 
 
 def percent(share: float | None, places: int | None = None) -> str:
-    r"""A share as a percentage, with as many places as it needs unless told.
+    r"""Format a share as a percentage, by default with as many places as it needs.
 
     >>> percent(0.025), percent(-0.12345, 1), percent(None)
     ('2.5\u202f%', '−12.3\u202f%', 'undefined')
@@ -58,7 +58,7 @@ def percent(share: float | None, places: int | None = None) -> str:
 
 
 def share(estimate: float | None, interval: Interval | None) -> str:
-    r"""An estimated share, with the places that its interval deserves.
+    r"""Format an estimated share, with the decimals that its interval deserves.
 
     >>> share(0.123456, (0.10, 0.15)), share(1.8812, (-0.4, 4.2)), share(0.12, None)
     ('12.3\u202f%', '188\u202f%', '12.00\u202f%')
@@ -67,7 +67,7 @@ def share(estimate: float | None, interval: Interval | None) -> str:
 
 
 def share_interval(interval: Interval | None) -> str:
-    r"""An interval of shares.
+    r"""Format an interval of shares.
 
     >>> share_interval((0.1012, 0.1456))
     '10.1 to 14.6\u202f%'
@@ -79,7 +79,7 @@ def share_interval(interval: Interval | None) -> str:
 
 
 def judged(text: str, usability: Usability) -> str:
-    """An estimate in words, with its verdict first where it is not to be used.
+    """Prefix a formatted estimate with its reliability if it is not usable.
 
     >>> judged("976 %", "not usable"), judged("12 %", "usable")
     ('not usable (976 %)', '12 %')
@@ -88,7 +88,7 @@ def judged(text: str, usability: Usability) -> str:
 
 
 def ratio(estimate: float, ratios: FiellerSet | None) -> str:
-    r"""A share within a group, with the places that its confidence set deserves.
+    r"""Format a share within a group, with the decimals that its confidence set deserves.
 
     >>> from halftruth_shared.analyses.intervals import FiellerSet
     >>> ratio(0.7123, FiellerSet(kind="interval", lower=0.65, upper=0.78))
@@ -104,7 +104,7 @@ def ratio(estimate: float, ratios: FiellerSet | None) -> str:
 
 
 def half_width(width: float) -> str:
-    """Margin of error of an estimated share in percentage points, with two digits.
+    """Format a margin of error of a share in percentage points, with two digits.
 
     >>> half_width(0.0123), half_width(0.00004)
     ('±1.2 points', '±0.0040 points')
@@ -113,7 +113,7 @@ def half_width(width: float) -> str:
 
 
 def ratio_set(ratios: FiellerSet | None) -> str:
-    r"""A confidence set of a share within a group, which need not be an interval.
+    r"""Format a confidence set of a share within a group, which need not be an interval.
 
     >>> from halftruth_shared.analyses.intervals import FiellerSet
     >>> ratio_set(FiellerSet(kind="outside", lower=-0.5, upper=0.25))
@@ -132,8 +132,8 @@ def ratio_set(ratios: FiellerSet | None) -> str:
 def value(estimate: float | None, interval: OpenInterval | None) -> str:
     """An estimate that is no share, with the places that its interval deserves.
 
-    Where nothing is negative and one end is more than three times the other, as of most ratios,
-    it has three digits, and so has each end.
+    If neither end is negative and one is more than three times the other, as for most ratios, the
+    estimate and both ends have three digits.
 
     >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None), value(5.456, (1, 28))
     ('0.51', '0.5123', 'undefined', '5.46')
@@ -149,7 +149,7 @@ def value(estimate: float | None, interval: OpenInterval | None) -> str:
 
 
 def value_interval(interval: OpenInterval | None) -> str:
-    """An interval of numbers that are no shares.
+    """Format an interval of numbers other than shares.
 
     >>> [value_interval(ends) for ends in ((0.4123, 0.6123), (0.5191, 110.2), (1.2, None))]
     ['0.41 to 0.61', '0.519 to 110', 'from 1.2 on']
@@ -162,7 +162,7 @@ def value_interval(interval: OpenInterval | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value; one that is smaller than normal approximations can tell is only said to be.
+    """Format a p-value, bounded where normal approximations are no more accurate.
 
     >>> p_value(0.03214), p_value(3e-55)
     ('0.0321', 'below 0.0001')
@@ -173,7 +173,7 @@ def p_value(p: float | None) -> str:
 
 
 def number(quantity: float, places: int | None = None) -> str:
-    r"""A number with a minus sign and grouped thousands; six digits unless told.
+    r"""Format a number with a minus sign and grouped thousands, by default with six digits.
 
     >>> number(-1234567.0, 0), number(0.25), number(-math.inf)
     ('−1\u202f234\u202f567', '0.25', '−∞')
@@ -186,21 +186,21 @@ def number(quantity: float, places: int | None = None) -> str:
 
 
 def said_number(text: str) -> float | None:
-    r"""Return the number that an estimate to be used, an interval or a count in words begins with.
+    r"""Parse the number that a usable estimate, interval or count in words begins with.
 
     >>> said_number("−1\u202f234.5\u202f%"), said_number("not usable (976\u202f%)")
     (-1234.5, None)
     >>> said_number("36 to 55"), said_number("below 0.0001"), said_number("White")
     (36.0, 0.0001, None)
     """
-    found = _SAID.match(text)
-    if found is None:
+    match = _NUMBER.match(text)
+    if match is None:
         return None
-    return float(found[1].replace(GAP, "").replace(_MINUS, "-").replace("∞", "inf"))
+    return float(match[1].replace(GAP, "").replace(_MINUS, "-").replace("∞", "inf"))
 
 
 def places(widths: Iterable[float], digits: int) -> int:
-    """Decimal places that show half of the narrowest interval with so many digits, at least 0.
+    """Decimals that show half of the narrowest interval with `digits` digits, at least 0.
 
     >>> places([0.066], 2), places([80.0], 2)
     (3, 0)

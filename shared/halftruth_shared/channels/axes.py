@@ -49,7 +49,7 @@ def beside(first: Step, second: Step) -> Step:
 
 
 def together(first: Places, second: Places, shape: tuple[int, ...]) -> Places:
-    """Places of the cell that names what two cells name, in margins of this shape."""
+    """Return the places of the union of two cells, in margins of this shape."""
     open_place = np.array(shape) - 1
     if ((first != second) & (first != open_place) & (second != open_place)).any():
         raise ValueError("second: expected the categories that first names")

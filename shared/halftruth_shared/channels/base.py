@@ -123,7 +123,7 @@ class Channel(ABC):
 
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
-        """Moments of the weights by true cell, from which variances can be foretold."""
+        """Moments of the weights by true cell, from which variances can be predicted."""
 
     def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
         """Return the distortion of each axis, None where axes are not perturbed one by one."""
@@ -138,16 +138,16 @@ class Channel(ABC):
         return (self,) if len(self.input_shape) == 1 else None
 
     def merged(self) -> "Channel":
-        """The same channel between tables of fewer axes, each several of these multiplied out.
+        """Return the same channel with fewer axes, each a product of several.
 
-        Where this is quicker: a table of the same cells in row-major order has its shape.
+        This may be quicker. A table keeps its cells in row-major order.
         """
         return self
 
     def dense(self) -> Array:
         """A as a matrix of shape (outputs, inputs), cells in row-major order.
 
-        For small tables, to look at or to compare with; nothing computes with it.
+        For small tables, for inspection and comparison; no computation uses it.
         """
         inputs = math.prod(self.input_shape)
         columns = self.forward(np.eye(inputs).reshape(inputs, *self.input_shape))

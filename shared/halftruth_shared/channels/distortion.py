@@ -22,13 +22,13 @@ class Distortion:
     Attributes
     ----------
     distorted : bool
-        False if it is sent as it is.
+        False if it is sent unperturbed.
     symmetric : bool
         Whether every wrong category is equally likely, whatever the answer; so for randomized
         response.
     presence : bool
-        Whether presence and absence of the category asked for are distorted by a matrix of their
-        own, that is, whether all other categories are reported as this one equally often.
+        Whether presence and absence of the category are distorted by a matrix of their own, that
+        is, whether all other categories are reported as this one equally often.
     diagonally_dominant : bool
         Whether presence is reported at least as often of those it is true of as of the others;
         for two categories and Warner's model that means p ≥ ½.

@@ -1,4 +1,4 @@
-"""Independent channels side by side."""
+"""Kronecker products of channels."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MERGED = 32
 
 
 class Kronecker(Channel):
-    """Independent channels side by side, A = A_1 ⊗ … ⊗ A_k, each on one axis of its own.
+    """Kronecker product of independent channels, A = A_1 ⊗ … ⊗ A_k, each on one axis of its own.
 
     Applied axis by axis by (A⊗B) vec(X) = vec(B X Aᵀ) (Guo Lemma 3): the product is never built.
 
@@ -78,10 +78,10 @@ class Kronecker(Channel):
         return self.factors
 
     def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
-        found: list[Distortion] = []
+        distortions: list[Distortion] = []
         for factor, category in zip(self.factors, categories, strict=True):
-            found.extend(factor.distortions([category]) or ())
-        return tuple(found)
+            distortions.extend(factor.distortions([category]) or ())
+        return tuple(distortions)
 
     def weight_moments(self) -> WeightMoments:
         parts = [factor.weight_moments() for factor in self.factors]
@@ -104,7 +104,7 @@ class Kronecker(Channel):
 
 
 class _SmallFactors(Kronecker):
-    """The same with matrices at hand, for products of single tables by the thousand."""
+    """Kronecker product with explicit matrices, for thousands of products of single tables."""
 
     def __init__(self, factors: Sequence[Channel]) -> None:
         super().__init__(factors)
@@ -156,7 +156,7 @@ class _KroneckerMargins(MarginMoments):
     def _products_by_pattern(
         self, named: Places, both: NDArray[np.bool_], neither: NDArray[np.bool_]
     ) -> Array:
-        """The same where that would be too large, one pattern of axes after the other."""
+        """Products for large tables, one pattern of axes after the other."""
         products = np.empty(len(named))
         patterns, group = np.unique(both + 2 * neither.astype(int), axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns.tolist()):

@@ -1,4 +1,4 @@
-"""Keeping a cell or drawing any one."""
+"""Mixture of keeping a cell and drawing one uniformly."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class UniformMixture(Channel):
     ----------
     keep : float
     spread : float
-        What each cell receives from the uniform draws, (1−p)/n.
+        Probability of each cell in the uniform draws, (1−p)/n.
     """
 
     def __init__(self, shape: tuple[int, ...], keep: Fraction | float) -> None:

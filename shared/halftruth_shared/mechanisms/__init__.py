@@ -31,7 +31,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 if TYPE_CHECKING:
     AnyParameters = Parameters
 else:
-    #: The union of all ways to write a mechanism, told apart by their ``kind``.
+    #: The union of all ways to write a mechanism, distinguished by their ``kind``.
     AnyParameters = reduce(or_, [mechanism.written_as for mechanism in MECHANISMS])
 
 __all__ = [

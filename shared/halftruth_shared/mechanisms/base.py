@@ -35,7 +35,7 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     """Parameters of a mechanism in files and messages; each mechanism declares its own."""
 
     def mechanism(self, schema: Schema) -> "Mechanism":
-        """The mechanism that these parameters stand for.
+        """Make the mechanism with these parameters.
 
         Raises
         ------
@@ -52,11 +52,11 @@ class AnswerAmplification:
     Attributes
     ----------
     known : Fraction, or ``math.inf``
-        For someone who knows all other answers, but for those asked after this one: whether they
-        were asked changes with it. Feasible records that differ in these alone are compared.
+        For an adversary who knows all other answers except those whose conditions depend on this
+        one. Feasible records that differ in these alone are compared.
     unknown : Fraction, or ``math.inf``
-        For someone to whom all feasible combinations of the other answers are equally likely. It is
-        an upper bound where questions have conditions.
+        For an adversary with a uniform prior on feasible combinations of the other answers. It is
+        an upper bound if questions have conditions.
     """
 
     known: Fraction | float
@@ -65,7 +65,7 @@ class AnswerAmplification:
 
 @dataclass(frozen=True)
 class Provable:
-    """An answer that a report can prove, which the survey says is not sensitive.
+    """Answer that a report can prove, declared as not sensitive.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Provable:
     other : str
         The only other answer to the question, which no report proves.
     amplification : Fraction, or ``math.inf``
-        By so much a report is at most likelier under the other answer than under this one.
+        Largest likelihood ratio of a report, of the other answer over this one.
     """
 
     answer: str
@@ -82,7 +82,7 @@ class Provable:
 
 
 class Mechanism(ABC):
-    """A way to perturb one record, and what it does to a whole population of them.
+    """Random perturbation of a record, with the reconstruction of a population's answers.
 
     Every mechanism states its sampler twice, once for one record from ``randbelow`` and once for
     many records from arrays, and its reconstruction; tests hold the three against each other. What
@@ -113,11 +113,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def parameters(self) -> Parameters:
-        """The mechanism as files and messages write it, every parameter resolved."""
+        """Return its parameters for files and messages, all resolved."""
 
     @abstractmethod
     def check(self, schema: Schema) -> None:
-        """Make sure that this mechanism can serve the schema.
+        """Check that this mechanism can serve the schema.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        """Amplification γ of a whole report (EGS; FRAPP eq. 2).
+        """Return the amplification γ of a whole report (EGS; FRAPP eq. 2).
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Mechanism(ABC):
     def answer_amplification(
         self, schema: Schema, public: Collection[str] = ()
     ) -> AnswerAmplification:
-        """Amplification of a single answer, the largest of those that are not public.
+        """Return the largest amplification of a single answer that is not public.
 
         Parameters
         ----------
@@ -157,8 +157,8 @@ class Mechanism(ABC):
         """Return true if a report can rule out an answer, where all others are known."""
         return self.amplification(schema, public=set(schema.names) - {name}) == math.inf
 
-    def as_they_are(self, schema: Schema) -> frozenset[str]:
-        """The attributes that are not sensitive and that a report can prove any answer of."""
+    def unperturbed(self, schema: Schema) -> frozenset[str]:
+        """Return the attributes that are not sensitive and whose every answer reports can prove."""
         one_sided = self.provable(schema)
         return frozenset(
             attribute.name
@@ -169,11 +169,11 @@ class Mechanism(ABC):
         )
 
     def check_conditions(self, schema: Schema) -> None:
-        """Make sure that no answer that a report can reveal depends on a protected one.
+        """Check that no answer that a report can reveal depends on a protected one.
 
-        Who is asked a question gave the answers in its condition. Of a question without protection
-        a report tells whether it was asked, and so of every question that it is asked after; those
-        have to be without protection, too, and by themselves those that they are asked after.
+        Respondents who are asked a question gave the answers in its condition. A report reveals
+        whether an unprotected question was asked, and thus the answers to the questions in its
+        condition; these have to be unprotected, too, and so on.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Mechanism(ABC):
         for attribute in schema.attributes:
             if not attribute.ask_if or not self.reveals(schema, attribute.name):
                 continue
-            unprotected = self.as_they_are(schema) if unprotected is None else unprotected
+            unprotected = self.unperturbed(schema) if unprotected is None else unprotected
             for name in attribute.ask_if:
                 if name not in unprotected:
                     raise SchemaError(
@@ -211,7 +211,7 @@ class Mechanism(ABC):
         public: Collection[str] = (),
         longest: int | None = None,
     ) -> "Mechanism | None":
-        """The mechanism of this kind that a planner proposes for an amplification.
+        """Return the mechanism of this kind that a planner proposes for an amplification.
 
         Parameters
         ----------
@@ -219,14 +219,14 @@ class Mechanism(ABC):
         gamma : Fraction, int or str
             Amplification of the attributes that are not public, above 1.
         public : collection of str
-            Attributes that may be sent as they are.
+            Attributes that may be sent unperturbed.
         longest : int, optional
             Most attributes of the tables that are wanted; all by default.
 
         Returns
         -------
         Mechanism or None
-            None where this kind has none to propose. It may be one that cannot serve the schema.
+            None if this kind proposes none. It may be unable to serve the schema.
 
         Raises
         ------
@@ -241,11 +241,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
-        """A report in words, column by column."""
+        """Describe a report, column by column."""
 
     @abstractmethod
     def reconstruction(self, schema: Schema) -> Reconstruction:
-        """From counts of reports back to what was answered."""
+        """Return the reconstruction of answers from counts of reports."""
 
     @abstractmethod
     def perturb(
@@ -321,7 +321,7 @@ class Mechanism(ABC):
 
 
 def check_public(public: Collection[str]) -> None:
-    """Refuse a single name given as text, in which other names could be found.
+    """Check that names are a list and no single text, which may contain other names.
 
     Raises
     ------

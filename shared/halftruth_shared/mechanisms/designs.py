@@ -1,8 +1,8 @@
 """Named designs of survey methodology for a question with two answers, as distortion matrices.
 
-A design tells two probabilities of reporting its answer, "yes": by those who would answer so, and
-by all others. What people do by themselves in an interview, with dice, cards or a second question,
-their device does here: a harmless question is not asked, its answer is drawn by its prevalence.
+A design has two probabilities of reporting its answer, "yes": for those with this answer, and for
+all others. The device replaces the dice, cards or second question of an interview: a harmless
+question is not asked, its answer is drawn by its prevalence.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from ..errors import ParameterError, listing
 from ..rational import Rational, format_rational, parse_rational
 from .base import Provable
 
-#: The category that a design is about where a survey does not say which.
+#: Default category of a design.
 _USUAL = "yes"
 
 _ONE = Fraction(1)
@@ -22,7 +22,7 @@ _ONE = Fraction(1)
 
 @dataclass(frozen=True)
 class DesignKind:
-    """A design as the literature has it.
+    """Design of the literature.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ DESIGNS = {
 
 
 class Design:
-    """The design of one question.
+    """Design of one question.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Design:
         }
 
     def check(self, attribute: Attribute) -> None:
-        """Make sure that the question can have this design.
+        """Check that the question can have this design.
 
         Raises
         ------
@@ -185,13 +185,13 @@ class Design:
             )
 
     def matrix(self, attribute: Attribute) -> tuple[tuple[Fraction, ...], ...]:
-        """Probabilities of reports, a row for each reported category and a column for each true."""
+        """Return the probabilities of reports, shape (reported categories, true categories)."""
         yes = attribute.categories.index(self.answer)
         said = [self.yes_from_yes if u == yes else self.yes_from_no for u in range(2)]
         return tuple(tuple(said) if v == yes else tuple(1 - p for p in said) for v in range(2))
 
     def provable(self, attribute: Attribute) -> Provable | None:
-        """The answer that a report can prove, if it can prove one."""
+        """Return the answer that a report can prove, if any."""
         yes, no = self._answers(attribute)
         return Provable(no, yes, 1 / self.yes_from_no) if self.proves else None
 

@@ -22,7 +22,7 @@ from .uniform import Columns, move_or_keep
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
-    """The amplification that exactly one of the two ways to say it stands for.
+    """Return the amplification from exactly one of its two specifications.
 
     Raises
     ------
@@ -106,12 +106,11 @@ class GammaDiagonal(RecordMechanism):
     def answer_amplification(
         self, schema: Schema, public: Collection[str] = ()
     ) -> AnswerAmplification:
-        """For one who knows the others γ, else 1 + (γ−1)·d_j/n for the largest d_j.
+        """Return γ if the others are known, else 1 + (γ−1)·d_j/n for the largest d_j.
 
-        With the others equally likely, a report shows of an answer what the channel of that
-        attribute alone does (FRAPP eq. 40); n counts no cells of what is public. Of conditional
-        attributes an answer may leave a single combination, so all of them together count as one
-        cell.
+        With uniform others, the channel of an answer is that of its attribute alone (FRAPP eq. 40);
+        n counts no cells of public attributes. Conditions may leave a single combination of the
+        attributes involved, so all of them together count as one cell.
         """
         known = self.amplification(schema, public)
         sizes = [

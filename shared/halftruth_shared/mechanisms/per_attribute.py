@@ -45,13 +45,13 @@ class PerAttributeMechanism(RecordMechanism):
     def answer_amplification(
         self, schema: Schema, public: Collection[str] = ()
     ) -> AnswerAmplification:
-        """That of the attribute's channel, times those of all that change with the answer.
+        """Return the amplification of the attribute's channel, times those of its dependents.
 
-        For who knows the others these are the attributes asked after it; for who knows none, all
+        If the others are known its dependents are the attributes with a condition on it, else all
         that conditions connect with it: each answer is averaged over independent groups.
         """
         check_public(public)
-        public = self.as_they_are(schema).union(public)
+        public = self.unperturbed(schema).union(public)
         factors = {
             attribute.name: self.attribute_amplification(attribute)
             for attribute in schema.attributes
@@ -84,7 +84,7 @@ def _product(factors: Sequence[Fraction | float]) -> Fraction | float:
 
 
 def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None:
-    """Make sure that `given` has one entry for each attribute and no other.
+    """Check that `given` has one entry for each attribute and no other.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None
 
 
 def check_condition(condition: float, field: str) -> None:
-    """Refuse a channel from which nothing could be reconstructed.
+    """Check that a channel is well-conditioned enough for reconstruction.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from .base import Parameters
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
 from .uniform import Columns, move_or_keep
 
-#: Steps of the grid of r on either side of zero, unless a survey says otherwise.
+#: Steps of the grid of r on either side of zero, by default.
 STEPS = 32_768
 _MAX_STEPS = 2**20
 
@@ -65,7 +65,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     x − r/(n−1) elsewhere (FRAPP eq. 25). Since r is independent of the record and never sent,
     the channel that the collector sees is exactly E[A_r], the gamma-diagonal matrix: the
     distribution of reports, the variance of every estimate and ε = ln γ are those of
-    :class:`GammaDiagonal`. What this adds is that nobody can tell one client's own matrix.
+    :class:`GammaDiagonal`. In addition, the matrix of each client is unknown.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     def posterior_range(self, schema: Schema, prior: Rational) -> tuple[Fraction, Fraction]:
         """Posterior of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
 
-        It is what someone would believe who knew a client's r, which nobody does. For α so large
-        that the reported record becomes the least likely one, this is no worst case: such a
-        person would believe the more in other records.
+        It is the posterior of an adversary who knows a client's r, which is never sent. For α so
+        large that the reported record becomes the least likely one, this is no worst case: other
+        records then have larger posteriors.
 
         Parameters
         ----------

@@ -66,7 +66,7 @@ class RandomizedResponse(PerAttributeMechanism):
     Parameters
     ----------
     keep : mapping of str to Fraction, int or str
-        p_j by attribute, above 1/d_j and at most 1. An attribute with p_j = 1 is sent as it is,
+        p_j by attribute, above 1/d_j and at most 1. An attribute with p_j = 1 is sent unperturbed,
         which a survey allows only for one that is not sensitive.
 
     Raises

@@ -35,28 +35,28 @@ class ReportCounts(Protocol):
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The different reports, shape (K, columns)."""
+        """The distinct reports, shape (K, columns)."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of each of them, shape (K,)."""
 
     def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
-        """Counts of the values of some columns, one axis for each in the order given."""
+        """Return the counts of the values of some columns, an axis for each in this order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Reports that all come of one distribution, and what they add to an estimated table.
+    """Identically distributed reports, with their weights in an estimated table.
 
     Attributes
     ----------
     reports : int
-        How many there are.
+        Their number.
     chances : ndarray, shape (K,)
-        Probability of each of K different ones.
+        Probability of each of K distinct reports.
     weights : ndarray, shape (K, cells)
-        What one report adds to each estimated share, cells in row-major order.
+        Contribution of a report to each estimated share, cells in row-major order.
     """
 
     reports: int
@@ -67,7 +67,7 @@ class Sample:
 class TableEstimate(ABC):
     """Unbiased estimate of a table of some attributes, one axis for each.
 
-    Not confined to [0, 1]: an estimate below 0 means that its interval reaches up to 0 at best.
+    Not confined to [0, 1].
 
     Attributes
     ----------
@@ -92,18 +92,18 @@ class TableEstimate(ABC):
     @property
     @abstractmethod
     def effective_reports(self) -> Array:
-        """About how many reports each support rests on, shape as `support`.
+        """Effective number of reports of each support, shape as `support`.
 
-        With φ what a report adds to the estimate, apart from its mean, N·(E φ²)²/E φ⁴: so many
-        yes/no answers, half of them yes, have a sum as far from normal as theirs. Where each
-        report counts for one of many cells it is the number that counts for this one.
+        With φ the centred contribution of a report to the estimate, N·(E φ²)²/E φ⁴: the number of
+        yes/no answers, half of them yes, with the same excess kurtosis of their sum. If each report
+        counts for one of many cells it is the number that counts for this one.
         """
 
     @abstractmethod
     def samples(self, shares: Array) -> Iterable[Sample]:
-        """The reports behind this estimate, as they come where the true table is another one.
+        """Return the distribution of the reports behind this estimate under another true table.
 
-        What a report adds that is the same for all of them may be left out.
+        Constants that all reports contribute may be omitted.
 
         Parameters
         ----------
@@ -112,10 +112,10 @@ class TableEstimate(ABC):
 
     @abstractmethod
     def variance(self, target: Target = "population") -> Array:
-        """Variance of each support, NaN where these reports do not determine one."""
+        """Return the variance of each support, NaN where the reports do not identify one."""
 
     def covariance(self, target: Target = "population") -> Array:
-        """Covariance of the supports, shape (cells, cells), cells in row-major order.
+        """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
 
         NaN for fewer than two reports.
 
@@ -137,11 +137,11 @@ class TableEstimate(ABC):
 
     @abstractmethod
     def _covariance(self, target: Target) -> Array:
-        """The same for a small table of two reports or more."""
+        """Return the covariance for a small table of two reports or more."""
 
 
 class Margins(ABC):
-    """Every margin of a table, estimated at once.
+    """Estimates of all margins of a table.
 
     A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
     the sum over it.
@@ -155,11 +155,11 @@ class Margins(ABC):
 
     @abstractmethod
     def variance(self, target: Target = "population") -> Array:
-        """Variance of each support, shape as `support`; NaN where undetermined."""
+        """Return the variance of each support, shape as `support`; NaN where not identified."""
 
     @abstractmethod
     def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        """Covariances of pairs of cells.
+        """Return covariances of pairs of cells.
 
         Parameters
         ----------
@@ -174,9 +174,9 @@ class Margins(ABC):
 
 
 class Reconstruction(ABC):
-    """From counts of a mechanism's reports to what the respondents answered.
+    """Estimation of the respondents' answers from counts of a mechanism's reports.
 
-    All its tables belong together: the table of fewer attributes is the margin of that of more,
+    All its tables are consistent: the table of fewer attributes is the margin of that of more,
     and the cells of each add up to 1.
 
     Parameters
@@ -189,16 +189,16 @@ class Reconstruction(ABC):
 
     @property
     def longest(self) -> int:
-        """The reports tell of every table of up to so many attributes."""
+        """Largest number of attributes whose joint table the reports identify."""
         return len(self.schema.attributes)
 
     @property
     def known(self) -> frozenset[str]:
-        """Attributes that every report tells of beside all others, and so need not be counted."""
+        """Attributes in every report, which do not count towards `longest`."""
         return frozenset()
 
     def check(self, attributes: Sequence[str]) -> None:
-        """Make sure that the reports tell of a table of some attributes.
+        """Check that the reports identify the table of some attributes.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def expected(self, table: Array) -> Array:
-        """Probability of every report, for the table of all attributes.
+        """Return the probability of every report, for the table of all attributes.
 
         Parameters
         ----------
@@ -246,9 +246,9 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
-        """Probability of every report, for a table of some attributes.
+        """Return the probability of every report, for a table of some attributes.
 
-        All others are evenly spread, independently of these.
+        All others are uniform, independently of these.
 
         Parameters
         ----------
@@ -258,19 +258,19 @@ class Reconstruction(ABC):
         Returns
         -------
         ndarray
-            Without what of a report then says nothing of these attributes.
+            Without parts of a report that are independent of these attributes.
         """
 
     @abstractmethod
     def adjoint(self, weights: Array) -> Array:
-        """The transpose of :meth:`expected`: by record, the mean weight of its reports."""
+        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
 
     @abstractmethod
     def observed(self, counts: ReportCounts) -> Array:
-        """Share of every report, arranged like :meth:`expected`."""
+        """Return the share of every report, arranged like :meth:`expected`."""
 
     def likelihood(self, counts: ReportCounts) -> Likelihood:
-        """The last three, perhaps without reports that are not among some counts."""
+        """Return `expected`, `adjoint` and `observed`, possibly without reports of count 0."""
         return Likelihood(self.expected, self.adjoint, self.observed)
 
     @abstractmethod
@@ -279,13 +279,13 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def largest_weight(self, attributes: Sequence[str]) -> float:
-        """Largest weight of a report for a cell of the table of some attributes, as a magnitude.
+        """Return the largest absolute weight of a report for a cell of a table.
 
-        An estimated share is the mean of the reports' weights, so that one report of N, made up or
-        not, moves it by at most 1/N of this. A true one has the weight 1 or 0 in the mean.
+        An estimated share is the mean of the reports' weights, so that one report of N, fake or
+        not, changes it by at most 1/N of this. An honest one has a mean weight of 1 or 0.
 
         Raises
         ------
         DomainTooLarge
-            If there are too many cells to look at.
+            If there are too many cells.
         """

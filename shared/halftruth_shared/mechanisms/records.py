@@ -72,7 +72,7 @@ class ChannelTable(TableEstimate):
 
     @property
     def effective_reports(self) -> Array:
-        """By the reports of each cell, as if no others told of it."""
+        """Effective reports, as if only the reports of a cell informed about it."""
         return effective_reports(self.reports, self.observed)
 
     def samples(self, shares: Array) -> list[Sample]:
@@ -103,7 +103,7 @@ class ChannelTable(TableEstimate):
 
 
 class ChannelMargins(Margins):
-    """The same for every margin of a table."""
+    """Moment estimates of every margin of a table."""
 
     def __init__(self, moments: MarginMoments, reports: int) -> None:
         self._moments, self._reports = moments, reports
@@ -149,7 +149,7 @@ class RecordReconstruction(Reconstruction):
 
     @cached_property
     def _merged(self) -> Channel:
-        """The channel of all attributes, quicker for products by the thousand."""
+        """Channel of all attributes, for thousands of products."""
         return self._whole.merged()
 
     def expected(self, table: Array) -> Array:

@@ -12,7 +12,7 @@ from ..errors import ReportError
 
 @dataclass(frozen=True)
 class ReportSpace:
-    """A name and a number of values for each column of a report.
+    """Name and number of values of each column of a report.
 
     A report of some mechanisms is a record again, with a column for each attribute; that of others
     is a symbol of an alphabet of their own.
@@ -27,7 +27,7 @@ class ReportSpace:
         return math.prod(self.shape)
 
     def check(self, values: Sequence[int], index: int | None = None) -> tuple[int, ...]:
-        """The values of a report, each inside its column.
+        """Check the values of a report and return them as a tuple.
 
         Raises
         ------
@@ -58,13 +58,13 @@ class ReportSpace:
 
     @property
     def packed_size(self) -> int:
-        """Bytes of a packed report, which are as many for every report."""
+        """Number of bytes of a packed report, the same for all."""
         return self.dtype.itemsize * len(self.shape)
 
     def pack(self, values: Sequence[int]) -> bytes:
-        """The values of a checked report, each in as many bytes."""
+        """Pack the values of a checked report."""
         return np.array(values, dtype=self.dtype).tobytes()
 
     def unpack(self, packed: bytes) -> tuple[int, ...]:
-        """The values of a packed report, not checked against the columns."""
+        """Unpack the values of a report, not checked against the columns."""
         return tuple(np.frombuffer(packed, dtype=self.dtype).tolist())

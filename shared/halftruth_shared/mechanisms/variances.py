@@ -1,7 +1,7 @@
 """Variances of estimated shares, from the weights of reports.
 
 Every estimated share is a mean over the reports of one weight each, so that it is unbiased for any
-population, and the weights tell its variance (Guo Result 1). With m the mean of the squared
+population, and the weights determine its variance (Guo Result 1). With m the mean of the squared
 weights, N − 1 times the variance is m − ŝ² where the respondents are a sample of a population
 (Σ1 + Σ2), and m − ŝ where exactly these respondents are described (Σ2 alone; FRAPP eq. 10).
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..channels.axes import Array
 
-#: Whether the respondents are a sample of those spoken of, or all of them.
+#: Target of inference: a population that the respondents are a sample of, or these alone.
 Target = Literal["population", "respondents"]
 
 #: Below this share of the second moment, a variance is nothing but rounding.
@@ -23,16 +23,16 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class UnitVariance:
-    """N times the variance of every cell of a table, before there are any reports.
+    """Expected N times the variance of every cell of a table.
 
-    As a function of the cell's true share s, with all others spread evenly over the other cells,
+    As a function of the cell's true share s, with all others uniform on the other cells,
     it is ``constant + linear·s + quadratic·s²``.
 
     Attributes
     ----------
     constant, linear, quadratic : ndarray
     worst : ndarray
-        The largest over every s and every way to spread the others.
+        The largest over every s and every distribution of the others.
     """
 
     constant: Array
@@ -42,13 +42,13 @@ class UnitVariance:
 
     @classmethod
     def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
-        """Where an estimate is a mean over independent reports of one weight each.
+        """Make the variance of an estimate that is a mean of one weight for each report.
 
         Parameters
         ----------
         own, even, largest : ndarray
-            Expected squared weight of the reports of those who are in a cell, and of the others:
-            when these are spread evenly, and when they are all where it is largest.
+            Expected squared weight of the reports of those in a cell, and of the others: if these
+            are uniform, and if all are in the cell where it is largest.
         target : {"population", "respondents"}
         """
         slope = own - largest
@@ -60,25 +60,25 @@ class UnitVariance:
         return cls(even, own - even, np.full_like(own, -1.0), worst)
 
     def at(self, share: float) -> Array:
-        """With this share and the others spread evenly."""
+        """Return the variance at a share, with uniform others."""
         return self.constant + self.linear * share + self.quadratic * share**2
 
     def smallest_share(self, z_squared_per_report: float) -> Array:
-        """Smallest share that is z standard errors above 0; more than 1 where there is none."""
+        """Return the smallest share z standard errors above 0; more than 1 if there is none."""
         # s² = q·(constant + linear·s + quadratic·s²), with q = z²/N.
         q = z_squared_per_report
         leading, middle = 1 - q * self.quadratic, q * self.linear
         return (middle + np.sqrt(middle**2 + 4 * leading * q * self.constant)) / (2 * leading)
 
     def take(self, cells: Any) -> "UnitVariance":
-        """Some of the cells."""
+        """Return some of the cells."""
         return UnitVariance(
             self.constant[cells], self.linear[cells], self.quadratic[cells], self.worst[cells]
         )
 
     @classmethod
     def together(cls, parts: Sequence["UnitVariance"]) -> "UnitVariance":
-        """The cells of several tables in one row."""
+        """Concatenate the cells of several tables."""
         return cls(
             *(
                 np.concatenate([column.ravel() for column in columns])
@@ -138,7 +138,7 @@ def covariance(
 
 
 def variance(second_moment: Array, estimate: Array, reports: int, target: Target) -> Array:
-    """Variance of estimates, NaN where these reports do not determine one.
+    """Return the variance of estimates, NaN where the reports do not identify one.
 
     That is so for fewer than two reports; where the variance for *population* is 0, because all
     reports weigh the same and so say nothing of its size; and where it is negative, which the

@@ -15,7 +15,7 @@ def _hexadecimal(digits: int) -> Meta:
     return Meta(extra_json_schema={"pattern": f"^[0-9a-f]{{{digits}}}$"})
 
 
-#: Texts of a certain shape, which is checked where they are used.
+#: Texts with a pattern, which is checked where they are used.
 Digest = Annotated[
     str, _hexadecimal(64), Meta(description="SHA-256 of a survey's canonical JSON, hexadecimal.")
 ]
@@ -28,18 +28,18 @@ InvitationHash = Annotated[
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what a collector answers; a client ignores fields it does not know."""
+    """Base of messages from a collector; a client ignores unknown fields."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what a client sends; a field nobody knows is an error."""
+    """Base of messages from a client; an unknown field is an error."""
 
 
 def prepare(kind: type[msgspec.Struct]) -> None:
-    """Let msgspec look at a type, and at all types derived from it.
+    """Prepare msgspec for decoding a type and all types derived from it.
 
-    It does that when it first decodes one, and two threads that do so at the same moment crash the
-    process. So each is looked at where it is defined, before there are threads.
+    msgspec inspects a type when it first decodes one, and two threads that do so at the same moment
+    crash the process. So each type is inspected where it is defined, before there are threads.
     """
     msgspec.json.Decoder(kind)
     for derived in kind.__subclasses__():
@@ -47,7 +47,7 @@ def prepare(kind: type[msgspec.Struct]) -> None:
 
 
 def check_hexadecimal(field: str, text: str) -> None:
-    """Refuse what is not 32 bytes in lower-case hexadecimal.
+    """Check that a text is 32 bytes in lower-case hexadecimal.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from .base import InvitationHash, Message, Request
 
 
 class InvitationCheck(Request, frozen=True, kw_only=True):
-    """An invitation that is asked about by its hash, with which nobody could send a report."""
+    """Query for an invitation by its hash, which is no use for sending a report."""
 
     hash: InvitationHash
 

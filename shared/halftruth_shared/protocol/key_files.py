@@ -1,7 +1,7 @@
-"""Files of private keys, which nobody but their owner can read.
+"""Files of private keys, readable by their owner alone.
 
-A file is created whole or not at all and never overwritten, and a change replaces it in one step:
-a lost private key cannot be had again.
+A file is created atomically and never overwritten, and a change replaces it atomically: a lost
+private key cannot be recovered.
 """
 
 import os
@@ -53,7 +53,7 @@ def read_key_file(path: str | Path) -> bytes:
 
 
 def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> None:
-    """Replace the keys in a file by what becomes of them, in one step.
+    """Apply a change to the keys in a file, atomically.
 
     The new file is written beside the old one, under a name that only one change can have at a
     time; it keeps the owner.
@@ -101,13 +101,13 @@ def _write_new(path: Path, content: bytes) -> None:
             _write_durably(file, content)
             _sync_folder(path)
         except BaseException:
-            # A file with half a key in it would stand in the way of the next attempt.
+            # An incomplete file would block the next attempt.
             path.unlink(missing_ok=True)
             raise
 
 
 def _write_durably(file: IO[bytes], content: bytes) -> None:
-    """Write to the disk itself, for a public key must not outlive its private one."""
+    """Write to disk durably, for a public key must not outlive its private one."""
     file.write(content)
     file.flush()
     os.fsync(file.fileno())
@@ -121,6 +121,6 @@ def _sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _unusable(path: str | Path, done: str, error: Exception) -> KeyFileError:
-    why = error.strerror if isinstance(error, OSError) else "expected the name of a file"
-    return KeyFileError(f"{path}: cannot be {done}: {why}")
+def _unusable(path: str | Path, action: str, error: Exception) -> KeyFileError:
+    reason = error.strerror if isinstance(error, OSError) else "expected the name of a file"
+    return KeyFileError(f"{path}: cannot be {action}: {reason}")

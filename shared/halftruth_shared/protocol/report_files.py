@@ -1,10 +1,9 @@
 """Reports as files: how an app's back end, a queue or a log shipper leaves them to be counted.
 
-A file is Parquet, or JSON with one report a line, and has nothing but what clients send: for each
-report its `id`, its survey's `digest`, and `values` or what was `sealed`, with an `invitation`
-where one came along. Nothing tells the order in which they arrived. Files appear under their names
-once they are whole, and after them a manifest that says how long they are and what they hash to,
-so that what is lost or cut on its way is noticed.
+A file is Parquet, or JSON with one report per line, and holds only what clients send: for each
+report its `id`, its survey's `digest`, and `values` or `sealed` bytes, with an `invitation` if
+there is one. It does not reveal the order of arrival. Complete files are renamed to their final
+names; a manifest with their sizes and hashes follows, so that lost or truncated files are noticed.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ from .reports import Report, ReportBatch, SealedBatch, SealedReport
 
 Form = Literal["parquet", "ndjson"]
 
-#: Reports in one file, unless somebody says otherwise.
+#: Default number of reports in one file.
 ROWS = 250_000
 
 #: A manifest's name begins and ends with these.
@@ -45,7 +44,7 @@ class FiledReport(Request, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReportFile(Message, frozen=True, kw_only=True):
-    """A file of reports, as it was when it was written."""
+    """A file of reports with its size and hash when written."""
 
     name: str
     rows: int
@@ -54,7 +53,7 @@ class ReportFile(Message, frozen=True, kw_only=True):
 
 
 class Manifest(Message, frozen=True, kw_only=True):
-    """The files of one writing."""
+    """The files of one call of `write_reports`."""
 
     files: list[ReportFile]
 
@@ -66,17 +65,16 @@ def write_reports(
     form: Form = "parquet",
     rows: int = ROWS,
 ) -> Manifest:
-    """Write what clients sent into new files of a folder, all of it or nothing.
+    """Write reports to new files of a folder, all of them or none.
 
-    Reports stand in an order of chance. Who writes a batch twice does no harm, for each id is
-    counted once.
+    Reports are shuffled. Writing a batch twice does no harm, since each id is counted once.
 
     Parameters
     ----------
     batches : iterable of ReportBatch or SealedBatch
         As clients send them to a collector.
     folder : str or Path
-        Made where it does not exist.
+        Created if it does not exist.
     form : {"parquet", "ndjson"}
         Parquet needs pyarrow, the extra ``parquet`` of client and collector.
     rows : int
@@ -106,7 +104,7 @@ def write_reports(
     if rows < 1:
         raise ParameterError("rows: expected at least 1 report in a file", field="rows")
     target, token = Path(folder), secrets.token_hex(8)
-    with _unfinished(target) as waiting:
+    with _temporary_files(target) as waiting:
         files = [
             _write(
                 target / f"reports-{token}-{number:04}.{form}",
@@ -146,23 +144,23 @@ def _filed(digest: str, report: Report | SealedReport) -> FiledReport:
 
 
 @contextmanager
-def _unfinished(folder: Path) -> Iterator[dict[Path, Path]]:
-    """Files that get their names once all are whole; those that do not are deleted."""
+def _temporary_files(folder: Path) -> Iterator[dict[Path, Path]]:
+    """Rename temporary files once all are complete; delete them after an error."""
     waiting: dict[Path, Path] = {}
     try:
-        with _writing(folder):
+        with _folder_errors(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield waiting
-        with _writing(folder):
-            for unfinished, whole in waiting.items():
-                os.replace(unfinished, whole)
+        with _folder_errors(folder):
+            for temporary, whole in waiting.items():
+                os.replace(temporary, whole)
     finally:
         for path in waiting:
             path.unlink(missing_ok=True)
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _folder_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -173,10 +171,10 @@ def _writing(folder: Path) -> Iterator[None]:
 
 def _write(path: Path, content: bytes, rows: int, waiting: dict[Path, Path]) -> ReportFile:
     # Begins with a dot, so that no pattern finds it.
-    unfinished = path.with_name(f".{path.name}")
-    with _writing(path.parent):
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        waiting[unfinished] = path
+    temporary = path.with_name(f".{path.name}")
+    with _folder_errors(path.parent):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        waiting[temporary] = path
         with open(descriptor, "wb") as file:
             file.write(content)
             file.flush()
@@ -211,7 +209,7 @@ def _parquet(reports: Sequence[FiledReport]) -> bytes:
         "sealed": pa.array([report.sealed for report in reports], pa.binary()),
         "invitation": pa.array([report.invitation for report in reports], pa.string()),
     }
-    # Of what no report has there is no column.
+    # Columns without values are omitted.
     used = {name: column for name, column in columns.items() if column.null_count < len(reports)}
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(used), sink, compression="zstd", use_dictionary=["digest"])

@@ -1,7 +1,7 @@
-"""Sealed reports: nobody between a respondent's device and the collector can read one.
+"""Sealed reports, which can be read by the collector alone.
 
 A report is encrypted to the collector's key with HPKE (RFC 9180), bound to the survey's digest
-and the report's id. All reports of a survey are of one length, so that it tells nothing.
+and the report's id. All reports of a survey have one length, which thus reveals nothing.
 """
 
 import re
@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 from ..errors import KeyFileError, ParameterError, ReportError
 from .key_files import change_key_file, create_key_file, read_key_file
 
-#: First bytes of what a report is bound to, so that nothing else opens as a report.
+#: Prefix of the associated data of a report, for domain separation.
 _PURPOSE = b"halftruth sealed report 1\n"
 
 #: Bytes of the ephemeral public key and of the tag, by which sealed bytes are longer.
@@ -38,7 +38,7 @@ _PEM_BLOCK = re.compile(rb"-----BEGIN [^-]*-----[^-]*-----END [^-]*-----\n?")
 class SealingKeys:
     """The private keys of a collector, newest first.
 
-    Reports are sealed to the newest; the older ones open what is still under way.
+    Reports are sealed to the newest; the older ones decrypt those still in transit.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class SealingKeys:
 
     @classmethod
     def create(cls) -> "SealingKeys":
-        """One new key, from the operating system's randomness."""
+        """Create a key from the operating system's randomness."""
         return cls((X25519PrivateKey.generate(),))
 
     @classmethod
     def from_pem(cls, pem: bytes) -> "SealingKeys":
-        """The keys of PEM blocks (PKCS #8, not encrypted).
+        """Parse keys from PEM blocks (PKCS #8, not encrypted).
 
         Raises
         ------
@@ -84,7 +84,7 @@ class SealingKeys:
         return _of_file(path, read_key_file(path))
 
     def to_pem(self) -> bytes:
-        """The keys as PEM blocks (PKCS #8), newest first."""
+        """Return the keys as PEM blocks (PKCS #8), newest first."""
         return b"".join(
             key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
             for key in self._private
@@ -96,11 +96,11 @@ class SealingKeys:
         return tuple(key.public_key().public_bytes_raw().hex() for key in self._private)
 
     def with_new(self) -> "SealingKeys":
-        """These keys behind a new one."""
+        """Return these keys with a new one before them."""
         return SealingKeys(SealingKeys.create()._private + self._private)
 
     def without(self, public: str) -> "SealingKeys":
-        """These keys without one of them.
+        """Return these keys without one of them.
 
         Raises
         ------
@@ -153,7 +153,7 @@ def create_sealing_key(path: str | Path) -> str:
 
 
 def retire_sealing_key(path: str | Path, public: str) -> None:
-    """Take a key out of a file; what is sealed to it can never be opened again.
+    """Remove a key from a file; reports sealed to it can never be decrypted again.
 
     Raises
     ------

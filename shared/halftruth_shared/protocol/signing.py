@@ -1,4 +1,4 @@
-"""Operators sign surveys, so that nobody in between can weaken one.
+"""Signatures of operators, so that surveys cannot be weakened on the way.
 
 A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms. Whoever is given a
 survey accepts it only with a signature by a key that they have pinned.
@@ -23,7 +23,7 @@ from .base import check_hexadecimal
 from .key_files import create_key_file, read_key_file
 from .terms import Signature, Terms
 
-#: First bytes of what is signed, so that a signature of anything else is none of a survey.
+#: Prefix of the signed message, for domain separation.
 _PURPOSE = b"halftruth survey 1\n"
 
 _HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)

@@ -10,7 +10,7 @@ from .terms import Signature, Terms
 
 
 class PublishedSurvey(Message, frozen=True, kw_only=True):
-    """A survey in canonical JSON with its digest, its terms and who signed them."""
+    """Survey in canonical JSON with its digest, terms and signature."""
 
     survey: Annotated[
         msgspec.Raw,
@@ -27,7 +27,7 @@ class PublishedSurvey(Message, frozen=True, kw_only=True):
 
 
 class SurveySummary(Message, frozen=True, kw_only=True):
-    """One line of the list of surveys."""
+    """Entry of the list of surveys."""
 
     id: str
     title: str

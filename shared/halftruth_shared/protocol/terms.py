@@ -73,7 +73,7 @@ class TermsPatch(Request, frozen=True, kw_only=True):
 
 
 class TermsChange(Request, frozen=True, kw_only=True):
-    """Changes of how reports are taken, and the signature of what they come to.
+    """Changes of terms, and the signature of the resulting terms.
 
     A signature is of all terms: where there is one, a change needs another one, or null.
     """

@@ -65,7 +65,7 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     parts = [group.bars for group in getattr(drawn, "groups", ())]
     parts += [panel.rows for panel in getattr(drawn, "panels", ())]
     assert {(row.interval, row.inner) for rows in parts for row in rows} == {(None, None)}
-    said = " ".join([*analysis.notices(result), *analysis.reading(result)])
+    said = " ".join([*analysis.warnings(result), *analysis.interpretation(result)])
     assert "typically off by" in said
     assert "have no intervals" in said
 
@@ -85,7 +85,7 @@ def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_wa
     np.testing.assert_allclose(guess, np.outer(guess.sum(1), guess.sum(0)), atol=1e-9)
     assert result.usability == "not usable"
     assert "nothing about associations was learned" in result.verdict
-    assert any("nothing about associations" in said for said in ANALYSES["table"].notices(result))
+    assert any("nothing about associations" in said for said in ANALYSES["table"].warnings(result))
     itemsets = asked("itemsets", counted(150, seed=3))
     assert "nothing about associations was learned" in itemsets.precision[1].verdict
 
@@ -104,9 +104,9 @@ def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one
 def test_a_classifier_learned_from_the_best_guess_says_how_far_that_is_off():
     query = ANALYSES["classifier"].query(predict="a", features=["b"])
     few, many = (ANALYSES["classifier"].compute(counted(n, seed=3), query) for n in (150, 30_000))
-    [said] = [s for s in ANALYSES["classifier"].notices(few) if "best guess" in s]
+    [said] = [s for s in ANALYSES["classifier"].warnings(few) if "best guess" in s]
     assert "nothing about associations was learned" in said
-    [said] = [s for s in ANALYSES["classifier"].notices(many) if "best guess" in s]
+    [said] = [s for s in ANALYSES["classifier"].warnings(many) if "best guess" in s]
     assert "nothing about associations" not in said
 
 

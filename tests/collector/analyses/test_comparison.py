@@ -81,7 +81,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
     opened = replace(result, comparisons=[replace(result.comparisons[0], effect=effect)])
     assert plain(opened)["comparisons"][0]["effect"]["interval"] == [0.5, None]
     assert COMPARISON.grid(opened).rows[0][6] == "from 0.5 on"
-    assert "its ratio has no upper end" in " ".join(COMPARISON.reading(opened))
+    assert "its ratio has no upper end" in " ".join(COMPARISON.interpretation(opened))
     assert "to ∞)" in to_svg(COMPARISON.chart(opened))
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
         reason = f"{found.group} cannot be told from a group that nobody is in"
         assert found.verdict == f"not usable: {reason}"
         assert f"Undefined, as {reason}: share of {found.group}" in " ".join(
-            COMPARISON.notices(result)
+            COMPARISON.warnings(result)
         )
         assert f"undefined: {reason}" in html.unescape(to_svg(COMPARISON.chart(result)))
     assert result.trend.undefined

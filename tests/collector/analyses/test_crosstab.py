@@ -71,7 +71,7 @@ def test_of_two_questions_the_test_and_measures_stand_beside_it():
     ]
     binary = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "town"]))
     assert [m.name for m in binary.measures[:3]] == ["phi", "odds_ratio", "risk_difference"]
-    said = " ".join(CROSSTAB.reading(found))
+    said = " ".join(CROSSTAB.interpretation(found))
     assert "Wald test of independence in the population: " in said
     assert "degrees of freedom, p-value " in said
     assert "Association: concentration " in said
@@ -151,7 +151,7 @@ def test_what_departs_from_independence_is_marked_on_both_sides():
     for line, departures in zip(shown, table.to_numpy() - expected, strict=True):
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
-    assert "by chance 5 % of the cells" in plain(" ".join(CROSSTAB.reading(found)))
+    assert "by chance 5 % of the cells" in plain(" ".join(CROSSTAB.interpretation(found)))
     unrelated = CROSSTAB.grid(result(OPEN, "vote", "town", asked=independent_people())).rows
     assert not any("▲" in text for line in unrelated for text in line)
 
@@ -172,11 +172,11 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
             assert cell.usability == "not usable"
         else:
             assert cell.confidence_set.kind == "interval"
-    [notice] = [said for said in CROSSTAB.notices(found) if "anybody" in said]
+    [notice] = [said for said in CROSSTAB.warnings(found) if "anybody" in said]
     assert notice.endswith("whether there is anybody in them: town=small.")
     assert found.independence.p_value is None
     assert "Independence cannot be tested: a category of 'town'" in " ".join(
-        CROSSTAB.reading(found)
+        CROSSTAB.interpretation(found)
     )
     line = CROSSTAB.grid(found).rows[1]
     assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])

@@ -186,7 +186,7 @@ def test_bins_cost_no_more_than_is_said(whole):
         assert abs(found.deviation.value - numbers.std()) <= result.bin_error + 0.1
         if place == 1.0:
             assert numbers.mean() - found.mean.value > 0.99 * result.bin_error
-        assert f"off by at most {result.bin_error:g}" in " ".join(DISTRIBUTION.reading(result))
+        assert f"by at most {result.bin_error:g}" in " ".join(DISTRIBUTION.interpretation(result))
 
 
 def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
@@ -201,7 +201,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
         assert found.answers == []
         assert found.mean.usability == "not usable"
     assert "undefined" in {row[3] for row in DISTRIBUTION.grid(result).rows}
-    assert "Undefined, as" in " ".join(DISTRIBUTION.notices(result))
+    assert "Undefined, as" in " ".join(DISTRIBUTION.warnings(result))
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
     rows = [row for row in result.rows() if row[0] == "mean" and row[1] == lacking[-1].group]
     assert rows[0][3:5] == (None, None)
@@ -239,14 +239,14 @@ def test_answers_without_an_order_are_named():
     counts = Counts.from_reports(survey, np.array([[0], [1], [1], [2]] * 50))
     result = asked_of(survey, counts, attribute="vote")
     assert "does not say that the answers to “vote” are in an order" in " ".join(
-        DISTRIBUTION.notices(result)
+        DISTRIBUTION.warnings(result)
     )
     scale = Schema([Attribute("content", ("1", "2", "3", "4"), kind="scale")])
     survey = Survey("s", "S", scale, GammaDiagonal("19"))
     counts = Counts.from_reports(survey, np.array([[0], [1], [1], [3]] * 50))
     result = asked_of(survey, counts, attribute="content")
     assert (result.counted_as, result.ordered, result.values) == ("numbers", True, [1, 2, 3, 4])
-    assert not any("order" in said for said in DISTRIBUTION.notices(result))
+    assert not any("order" in said for said in DISTRIBUTION.warnings(result))
 
 
 def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():

@@ -55,7 +55,7 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
     said = [*grid.header, *(str(cell) for row in grid.rows for cell in row)]
     if analysis.chart:
         said.append(analysis.chart(shown).description)
-    said += [*analysis.notices(shown), *analysis.reading(shown)]
+    said += [*analysis.warnings(shown), *analysis.interpretation(shown)]
     text = " | ".join(said)
     assert not [name for name in ("smoker", "drinks", "n0", "y1", "n-north") if name in text], text
     # Files keep the names.
@@ -71,7 +71,7 @@ def test_a_classifier_says_labels_of_what_it_does_not_know(counted, kind):
     found = analysis.compute(Counted(SURVEY, few, counted.as_of, min_reports=1), query)
     assert found.model.warnings
     assert all(name in SCHEMA.names for warning in found.model.warnings for name in warning)
-    [said] = analysis.notices(labelled(found, SURVEY))
+    [said] = analysis.warnings(labelled(found, SURVEY))
     assert "Do you smoke?" in said or "everybody" in said
     assert not [name for name in ("smoker", "drinks", "n0", "y1") if name in said]
 

@@ -85,7 +85,7 @@ def test_reports_are_told_by_day():
     counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
     result = ANALYSES["overview"].compute(counted, OverviewQuery())
     assert {found.day: found.reports for found in result.days} == days
-    [said] = [line for line in ANALYSES["overview"].reading(result) if "by day" in line]
+    [said] = [line for line in ANALYSES["overview"].interpretation(result) if "by day" in line]
     assert said.startswith("Reports by day (UTC): 2026-05-03 10, ")
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
 
@@ -97,7 +97,7 @@ def test_days_without_reports_are_drawn_with_none_and_two_days_are_not_drawn():
         days = {date(2026, 2, day): count for day, count in days.items()}
         counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
         overview = ANALYSES["overview"]
-        return overview.aside(overview.compute(counted, OverviewQuery()))
+        return overview.diagnostic(overview.compute(counted, OverviewQuery()))
 
     chart = drawn({25: 40, 27: 20, 28: 30})
     assert chart.curves[0].known == [(0, 40), (1, 0), (2, 20), (3, 30)]
@@ -123,5 +123,5 @@ def test_a_question_that_is_not_known_precisely_is_named():
     result = ANALYSES["overview"].compute(
         Counted(SURVEY, few, datetime.now(UTC), min_reports=1), OverviewQuery()
     )
-    said = ANALYSES["overview"].notices(result)
+    said = ANALYSES["overview"].warnings(result)
     assert [line.split(": ")[0] for line in said] == ["“Do you smoke?”", "“drinks”"]

@@ -125,19 +125,19 @@ def test_a_linear_model_has_no_odds():
     grid, [panel] = ANALYSIS.grid(result), ANALYSIS.chart(result).panels
     assert "odds ratio" not in grid.header
     assert (panel.axis.scale, panel.reference.value) == ("linear", 0)
-    assert "Scores of the categories in their order: age 20, 45, 70." in ANALYSIS.reading(result)
+    scores = "Scores of the categories in their order: age 20, 45, 70."
+    assert scores in ANALYSIS.interpretation(result)
 
 
 def test_every_view_says_whose_odds_these_are_and_against_what():
     result = regression(present={"smoker": "no"}, reference={"age": "old"})
-    said = ANALYSIS.reading(result)
+    said = ANALYSIS.interpretation(result)
     assert said[0] == (
         "The equation is of the log odds of smoker=no; the reference categories are age=old,"
         " vote=left."
     )
-    chart = ANALYSIS.chart(result)
-    assert said[0] in chart.notes
-    [panel] = chart.panels
+    assert said[0] in ANALYSIS.chart(result).notes
+    [panel] = ANALYSIS.chart(result).panels
     assert (panel.axis.scale, panel.reference.value) == ("log", 1)
     assert [(row.label, row.value, row.interval) for row in panel.rows] == [
         (found.term, found.odds_ratio, found.odds_ratio_interval)
@@ -150,7 +150,7 @@ def test_every_view_says_whose_odds_these_are_and_against_what():
 def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     result = regression(counted(30))
     line = "The data cannot carry the model: "
-    [notice] = ANALYSIS.notices(result)
+    [notice] = ANALYSIS.warnings(result)
     assert notice.startswith(line)
     assert any(f"the least is known of {found.term}" in notice for found in result.coefficients)
     for found in result.coefficients:
@@ -167,7 +167,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
 
 def test_what_is_too_uncertain_is_named_and_marked():
     result = regression(counted(700))
-    notices, grid = ANALYSIS.notices(result), ANALYSIS.grid(result)
+    notices, grid = ANALYSIS.warnings(result), ANALYSIS.grid(result)
     assert notices
     for found, row in zip(result.coefficients, grid.rows, strict=True):
         assert row[1].startswith("not usable (") == (found.usability == "not usable")

@@ -195,7 +195,7 @@ def test_cells_of_a_best_guess_that_may_be_empty_are_counted():
     # The reports of the last cell, 5, are what all others would send to it together.
     assert found.uncertain >= 1
     assert found.column_by_column is None
-    [notice, _] = ANALYSES["risk"].notices(found)
+    [notice, _] = ANALYSES["risk"].warnings(found)
     assert f"cannot be told of {found.uncertain} of {len(found.cells)}" in notice
     assert all(cell.risk is None for cell in found.cells)
 
@@ -212,8 +212,8 @@ def test_the_page_begins_with_people_of_the_nearest_table_without_negative_share
     found = of_reports(survey, reports, estimate="projected")
     shares = {tuple(cell.values.values()): cell.share for cell in found.cells}
     assert sorted(shares.values()) == pytest.approx(sorted(nearest[nearest > 0]))
-    assert "without negative shares" in ANALYSES["risk"].notices(found)[0]
-    assert any("estimate = likelihood" in said for said in ANALYSES["risk"].reading(found))
+    assert "without negative shares" in ANALYSES["risk"].warnings(found)[0]
+    assert any("estimate = likelihood" in said for said in ANALYSES["risk"].interpretation(found))
 
 
 def test_a_best_guess_of_nobody_has_no_risk():

@@ -184,7 +184,7 @@ def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(m
                 for names in combinations("acdf", 3)}  # fmt: skip
     given = {tuple(each.items): each.share for each in found.combinations}
     assert given == pytest.approx(expected)
-    assert any("of the 4 options that are chosen most often" in s for s in SEVERAL.reading(found))
+    assert "of the 4 options that are chosen most often" in " ".join(SEVERAL.interpretation(found))
 
 
 def test_a_group_is_asked_about_its_own_options():
@@ -238,7 +238,7 @@ def test_few_reports_are_said_to_be_too_few():
     survey, codes = SURVEYS["gamma-diagonal"], people(200)
     reports = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(4))
     result = asked_of(survey, Counts.from_reports(survey, reports))
-    said = SEVERAL.notices(result)
+    said = SEVERAL.warnings(result)
     assert said[0].startswith("Not usable: shares are known only to ±")
     assert "Not usable, as too little is known: 3 of 3 lifts." in said
     assert all("not usable" in row[1] for row in SEVERAL.grid(result).rows[:3])
@@ -255,4 +255,4 @@ def test_an_option_is_called_as_below_its_question():
     assert chart.rows == ("Cough", "Fever", "Rash")
     assert chart.title.startswith("Which symptoms do you have?")
     assert chart.cells[0][1].value == pytest.approx(chart.cells[1][0].value)
-    assert "above 1 they go together" in " ".join(SEVERAL.reading(result))
+    assert "above 1 they go together" in " ".join(SEVERAL.interpretation(result))

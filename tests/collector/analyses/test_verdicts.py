@@ -46,7 +46,7 @@ def many_reports():
 def shown(analysis, result):
     """What a page or a command shows of a result: sentences, and rows of a table."""
     rows = [" | ".join(map(str, row)) for row in analysis.grid(result).rows]
-    return analysis.notices(result), analysis.reading(result), rows
+    return analysis.warnings(result), analysis.interpretation(result), rows
 
 
 def percentages(text):
@@ -119,7 +119,7 @@ def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
     query = MeasuresQuery(attributes=PAIR, present={"smoker": "no"})
     result = analysis.compute(many_reports, query)
     assert result.present == {"smoker": "no", "coughs": "yes"}
-    presence, tests = analysis.reading(result)
+    presence, tests = analysis.interpretation(result)
     assert presence == "Presence means smoker=no, coughs=yes."
     assert "no tests" in tests
     assert presence in analysis.chart(result).notes

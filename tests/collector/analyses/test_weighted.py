@@ -87,7 +87,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
         assert question.undefined.startswith(reason)
         assert question.verdict == f"not usable: {question.undefined}"
         assert question.weights is None
-    _, said = WEIGHTED.notices(result)
+    _, said = WEIGHTED.warnings(result)
     assert said.startswith(f"Undefined: {reason}")
     assert [row[2:4] for row in WEIGHTED.grid(result).rows] == [["undefined", "undefined"]] * 4
 
@@ -96,10 +96,10 @@ def test_calibration_to_margins_of_other_people_is_warned_of():
     far = weighted(CELLS, margins=MARGINS, method="calibration")
     assert [question.p_value < 1e-4 for question in far.questions] == [True, True]
     assert far.questions[0].p_value == pytest.approx(far.questions[1].p_value)
-    assert "hardly people with these margins" in WEIGHTED.notices(far)[-1]
+    assert "hardly people with these margins" in WEIGHTED.warnings(far)[-1]
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
     assert near.questions[0].p_value > 0.3
-    assert not any("hardly" in said for said in WEIGHTED.notices(near))
+    assert not any("hardly" in said for said in WEIGHTED.warnings(near))
 
 
 MISSING = Schema(
@@ -144,12 +144,12 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
         assert vote.weights.design_effect == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
         assert smoker.weights.design_effect == pytest.approx(1, abs=0.01)
         assert [q.sum_of_weights for q in both.questions] == pytest.approx([2250, 3000], rel=0.01)
-        said = WEIGHTED.reading(both)
+        said = WEIGHTED.interpretation(both)
         assert [sentence.split(":")[0] for sentence in said[1:3]] == ["“vote”", "“smoker”"]
         assert "design effect of 1.12" in said[1]
     else:
         assert vote.p_value < 1e-9 < 0.5 < smoker.p_value
-        [said] = [said for said in WEIGHTED.notices(both) if "hardly" in said]
+        [said] = [said for said in WEIGHTED.warnings(both) if "hardly" in said]
         assert said.startswith("“vote”: The respondents are hardly")
 
 
@@ -158,8 +158,8 @@ def test_margins_that_may_be_made_up_are_said_to_be():
         weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
         for share in (0.5, 0.52)
     )
-    assert WEIGHTED.notices(even)[0].startswith("These margins are even, as on a page that was")
-    assert not any("even" in said for said in WEIGHTED.notices(known))
+    assert WEIGHTED.warnings(even)[0].startswith("These margins are even, as on a page that was")
+    assert not any("even" in said for said in WEIGHTED.warnings(known))
 
 
 def test_a_question_is_read_as_it_is_written_whatever_categories_hold():

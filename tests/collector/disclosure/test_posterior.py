@@ -118,7 +118,7 @@ def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_togeth
     table[: cells // 3] = 0
     table /= table.sum()
     found = answer_posteriors(survey, people(survey, table))
-    assert {a.attribute for a in found} == set(survey.schema.names) - survey.mechanism.as_they_are(
+    assert {a.attribute for a in found} == set(survey.schema.names) - survey.mechanism.unperturbed(
         survey.schema
     )
     for answer in found:
@@ -151,7 +151,7 @@ def test_who_knows_all_other_answers_never_gets_beyond_what_is_said(name):
     by_answer = {(a.attribute, a.category): a.known for a in answer_posteriors(survey)}
     largest = dict.fromkeys(by_answer, 0.0)
     for j, attribute in enumerate(survey.schema.attributes):
-        if attribute.name in survey.mechanism.as_they_are(survey.schema):
+        if attribute.name in survey.mechanism.unperturbed(survey.schema):
             continue
         groups = np.moveaxis(np.arange(channel.shape[1]).reshape(shape), j, -1)
         for group in groups.reshape(-1, shape[j]):

@@ -156,7 +156,7 @@ def test_an_answer_that_can_be_proved_has_to_be_declared_not_sensitive(story, re
 def test_what_a_report_proves_is_told_and_the_other_answer_has_its_bound():
     mechanism = DistortionMatrices({}, {"a": STORIES[forced], "b": STORIES[triangular]})
     found = Protection.of(Survey("s", "S", schema("a", "b"), mechanism))
-    assert (found.protected, found.as_they_are, [*found.provable]) == (("a",), (), ["b"])
+    assert (found.protected, found.unperturbed, [*found.provable]) == (("a",), (), ["b"])
     assert found.record.gamma == 5
     proved = found.sentences()[2].replace("\N{NARROW NO-BREAK SPACE}", " ")
     # 5 % · 4 / (5 % · 4 + 95 %) = 17.4 %.
@@ -170,7 +170,7 @@ def test_what_a_report_proves_is_told_and_the_other_answer_has_its_bound():
 def test_a_question_that_is_not_sensitive_still_says_what_a_report_proves():
     asked = Schema([Attribute("trait", ["no", "yes"], sensitive=False)])
     found = Protection.of(Survey("s", "S", asked, of(triangular)))
-    assert (found.as_they_are, [*found.provable]) == ((), ["trait"])
+    assert (found.unperturbed, [*found.provable]) == ((), ["trait"])
 
 
 BAD = [

@@ -55,7 +55,7 @@ def test_public_attributes_are_not_protected_and_do_not_count(case):
 def test_a_single_answer_is_amplified_as_the_exact_matrix_says(case):
     # To one who knows the others, by the rows of records that differ in it alone; to one to whom
     # these are equally likely, by the mean of the rows with each answer.
-    count, left_out = len(case.shape), case.mechanism.as_they_are(case.schema)
+    count, left_out = len(case.shape), case.mechanism.unperturbed(case.schema)
     assert left_out <= {f"a{j}" for j in case.public}
     known, unknown = [Fraction(1)], [Fraction(1)]
     for j in range(count):

@@ -194,7 +194,7 @@ def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(split, schema)
 
 
 def test_what_is_public_is_sent_as_it_is(split, schema):
-    assert split.mechanism.as_they_are(schema) == {f"a{j}" for j in split.public}
+    assert split.mechanism.unperturbed(schema) == {f"a{j}" for j in split.public}
 
 
 def unknown_ratio(split, known):

@@ -97,7 +97,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     0.0115
     """
     lengths = _check(survey, query)
-    public = survey.mechanism.as_they_are(survey.schema)
+    public = survey.mechanism.unperturbed(survey.schema)
     gamma = _amplification(survey, public)
     bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
     candidates = [survey.mechanism]

@@ -143,10 +143,10 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     return {
         "result": result,
         "group": of_group(result),
-        "notices": analysis.notices(result),
-        "reading": analysis.reading(result),
+        "notices": analysis.warnings(result),
+        "reading": analysis.interpretation(result),
         "chart": _drawn(analysis.chart(result)) if analysis.chart and grid.rows else None,
-        "aside": _drawn(analysis.aside(result)),
+        "aside": _drawn(analysis.diagnostic(result)),
         "grid": grid,
         "rows": rows_of(grid),
     }

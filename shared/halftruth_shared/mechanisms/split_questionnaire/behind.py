@@ -1,4 +1,4 @@
-"""The reports behind a table: how many tell of its cells, and what they add to its estimate."""
+"""Reports behind a table: effective numbers, and contributions to its estimate."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from .overlaps import Overlaps, Views
 from .responses import Response
 from .views import View
 
-#: Most numbers in what the symbols of one view say of a table.
+#: Most weights of one view's symbols for a table.
 _MOST_WEIGHTS = 2**24
 
 #: Response and shape of a view, and the axis of the table for each of its attributes, −1 for none.
@@ -33,7 +33,7 @@ class Behind:
     ----------
     views : sequence of View
     columns : Views
-        The same as columns.
+        The views as columns of a table.
     gamma : Fraction
     positions : tuple of int
         Of the attributes of the table that are not public, in increasing order.
@@ -110,11 +110,11 @@ class Behind:
             kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
             inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
             told = (own @ self.overlaps.kernel_matrix(overlap))[:, inside]
-            weights = _apart(len(known), strength / cells * told + even)
+            weights = _blocks(len(known), strength / cells * told + even)
             yield Sample(count, chances.ravel(), weights)
             reports -= count
         if reports and len(known) > 1:
-            yield Sample(reports, known, _apart(len(known), np.full((1, cells), even)))
+            yield Sample(reports, known, _blocks(len(known), np.full((1, cells), even)))
 
     def _kinds(self) -> dict[_Kind, tuple[int, float]]:
         """Count the reports of each kind of view, with the strength of one.
@@ -135,8 +135,8 @@ class Behind:
         return found
 
 
-def _apart(known: int, weights: Array) -> Array:
-    """The weights of reports with each public answer, which tell of no others."""
+def _blocks(known: int, weights: Array) -> Array:
+    """Return block-diagonal weights of reports, a block for each public answer."""
     return np.asarray(np.kron(np.eye(known), weights), dtype=np.float64)
 
 

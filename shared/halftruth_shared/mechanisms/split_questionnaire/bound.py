@@ -12,7 +12,7 @@ from ..variances import Target
 from .components import (
     EXPONENT,
     Array,
-    demand_of_lengths,
+    error_coefficients,
     interchangeable,
     largest_square,
     minimum,
@@ -20,7 +20,7 @@ from .components import (
     types_of_sets,
 )
 
-#: Most numbers that the components of the information bound are told apart by.
+#: Most numbers that identify the components of the information bound.
 _COMPONENTS = 2**24
 
 
@@ -32,12 +32,12 @@ def information_bound(
     lengths: Collection[int],
     target: Target = "population",
 ) -> dict[int, float]:
-    """Errors of the best mechanism that there could be, if answers are spread evenly.
+    """Return the errors of the best possible mechanism, under uniform answers.
 
-    What one report tells of all dimensions together is at most (γ − 1)²/(4γ), and of each no more
-    than an answer that is not perturbed; this is the best use of it for some lengths. No mechanism
-    has a smaller largest error for every population, but where answers are not spread evenly some
-    may be more accurate.
+    The information of a report about all dimensions together is at most (γ − 1)²/(4γ), and about
+    each at most that of an unperturbed answer; this is the optimal allocation for some lengths. No
+    mechanism has a smaller largest error for every population, but some may be more accurate if
+    answers are not uniform.
 
     Parameters
     ----------
@@ -70,31 +70,31 @@ def information_bound(
             f"lengths: tables of {asked[-1]} attributes have too many components; expected fewer",
             field="lengths",
         )
-    demand = demand_of_lengths(groups, components, asked)
+    coefficients = error_coefficients(groups, components, asked)
     dimensions = product_over_groups(
         groups, components, lambda group, n: group.subsets(n) * (group.size - 1) ** n
     )
-    squares = _best_squares(demand, dimensions, as_float((gamma - 1) ** 2 / (4 * gamma)))
+    squares = _best_squares(coefficients, dimensions, as_float((gamma - 1) ** 2 / (4 * gamma)))
     if target == "respondents":
-        squares = np.maximum(squares - demand.sum(axis=1), 0.0)
+        squares = np.maximum(squares - coefficients.sum(axis=1), 0.0)
     errors = np.sqrt(squares / respondents)
     return dict(zip(asked, errors.tolist(), strict=True))
 
 
 def largest_error(errors: Collection[float]) -> float:
-    """The largest error of some lengths, as `information_bound` makes it small."""
+    """Return the largest error of some lengths, as `information_bound` minimizes it."""
     return float(np.sqrt(largest_square(np.square(list(errors)))))
 
 
-def _best_squares(demand: Array, dimensions: Array, information: float) -> Array:
-    """Squared errors of each length of one report, its information shared out the best way.
+def _best_squares(coefficients: Array, dimensions: Array, information: float) -> Array:
+    """Return the squared errors of each length for one report with optimal allocation.
 
-    At prices of the lengths' squared errors the best way is known. The best prices solve the dual
-    problem, which has few variables and is concave.
+    Given prices of the lengths' squared errors the optimal allocation is explicit. The best prices
+    solve the dual problem, which has few variables and is concave.
 
     Parameters
     ----------
-    demand : ndarray, shape (lengths, components)
+    coefficients : ndarray, shape (lengths, components)
     dimensions : ndarray, shape (components,)
     information : float
         About all dimensions together.
@@ -106,21 +106,21 @@ def _best_squares(demand: Array, dimensions: Array, information: float) -> Array
     dual = EXPONENT / (EXPONENT - 2)
 
     def squares(prices: Array) -> Array:
-        told = _shared_out(prices @ demand, dimensions, information)
-        return np.asarray(demand @ (1 / told))
+        allocated = _allocate(prices @ coefficients, dimensions, information)
+        return np.asarray(coefficients @ (1 / allocated))
 
-    unit = float(squares(np.ones(len(demand))).sum())
+    unit = float(squares(np.ones(len(coefficients))).sum())
 
     def loss(prices: Array) -> tuple[float, Array]:
-        found = squares(prices) / unit
+        errors = squares(prices) / unit
         norm = float((prices**dual).sum() ** (1 / dual))
-        slope = norm ** (2 - dual) * prices ** (dual - 1)
-        return norm**2 / 2 - float(prices @ found), slope - found
+        gradient = norm ** (2 - dual) * prices ** (dual - 1)
+        return norm**2 / 2 - float(prices @ errors), gradient - errors
 
-    return squares(minimum(loss, len(demand)))
+    return squares(minimum(loss, len(coefficients)))
 
 
-def _shared_out(price: Array, dimensions: Array, information: float) -> Array:
+def _allocate(price: Array, dimensions: Array, information: float) -> Array:
     """Information on each dimension of a component with the smallest Σ price/J, Σ dimensions·J ≤ i.
 
     In proportion to √(price/dimensions), but at most 1.

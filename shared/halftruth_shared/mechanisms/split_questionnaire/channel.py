@@ -127,7 +127,7 @@ class SplitChannel:
         return self._reports(arranged, self._tree.margins(arranged))
 
     def forward_of(self, table: Array, positions: Sequence[int]) -> Array:
-        """The same for a table of the attributes at some positions, with all others evenly spread.
+        """Apply the channel to a table of some attributes, with all others uniform.
 
         Rows are the cells of those that are public, and the others' margins are never made.
         """

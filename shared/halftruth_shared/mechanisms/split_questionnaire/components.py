@@ -1,11 +1,11 @@
-"""Components of tables, and the errors of all tables of a length by what is told of each.
+"""Components of tables, and the errors of all tables of a length by their information.
 
 A table over the attributes T splits into orthogonal components, one for each ∅ ≠ U ⊆ T, with
 D_U = ∏_{j∈U}(d_j − 1) dimensions. With information J_U about each dimension of component U, the
 variance of a cell of a table of n_T cells is Σ_{∅≠U⊆T} D_U/(n_T²·J_U), in the mean over its cells.
 
-Attributes with the same number of categories are interchangeable: sets of attributes are told
-apart by their *type* only, how many attributes of each group they have.
+Attributes with the same number of categories are interchangeable: sets of attributes are
+distinguished by their *type* only, the number of attributes of each group.
 """
 
 import math
@@ -22,20 +22,20 @@ from ...schema import Schema
 
 Array = NDArray[np.float64]
 
-#: One row for each type: how many attributes of each group.
+#: One row for each type: the number of attributes of each group.
 Types = NDArray[np.int64]
 
 #: The largest error is taken as the power mean of this exponent. It is smooth and, other than the
 #: maximum, leaves no error larger than it need be where another one is the largest.
 EXPONENT = 20
 
-#: Where 0 is meant: no information may be 0.
+#: In place of 0: no information may be 0.
 _LEAST = 1e-10
 
 
 @dataclass(frozen=True)
 class Group:
-    """Attributes that are interchangeable, or taken to be.
+    """Attributes that are interchangeable, or treated as such.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Group:
 
     @cached_property
     def size(self) -> float:
-        """The number of categories that each is taken to have, the geometric mean."""
+        """Assumed number of categories of each, the geometric mean."""
         return math.exp(math.fsum(map(math.log, self.sizes)) / len(self.sizes))
 
     def subsets(self, chosen: int) -> int:
@@ -61,7 +61,7 @@ Groups = Sequence[Group]
 
 
 def interchangeable(schema: Schema, public: Collection[str]) -> list[Group]:
-    """The attributes that are not public, by number of categories."""
+    """Group the attributes that are not public by number of categories."""
     free = [j for j, name in enumerate(schema.names) if name not in public]
     groups = []
     for size in sorted({schema.shape[j] for j in free}):
@@ -71,7 +71,7 @@ def interchangeable(schema: Schema, public: Collection[str]) -> list[Group]:
 
 
 def coarser(groups: Groups) -> list[Group]:
-    """With the two groups of most similar sizes as one, if there are two."""
+    """Merge the two groups of most similar sizes, if there are two."""
     if len(groups) == 1:
         return list(groups)
     ratios = [above.size / below.size for below, above in pairwise(groups)]
@@ -85,7 +85,7 @@ def coarser(groups: Groups) -> list[Group]:
 
 
 def types_of_sets(groups: Groups, longest: int, most: int) -> Types | None:
-    """Types of all sets of 1 to `longest` attributes; None if they are more than so many numbers.
+    """Return the types of all sets of 1 to `longest` attributes; None for more than `most` numbers.
 
     Shape (types, groups), in the order of their lengths.
     """
@@ -104,7 +104,7 @@ def types_of_sets(groups: Groups, longest: int, most: int) -> Types | None:
 def product_over_groups(
     groups: Groups, types: Types, factor: Callable[[Group, int], float]
 ) -> Array:
-    """For each type, the product over the groups of a factor of how many they contribute."""
+    """Return for each type the product over the groups of a factor of their contributions."""
     found = np.ones(len(types))
     for group, chosen in zip(groups, types.T, strict=True):
         found *= np.array(
@@ -114,14 +114,14 @@ def product_over_groups(
 
 
 def largest_cells(groups: Groups, types: Types) -> list[int]:
-    """Cells of the largest table of each type."""
+    """Return the cells of the largest table of each type."""
     return [
         math.prod(math.prod(group.sizes[:n]) for group, n in zip(groups, chosen, strict=True))
         for chosen in types.tolist()
     ]
 
 
-def demand_of_lengths(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
+def error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
     """Coefficients of 1/J_U in the mean squared error of each length.
 
     Shape (lengths, types of components). With e_k the elementary symmetric polynomials, the sets U
@@ -144,7 +144,7 @@ def demand_of_lengths(groups: Groups, components: Types, lengths: Sequence[int])
 
 
 def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
-    """Elementary symmetric polynomials of d_j or 1/d_j of all attributes but some, by row."""
+    """Return elementary symmetric polynomials of d_j or 1/d_j without some attributes, by row."""
     found = np.eye(1, most + 1).repeat(len(without), axis=0)
     for group, taken in zip(groups, without.T, strict=True):
         powers = np.array(
@@ -163,7 +163,7 @@ def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
 
 
 def largest_square(squares: Array) -> float:
-    """The largest square of an error, smoothly."""
+    """Return the largest squared error, smoothed."""
     largest = squares.max()
     if not largest > 0:
         return 0.0
@@ -171,7 +171,7 @@ def largest_square(squares: Array) -> float:
 
 
 def minimum(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Array:
-    """Where a convex function of positive variables, of about 1, is smallest."""
+    """Minimize a convex function of positive variables, of about 1."""
     options = {"maxcor": 30, "maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-13, "gtol": 1e-9}
     found = scipy.optimize.minimize(
         loss,

@@ -1,4 +1,4 @@
-"""From counted symbols to how many reports of each view count for each of its cells."""
+"""Decoding of counted symbols to the number of reports for each cell of each view."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -63,9 +63,9 @@ class Decoded:
         return counts.reshape(shape) / self.reports
 
     def prepare(self, numbers: Iterable[int]) -> None:
-        """Decode views with small geometries, of those that are asked for next, at once.
+        """Decode views with small geometries at once, before they are asked for.
 
-        Public attributes are not told apart.
+        Public attributes are summed over.
         """
         alike: dict[Response, list[int]] = {}
         for number in numbers:
@@ -94,7 +94,7 @@ class Decoded:
         ----------
         number : int
         public : tuple of int
-            Public attributes to tell apart, by the positions of their columns.
+            Public attributes to distinguish, by the positions of their columns.
         others : tuple of int
             Axes of the view to sum over.
 
@@ -114,7 +114,7 @@ class Decoded:
         return np.concatenate(found)
 
     def _view(self, number: int, public: tuple[int, ...]) -> Array:
-        """The same without a sum, remembered as far as there is room."""
+        """Return the number of reports of each cell, cached up to a limit."""
         key = (number, public)
         if key not in self._kept:
             height = prod(self._public[j] for j in public)

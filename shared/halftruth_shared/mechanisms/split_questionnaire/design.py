@@ -23,7 +23,7 @@ from .components import (
     Groups,
     Types,
     coarser,
-    demand_of_lengths,
+    error_coefficients,
     interchangeable,
     largest_cells,
     largest_square,
@@ -41,7 +41,7 @@ _VECTORS = 2**24
 #: with fewer views some table is not reached.
 _CLASS_VIEWS = (2**10, 2**12, 2**14, MAX_VIEWS)
 
-#: What fewer views may add to the largest error.
+#: Relative increase of the largest error allowed for fewer views.
 _FEWER = 0.02
 
 #: Largest problem, in types of sets, and in numbers of a matrix.
@@ -51,7 +51,7 @@ _MATRIX = 2**21
 #: Most bytes of the document of the views.
 _DOCUMENT = 40_000
 
-#: What rounding the chances to integers may add to the largest error.
+#: Relative increase of the largest error allowed for rounding the chances to integers.
 _ROUNDING = 0.001
 
 
@@ -63,10 +63,10 @@ def choose_views(
     prime: int,
     direct: int,
 ) -> tuple[ViewClass, ...]:
-    """The views with which the largest error over tables of some lengths is smallest.
+    """Return the views with the smallest largest error over tables of some lengths.
 
-    The error of a length is the root mean square over the cells of all its tables, answers being
-    spread evenly.
+    The error of a length is the root mean square over the cells of all its tables, under uniform
+    answers.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def choose_views(
     public : collection of str
         Attributes that are in no view.
     importance : mapping of int to float
-        By what the errors of each length are multiplied before they are compared. Every set of
-        attributes of these lengths is in some view.
+        Weight of the error of each length. Every set of attributes of these lengths is in some
+        view.
     prime, direct : int
         As for `response`.
 
@@ -94,7 +94,7 @@ def choose_views(
     return _best_views(schema, gamma, frozenset(public), tuple(importance.items()), prime, direct)
 
 
-# A survey is planned again and again before it is published.
+# A survey is planned many times before it is published.
 @lru_cache(maxsize=64)
 def _best_views(
     schema: Schema,
@@ -127,7 +127,7 @@ def _best_views(
 def decodable_prime(
     schema: Schema, gamma: Fraction, public: Collection[str], longest: int, usual: int
 ) -> int:
-    """The usual prime, or the nearest one of which a geometry for any table can be decoded.
+    """Return the usual prime, or the nearest with a decodable geometry for every table.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _choose_views(
     prime: int,
     direct: int,
 ) -> tuple[ViewClass, ...] | None:
-    """The views of these groups, none if there are too many; None if the groups are too many."""
+    """Return the views of these groups, () for too many views, None for too many groups."""
     coarsest = len(groups) == 1
     lengths = sorted(importance)
     # A set of more attributes than 2 to this power has cells has too many.
@@ -180,8 +180,8 @@ def _choose_views(
     components = types_of_sets(groups, lengths[-1], _TYPES * len(groups))
     if types is None or components is None:
         return None
-    demand = demand_of_lengths(groups, components, lengths)
-    demand *= np.array([[importance[length] ** 2] for length in lengths])
+    coefficients = error_coefficients(groups, components, lengths)
+    coefficients *= np.array([[importance[length] ** 2] for length in lengths])
     found: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
@@ -191,11 +191,13 @@ def _choose_views(
         before = len(views)
         if len(components) * len(views) > _MATRIX and not coarsest:
             return None
-        coverage = _coverage(groups, components, views, gamma, prime, direct)
-        if (found and most == MAX_VIEWS) or not coverage.any(axis=1).all():
+        unit_information = _unit_information(groups, components, views, gamma, prime, direct)
+        if (found and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
-        weights, square = _integers(demand, coverage, numbers, _best_chances(demand, coverage))
+        weights, square = _integers(
+            coefficients, unit_information, numbers, _best_chances(coefficients, unit_information)
+        )
         drawn = weights > 0
         symbols = numbers * [
             response(n, prime, direct).symbols for n in largest_cells(groups, views)
@@ -212,13 +214,13 @@ def _choose_views(
 
 
 def _usable(groups: Groups, types: Types, most: int, prime: int, direct: int) -> Types:
-    """Types of which there are not too many views, none of them too large."""
+    """Return the types that do not have too many or too large views."""
     sizes = largest_cells(groups, types)
     small = np.array([n <= MAX_CELLS and _decodable(n, prime, direct) for n in sizes])
     return types[small & (product_over_groups(groups, types, Group.subsets) <= most)]
 
 
-def _coverage(
+def _unit_information(
     groups: Groups, components: Types, views: Types, gamma: Fraction, prime: int, direct: int
 ) -> Array:
     """Information on each component in a report about a view of each type, drawn at random.
@@ -226,9 +228,9 @@ def _coverage(
     Shape (types of components, types of views), relative to the view that tells most.
     """
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
-    told = [response(round(n), prime, direct).information(gamma) for n in cells.tolist()]
-    relative = np.array([float(each / max(told)) for each in told])
-    found = np.tile(relative / cells, (len(components), 1))
+    absolute = [response(round(n), prime, direct).information(gamma) for n in cells.tolist()]
+    relative = np.array([float(each / max(absolute)) for each in absolute])
+    information = np.tile(relative / cells, (len(components), 1))
     for group, within, chosen in zip(groups, components.T, views.T, strict=True):
         size = len(group.sizes)
         share = [
@@ -238,11 +240,11 @@ def _coverage(
             ]
             for u in range(within.max() + 1)
         ]
-        found *= np.array(share)[within[:, np.newaxis], chosen]
-    return found
+        information *= np.array(share)[within[:, np.newaxis], chosen]
+    return information
 
 
-def _best_chances(demand: Array, coverage: Array) -> Array:
+def _best_chances(coefficients: Array, unit_information: Array) -> Array:
     """Weights of the types of views that minimize the largest error.
 
     The error is homogeneous in the chances, so that nothing has to keep their sum at 1: it is a
@@ -250,45 +252,50 @@ def _best_chances(demand: Array, coverage: Array) -> Array:
 
     Parameters
     ----------
-    demand : ndarray, shape (lengths, components)
-    coverage : ndarray, shape (components, views)
+    coefficients : ndarray, shape (lengths, components)
+    unit_information : ndarray, shape (components, views)
 
     Returns
     -------
     ndarray, shape (views,)
         They add up to 1.
     """
-    views = coverage.shape[1]
-    even = coverage.mean(axis=1)
-    unit = largest_square(demand @ (1 / even))
+    views = unit_information.shape[1]
+    even = unit_information.mean(axis=1)
+    unit = largest_square(coefficients @ (1 / even))
 
-    def price(chances: Array) -> tuple[float, Array]:
-        information = coverage @ chances / views
-        squares = demand @ (1 / information) / unit
+    def objective(chances: Array) -> tuple[float, Array]:
+        information = unit_information @ chances / views
+        squares = coefficients @ (1 / information) / unit
         largest = largest_square(squares)
-        slope = (squares / largest) ** (EXPONENT / 2 - 1) @ demand / unit
-        return largest + chances.mean(), (1 - (slope / information**2) @ coverage) / views
+        gradient = (squares / largest) ** (EXPONENT / 2 - 1) @ coefficients / unit
+        return largest + chances.mean(), (
+            1 - (gradient / information**2) @ unit_information
+        ) / views
 
-    chances = minimum(price, views)
+    chances = minimum(objective, views)
     return np.asarray(chances / chances.sum())
 
 
 def _integers(
-    demand: Array, coverage: Array, numbers: Array, chances: Array
+    coefficients: Array, unit_information: Array, numbers: Array, chances: Array
 ) -> tuple[Types, float]:
-    """Weights of the single views of each type, as small as do about as well as the chances.
+    """Round the chances of the types to small integer weights of single views.
 
-    Small chances become 0, unless some table is reached by them alone; and the largest square.
+    Small chances become 0, unless some table needs them. Returns the weights and the largest
+    squared error.
     """
-    allowed = (1 + _ROUNDING) ** 2 * largest_square(demand @ (1 / (coverage @ chances)))
+    allowed = (1 + _ROUNDING) ** 2 * largest_square(
+        coefficients @ (1 / (unit_information @ chances))
+    )
     single = chances / numbers
     highest = 1
     while True:
         weights = np.rint(single / single.max() * highest)
         drawn = weights * numbers
-        information = coverage @ (drawn / drawn.sum())
+        information = unit_information @ (drawn / drawn.sum())
         if information.all():
-            square = largest_square(demand @ (1 / information))
+            square = largest_square(coefficients @ (1 / information))
             if square <= allowed:
                 return weights.astype(np.int64), square
         highest += 1 + highest // 32

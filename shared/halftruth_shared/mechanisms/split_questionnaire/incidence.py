@@ -23,7 +23,7 @@ _BY_MATRIX = 32
 
 @lru_cache(maxsize=64)
 def placement(response: Response) -> NDArray[np.int64]:
-    """The symbols that stand for the cells of a geometry, shape (n,)."""
+    """Return the symbols that represent the cells of a geometry, shape (n,)."""
     return placed_of(np.arange(response.cells), response.symbols)
 
 
@@ -67,7 +67,7 @@ def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where sums over hyperplanes come from, and where they are needed.
+    """Indices where sums over hyperplanes come from, and where they are needed.
 
     Returns
     -------

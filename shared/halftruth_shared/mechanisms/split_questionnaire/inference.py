@@ -11,10 +11,10 @@ from .responses import Response
 from .sampling import Integers, coordinates_of, numbers_of, placed_of, solved
 from .views import View
 
-#: Most symbols of cells that are looked at; views of one shape are looked at once.
+#: Most symbols of cells that are evaluated; views of one shape are evaluated once.
 MAX_SYMBOLS = 2**22
 
-#: Symbols that are found at once.
+#: Symbols that are computed at once.
 _AT_ONCE = 2**18
 
 
@@ -61,10 +61,10 @@ def unknown_amplification(
 def _shares(
     kind: tuple[tuple[int, ...], tuple[bool, ...], bool], response: Response
 ) -> frozenset[tuple[int, int, int]]:
-    """The number of cells with each answer, and of how many of them a symbol is.
+    """Return the number of cells with each answer, and of those with a symbol.
 
-    First for the answer of the most, then for that of the fewest; of all symbols and questions what
-    occurs. Of k-ary randomized response it is only what gives the largest quotient.
+    First for the answer with the most, then for that with the fewest; all combinations that occur
+    among symbols and questions. For k-ary randomized response only that of the largest quotient.
     """
     shape, given, has_conditional = kind
     free = [axis for axis in range(len(shape)) if not given[axis]]

@@ -22,9 +22,9 @@ from .inference import unknown_amplification
 from .reconstruction import SplitReconstruction
 from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
 from .sampling import Sampler
-from .views import View, ViewClass, check, check_as_they_are, expand
+from .views import View, ViewClass, check, check_unperturbed, expand
 
-#: Tables of up to so many attributes are wanted unless a survey says otherwise.
+#: Default largest number of attributes of tables.
 MAX_LENGTH = 3
 
 #: The column of a report that answers for the questions which are not public.
@@ -34,10 +34,10 @@ SYMBOL = "(symbol)"
 class SplitQuestionnaireParameters(
     Parameters, frozen=True, tag="split-questionnaire", omit_defaults=True
 ):
-    """``gamma`` or ``breach``, ``public``, and ``views`` or what they are to be good for.
+    """``gamma`` or ``breach``, ``public``, and ``views`` or their objective.
 
-    ``max_length`` says up to how many attributes tables have, and ``lengths`` how important those
-    of each length are, 1 by default.
+    ``max_length`` is the largest number of attributes of tables, and ``lengths`` the importance of
+    each length, 1 by default.
     """
 
     gamma: str | int | None = None
@@ -52,7 +52,7 @@ class SplitQuestionnaireParameters(
     def mechanism(self, schema: Schema) -> "SplitQuestionnaire":
         gamma, public = resolve_gamma(self.gamma, self.breach), self.public or ()
         if self.views is None:
-            check_as_they_are(schema, public)
+            check_unperturbed(schema, public)
             importance = _importance(schema, public, self.max_length, self.lengths)
             return SplitQuestionnaire.designed(
                 schema, gamma, public, importance, prime=self.prime, direct=self.direct
@@ -108,8 +108,8 @@ class SplitQuestionnaire(Mechanism):
     A view, which is a group of attributes, is drawn with its weight. Its cell is answered with a
     symbol that is γ times as likely for some cells as for the others: by k-ary randomized response
     where the cells are few, else by projective geometry response (Feldman, Nelson, Nguyen & Talwar
-    2022); see `responses`. Attributes that are *public* are in no view and travel as they are
-    with every report.
+    2022); see `responses`. Attributes that are *public* are in no view and are sent
+    unperturbed with every report.
 
     Parameters
     ----------
@@ -121,8 +121,7 @@ class SplitQuestionnaire(Mechanism):
     prime : int, optional
         q of the geometries, by default the prime nearest γ + 1.
     direct : int, optional
-        Most cells that k-ary randomized response answers for, by default as many as it tells more
-        of.
+        Most cells with k-ary randomized response, by default while it is more informative.
 
     Raises
     ------
@@ -170,7 +169,7 @@ class SplitQuestionnaire(Mechanism):
         prime: int | None = None,
         direct: int | None = None,
     ) -> "SplitQuestionnaire":
-        """The one whose views are the best for tables of some lengths.
+        """Return the mechanism with optimal views for tables of some lengths.
 
         Parameters
         ----------
@@ -178,9 +177,9 @@ class SplitQuestionnaire(Mechanism):
         gamma : Fraction, int or str
         public : sequence of str
         importance : mapping of int to float
-            By length, by what its errors are multiplied before the largest is made small.
+            Weight of the errors of each length, the largest of which is minimized.
         prime, direct : int, optional
-            Another prime than usual is the default where the largest of these tables need it.
+            The default prime depends on the largest of these tables.
 
         Raises
         ------
@@ -217,12 +216,12 @@ class SplitQuestionnaire(Mechanism):
         None where all attributes are public.
         """
         check_public(public)
-        asked_as_they_are = [name for name in schema.names if name in public]
-        most = len(schema.names) - len(asked_as_they_are)
+        unperturbed = [name for name in schema.names if name in public]
+        most = len(schema.names) - len(unperturbed)
         if most == 0:
             return None
         lengths = range(1, min(longest or MAX_LENGTH, most) + 1)
-        return cls.designed(schema, gamma, asked_as_they_are, dict.fromkeys(lengths, 1.0))
+        return cls.designed(schema, gamma, unperturbed, dict.fromkeys(lengths, 1.0))
 
     def parameters(self) -> Parameters:
         return SplitQuestionnaireParameters(
@@ -245,13 +244,13 @@ class SplitQuestionnaire(Mechanism):
             If this mechanism cannot serve the schema.
         """
         if schema not in self._views:
-            check_as_they_are(schema, self.public)
+            check_unperturbed(schema, self.public)
             check(schema, self.classes, self.public)
             self._views[schema] = expand(schema, self.classes, self.prime, self.direct)
         return self._views[schema]
 
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        """γ where all that is sent as it is is known: within a view, a symbol's weight is γ or 1.
+        """Return γ if all unperturbed attributes are known: a symbol's weight is γ or 1 in a view.
 
         Every other attribute is in a view, and any two cells of it have different symbols.
         """
@@ -263,10 +262,9 @@ class SplitQuestionnaire(Mechanism):
     def answer_amplification(
         self, schema: Schema, public: Collection[str] = ()
     ) -> AnswerAmplification:
-        """For one who knows the others γ; else by what symbols tell of the cells with the answer.
+        """Return γ if the others are known, else by likelihood ratios of symbols for an answer.
 
-        Where all symbols are too many to be looked at, it is γ for such a person too, which is
-        never exceeded.
+        If there are too many symbols to evaluate, it is γ, which is an upper bound.
         """
         check_public(public)
         left_out = {*public, *self.public}

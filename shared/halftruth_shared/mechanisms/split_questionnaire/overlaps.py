@@ -26,7 +26,7 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class ReportMoments:
-    """Of one report about a cell of a view, for kernels R whose rows add up to 0.
+    """Moments of one report about a cell of a view, for kernels R whose rows add up to 0.
 
     A report of symbol y has the weight Σ_u R(c,u)·[y ∈ A_u]/κ. Its mean is (Rπ)(c); its mean
     square is constant·ΣR² + slope·(R²π)(c), R² being elementwise. That is exact for k-ary
@@ -70,7 +70,7 @@ class Views:
     weights : ndarray, shape (V,)
         Probability of each.
     strength : ndarray, shape (V,)
-        i/n, by which a report weighs in what is pooled.
+        i/n, the weight of a report in pooled estimates.
     scale : ndarray, shape (V,)
         κ.
     """
@@ -118,7 +118,7 @@ class Views:
 
 @dataclass(frozen=True, eq=False)
 class SecondMoments:
-    """Of the weights for two cells that agree where both are given, but for public answers.
+    """Second moments of the weights for two cells that agree on common attributes.
 
     The sum over the views of N_v times the mean product is constant·g + Σ_B by_margin[B]·π_B, from
     which Σ_W by_overlap[W]·E_W·E'_W has to be subtracted, with the product of the means.
@@ -136,14 +136,14 @@ class SecondMoments:
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """Sums over the views by what they have in common with a table of m attributes.
+    """Sums over the views by their overlap with a table of m attributes.
 
     Attributes
     ----------
     sizes : tuple of int
         d_j.
     pooled : ndarray, shape (2^m,)
-        Ω_U, the weight that component U is pooled with; 0 where no report tells of it.
+        Ω_U, the weight that component U is pooled with; 0 where no report identifies it.
     constants, slopes, squares : ndarray, shape (2^m,)
         Σ constant·n·ω²/N_v, Σ slope·ω²/N_v and Σ ω²/N_v over the views of each overlap.
     """
@@ -167,7 +167,7 @@ class Overlaps:
         return agreement.products([size - 1.0 for size in self.sizes])
 
     def margin(self, axes: Sequence[int]) -> "Overlaps":
-        """The same for a margin of the table, over some axes in increasing order."""
+        """Return the overlaps of a margin of the table, over some axes in increasing order."""
         count = len(self.sizes)
         others = tuple(j for j in range(count) if j not in axes)
 
@@ -208,7 +208,7 @@ class Overlaps:
     def second_moments(
         self, first: int = -1, second: int = -1, corrected: bool = True
     ) -> SecondMoments:
-        """Of the weights for a cell of each of two margins.
+        """Return the second moments of the weights for a cell of each of two margins.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class SplitReconstruction(Reconstruction):
     """Reconstruction of the answers from reports about views.
 
     Given how many reports each view has, all estimates are unbiased. Their variances have a closed
-    form, exact but for what `overlaps.ReportMoments` says of geometries.
+    form, exact but for the approximation in `overlaps.ReportMoments` for geometries.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SplitReconstruction(Reconstruction):
     views : sequence of View
         In the order of their symbols.
     public : sequence of str
-        Attributes that every report tells as they are.
+        Attributes that are unperturbed in every report.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class SplitReconstruction(Reconstruction):
         return self._columns.overlaps(free, [self.schema.shape[j] for j in free], reports)
 
     def _refuse(self, free: Sequence[int], overlaps: Overlaps) -> None:
-        """Name the fewest of some attributes that no report tells of.
+        """Raise an error that names the smallest set of attributes without reports.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class SplitReconstruction(Reconstruction):
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.
 
-        `worst` is an upper bound: what it would be if views were not known to have these shares.
+        `worst` is an upper bound: the value if shares of views were unknown.
         It holds as far as `overlaps.ReportMoments` do.
         """
         self.check(attributes)
@@ -211,7 +211,7 @@ class SplitReconstruction(Reconstruction):
         )
 
     def largest_weight(self, attributes: Sequence[str]) -> float:
-        """The same, if every view has its share of the reports."""
+        """Return the largest weight, if every view has its share of the reports."""
         self.check(attributes)
         _, free = self._split(self.schema.positions(attributes))
         return largest_weight(

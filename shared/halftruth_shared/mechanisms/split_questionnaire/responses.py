@@ -52,7 +52,7 @@ class Response:
         return 1 / (self.symbols + (gamma - 1) * self.inside)
 
     def information(self, gamma: Fraction) -> Fraction:
-        """Of one report about each contrast of the cells, when all are equally likely.
+        """Return the information of a report about each contrast of the cells, under uniform cells.
 
         Of a contrast Σ r_u π_u with Σ r_u = 0 and Σ r_u² = 1 the variance is 1/(N·i) with N
         reports, and of a share (n − 1)/(n·N·i). No response has more than n/(n − 1)·(γ−1)²/(4γ).
@@ -77,7 +77,7 @@ def nearest_prime(gamma: Fraction) -> int:
 
 @lru_cache
 def most_direct(gamma: Fraction, prime: int) -> int:
-    """The most cells of which k-ary randomized response tells at least what the geometry does.
+    """Return the largest number of cells with k-ary randomized response as informative as geometry.
 
     >>> most_direct(Fraction(19), 19)
     45
@@ -87,7 +87,7 @@ def most_direct(gamma: Fraction, prime: int) -> int:
         by_geometry = response(cells, prime, direct=0).information(gamma)
         return response(cells, prime, direct=cells).information(gamma) < by_geometry
 
-    # Both tell most of some γ − 1 cells; beyond, k-ary randomized response tells less and less.
+    # Both are best for about γ − 1 cells; beyond, k-ary randomized response gets worse.
     fewest = min(max(2, ceil(gamma - 1)), MAX_CELLS)
     return fewest - 1 + bisect_left(range(fewest, MAX_CELLS + 1), True, key=worse)
 
@@ -152,7 +152,7 @@ def modulus(symbols: int) -> int:
 
 
 def placed(cell: int, symbols: int) -> int:
-    """Index of the point that stands for a cell, another one for each.
+    """Return the index of the point that represents a cell, distinct for each.
 
     Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
     number of points, they lie like random ones.

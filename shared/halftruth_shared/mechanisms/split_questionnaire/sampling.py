@@ -66,7 +66,7 @@ def digits(value: int, base: int, count: int) -> tuple[int, ...]:
 
 
 def symbols(response: Response, gamma: Fraction, cells: Integers, draw: DrawBelow) -> Integers:
-    """The same for many cells, each with randomness of its own; at most 2⁶² outcomes."""
+    """Draw a symbol for each of many cells; at most 2⁶² outcomes."""
     own, other = gamma.as_integer_ratio()
     drawn = draw(outcomes(response, gamma), len(cells))
     inside = drawn < own * response.inside
@@ -171,7 +171,7 @@ class Sampler:
     ----------
     gamma : Fraction
     public : tuple of int
-        Positions of the attributes that are sent as they are.
+        Positions of the attributes that are sent unperturbed.
     views : tuple of View
     until : tuple of int
         Sums of the weights of the views up to each.

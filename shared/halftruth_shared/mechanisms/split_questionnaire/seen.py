@@ -85,7 +85,7 @@ def few(views: Sequence[View], counts: ReportCounts) -> bool:
 
 
 def _pairs(symbols: NDArray[np.int64], view: View) -> NDArray[np.int64]:
-    """Symbols of a view, by their place among these, with the cells that they stand for."""
+    """Symbols of a view, by their position among these, with their cells."""
     response = view.response
     if not response.prime:
         return np.stack([np.arange(len(symbols)), symbols])

@@ -7,7 +7,7 @@ reports each view has, a report about view v weighs for a cell c of the table ov
 
 and the estimate, Σ_v of the mean of w over the reports of v, has the variance
 Σ_v (E w² − (E w)²)/N_v. Both moments are estimated from the table itself, which is pooled over all
-views, so that a view with few reports tells no less of them than one with many.
+views, so that a view with few reports uses them as well as one with many.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from . import agreement
 from .behind import Behind
 from .overlaps import Overlaps, SecondMoments
 
-#: Below this share of what is known of it beforehand, a variance is nothing but rounding.
+#: Below this share of its expected value, a variance is only rounding.
 _ROUNDING = 1e-12
 
 #: Whether each axis is in a subset of them.
@@ -98,7 +98,7 @@ class Grid:
         return np.asarray(self.support[_at(slice(-1), self.overlaps.sizes)])
 
     def variance(self, target: Target) -> Array:
-        """Of every cell of the table, NaN where undetermined."""
+        """Return the variance of every cell of the table, NaN where not identified."""
         sizes, reports, table = self.overlaps.sizes, self.reports, self.table
         if reports < 2:
             return np.full(table.shape, np.nan)
@@ -116,7 +116,7 @@ class Grid:
         return _determined(_of(result, table, table**2, reports, target), known, target)
 
     def covariance(self, target: Target) -> Array:
-        """Of all pairs of cells of the table, shape (cells, cells)."""
+        """Return the covariance of the cells of the table, shape (cells, cells)."""
         sizes, reports, overlaps = self.overlaps.sizes, self.reports, self.overlaps
         known, cells = prod(self.support.shape[: self.public]), prod(sizes)
         support = self.support.reshape(known, *self.support.shape[self.public :])
@@ -151,7 +151,7 @@ class Grid:
 
 
 def _at(place: int | slice, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """One place along all axes that are not public."""
+    """Index a place along all axes that are not public."""
     return (..., *[place] * len(sizes))
 
 
@@ -172,7 +172,7 @@ def _of(result: Array, common: Array, product: Array, reports: int, target: Targ
 
 
 def _determined(variance: Array, known: float, target: Target) -> Array:
-    """Without what is nothing but rounding, and where it is negative."""
+    """Replace variances that are negative or only rounding."""
     if target == "population":
         return np.where(variance > _ROUNDING * known, variance, np.nan)
     return np.where(variance < -_ROUNDING * known, np.nan, np.maximum(variance, 0.0))
@@ -249,7 +249,7 @@ class SplitMargins(Margins):
         self.support = support.transpose(order)
 
     def _overlaps_with(self, free: Subset) -> Overlaps:
-        """Of the margin over some axes that are not public."""
+        """Return the overlaps of the margin over some axes that are not public."""
         axes = tuple(np.flatnonzero(free[self._grid.public :]).tolist())
         if axes not in self._overlaps:
             self._overlaps[axes] = self._grid.overlaps.margin(axes)
@@ -264,7 +264,7 @@ class SplitMargins(Margins):
         return result.transpose(self._order)
 
     def _margin(self, inside: Subset) -> Grid:
-        """Of a table and its margins, those of some axes; of public ones without margins."""
+        """Index the margins over some axes in an array of a table and its margins."""
         place = tuple(
             -1 if not within else slice(-1) if public else slice(None)
             for within, public in zip(inside, self._public, strict=True)
@@ -292,7 +292,7 @@ class SplitMargins(Margins):
         return result
 
     def _covariance(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
-        """Where all rows name the same attributes, those of both cells in one row."""
+        """Return covariances if the cells of all rows name the same attributes."""
         support, means, reports = self._grid.support, self._grid.means, self._grid.reports
         if reports < 2:
             return np.full(len(first), np.nan)
@@ -301,7 +301,7 @@ class SplitMargins(Margins):
         strides = np.append(np.cumprod(support.shape[:0:-1])[::-1], 1)
 
         def at(values: Array, places: Places, axes: Subset) -> Array:
-            """Of the margins over some axes, shape (margins, R)."""
+            """Return values of the margins over some axes, shape (margins, R)."""
             steps = (places - sums) * strides
             return np.asarray(np.take(values, sums @ strides + axes.astype(np.int64) @ steps.T))
 

@@ -35,7 +35,7 @@ class ViewClass(
 
     @property
     def named(self) -> tuple[str, ...]:
-        """All its attributes."""
+        """All attributes of the class."""
         return tuple(chain(*self.attributes))
 
     @property
@@ -147,8 +147,8 @@ def _check_numbers(views: ViewClass) -> None:
         )
 
 
-def check_as_they_are(schema: Schema, public: Sequence[str]) -> None:
-    """Make sure that no sensitive answer is sent as it is, and that some are not.
+def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
+    """Check that no sensitive answer is sent unperturbed, and that some answers are perturbed.
 
     Raises
     ------
