@@ -15,12 +15,12 @@ from uuid import uuid4
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import msgspec
-from databases import sqlite_database
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
 from servers import COLLECTOR, serving
+from stores import sqlite_database
 from wire import children
 
 SURVEY = Survey(

@@ -28,7 +28,6 @@ import msgspec
 import numpy as np
 import sending
 import wrk
-from databases import Database, postgres_database, postgres_missing, sqlite_database, sync_seconds
 from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.store.tables import report_ids
@@ -37,6 +36,7 @@ from halftruth_shared.protocol.reports import Report, ReportBatch
 from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
 from servers import BARE, COLLECTOR, THREADS, WORKERS, serving
 from sqlalchemy import func, select
+from stores import Database, postgres_database, postgres_missing, sqlite_database, sync_seconds
 
 SURVEY = census_survey("census", GammaDiagonal(19))
 SHAPE = SURVEY.report_space
