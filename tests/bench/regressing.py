@@ -33,7 +33,7 @@ MODEL = equation(
 def likeliest() -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of statsmodels, and White's standard errors, from the answers."""
     cells = np.ravel_multi_index(tuple(PEOPLE[:, :2].T), ASKED.shape[:2])
-    fitted = sm.Logit(MODEL.counts_as[PEOPLE[:, 2]], MODEL.design[cells]).fit(
+    fitted = sm.Logit(MODEL.outcome_scores[PEOPLE[:, 2]], MODEL.design[cells]).fit(
         disp=0, tol=1e-12, cov_type="HC0"
     )
     return fitted.params, fitted.bse * np.sqrt(len(PEOPLE) / (len(PEOPLE) - 1))
@@ -42,7 +42,7 @@ def likeliest() -> tuple[np.ndarray, np.ndarray]:
 def fit(survey: Survey, records: np.ndarray, target: str) -> Regression:
     """The regression of some reports."""
     table = Estimator(survey, Counts.from_reports(survey, records)).table(NAMES)
-    return fit_regression(table, MODEL.design, MODEL.counts_as, "logistic", target)
+    return fit_regression(table, MODEL.design, MODEL.outcome_scores, "logistic", target)
 
 
 def unperturbed() -> Regression:

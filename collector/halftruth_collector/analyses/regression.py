@@ -40,7 +40,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     model = equation(counted.estimator.schema, *asked, query.present, query.reference, query.scores)
     table = _table(counted, model)
     kept = nothing_missing(counted.estimator.schema, model.names)
-    fit = fit_regression(table, model.design, model.counts_as, query.model, query.target, kept)
+    fit = fit_regression(table, model.design, model.outcome_scores, query.model, query.target, kept)
     coefficients = list(_coefficients(query, model, fit, float(np.median(table.effective_reports))))
     undefined = fit.undefined
     if undefined is not None and fit.least_known:
@@ -86,7 +86,7 @@ def _coefficients(
     # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
     with np.errstate(over="ignore"):
         margins = np.exp(half_widths) if logistic else half_widths
-    span = None if logistic else float(np.ptp(model.counts_as))
+    span = None if logistic else float(np.ptp(model.outcome_scores))
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     directed = clear(*ends) | (p_values < 1 - query.confidence)
     columns = (

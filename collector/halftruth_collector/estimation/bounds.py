@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def normal_quantile(doubt: float) -> float:
+def normal_quantile(alpha: float) -> float:
     """Z such that a normal variable lies outside ±z with this probability.
 
-    Asked by the doubt α rather than the confidence 1 − α, which loses a small α to rounding.
+    Asked by the level α rather than the confidence 1 − α, which loses a small α to rounding.
     """
-    return abs(NormalDist().inv_cdf(doubt / 2))
+    return abs(NormalDist().inv_cdf(alpha / 2))
 
 
-def chebyshev_factor(doubt: float) -> float:
+def chebyshev_factor(alpha: float) -> float:
     """1/√α, the half-width in standard deviations that Chebyshev's inequality needs."""
-    return 1 / math.sqrt(doubt)
+    return 1 / math.sqrt(alpha)
 
 
 def check_confidence(confidence: float) -> None:

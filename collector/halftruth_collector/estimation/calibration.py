@@ -24,7 +24,7 @@ from halftruth_shared.errors import listing
 
 from .answers import category_code
 from .bounds import Array
-from .ratios import CLEARLY
+from .ratios import MIN_Z
 
 #: Shares are written with few digits: by how much of them the sums of margins may be off.
 _WRITTEN = 1e-3
@@ -158,7 +158,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     Returns
     -------
     Weighted
-        Undefined where the share of a category with a margin above 0 is not `ratios.CLEARLY`
+        Undefined where the share of a category with a margin above 0 is not `ratios.MIN_Z`
         standard errors above 0, where several margins hang together so closely that their factors
         cannot be told apart, and where no weights give these margins.
     """
@@ -172,7 +172,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     indicators = _indicators(base.shape)
     variance = np.einsum("hk,hl,kl->h", indicators, indicators, spread_base)
     error = np.sqrt(np.maximum(variance, 0.0))
-    clear = indicators @ base.ravel() >= CLEARLY * np.maximum(error, np.finfo(float).tiny)
+    clear = indicators @ base.ravel() >= MIN_Z * np.maximum(error, np.finfo(float).tiny)
     if not clear.all():
         row = int(np.argmin(clear))
         axis, code = _category([len(codes) for codes in kept], row)

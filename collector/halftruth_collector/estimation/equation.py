@@ -48,7 +48,7 @@ class Equation:
         The intercept first.
     design : ndarray, shape (cells of the predictors, k)
         Predictors of every combination of answers, in row-major order.
-    counts_as : ndarray, shape (answers to the outcome,)
+    outcome_scores : ndarray, shape (answers to the outcome,)
         What each answer counts as: 0 or 1 in a logistic model, its score in a linear one. Missing
         categories are no answers, here and in the design.
     present, reference : mapping of str to str
@@ -60,7 +60,7 @@ class Equation:
     names: tuple[str, ...]
     terms: tuple[Term, ...]
     design: Array
-    counts_as: Array
+    outcome_scores: Array
     present: Items
     reference: Items
     scores: Scores
@@ -124,7 +124,7 @@ def equation(
             continue
         if attribute.name in (*spoken, *predictors) and attribute.name not in scored:
             scored[attribute.name] = [float(middle) for middle in attribute.number.midpoints]
-    counts_as, present = _outcome(schema, explained, model, present or {}, scored)
+    outcome_scores, present = _outcome(schema, explained, model, present or {}, scored)
     reference = _reference(attributes, scored, reference or {})
     terms, columns = [Term()], []
     for attribute in attributes:
@@ -143,7 +143,7 @@ def equation(
         names=(*predictors, outcome),
         terms=tuple(terms),
         design=design_matrix(columns),
-        counts_as=counts_as,
+        outcome_scores=outcome_scores,
         present=present,
         reference=reference,
         scores=scored,
@@ -212,9 +212,9 @@ def _outcome(
             f"present: '{category}' is no answer to '{name}'; expected one of: {listing(answers)}",
             field="present",
         )
-    counts_as = np.zeros(len(answers))
-    counts_as[answers.index(category)] = 1
-    return counts_as, {name: outcome.categories[code]}
+    outcome_scores = np.zeros(len(answers))
+    outcome_scores[answers.index(category)] = 1
+    return outcome_scores, {name: outcome.categories[code]}
 
 
 def _reference(attributes: Sequence[Attribute], scores: Scores, given: Items) -> Items:

@@ -42,7 +42,7 @@ MAX_SUBSETS = 100_000
 #: Itemsets examined before that; each takes some two hundred bytes.
 MAX_ITEMSETS = 2_000_000
 
-#: Items up to which the bounds that rule out are widened; beyond, a doubt would round to 0.
+#: Items up to which the bounds that rule out are widened; beyond, a level would round to 0.
 _MOST_HALVINGS = 1_000
 
 #: Names of the decision codes.
@@ -372,10 +372,10 @@ def select_itemsets(
         By how much the variance of each grows with it, for decisions on all at once.
     """
     error, min_support = examined.standard_error, criteria.min_support
-    doubt, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
-    quantile = normal_quantile(doubt)
+    alpha, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
+    quantile = normal_quantile(alpha)
     if criteria.select == "bonferroni":
-        quantile = one_sided_quantile(doubt, candidates)
+        quantile = one_sided_quantile(alpha, candidates)
         lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile, slope)
     else:
         lower, upper = examined.support - quantile * error, examined.support + quantile * error
@@ -384,7 +384,7 @@ def select_itemsets(
     infrequent = (upper < min_support) & ~(lower > upper)
     if criteria.select == "holm":
         frequent, infrequent = holm_decisions(
-            examined.codes, examined.support, error, min_support, doubt, candidates, slope
+            examined.codes, examined.support, error, min_support, alpha, candidates, slope
         )
     decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
     # An itemset without bounds is not ruled out by the upper one.

@@ -2,8 +2,8 @@
 
 The family is every itemset that could have been examined: which of them are examined depends on
 the same reports, so that a correction for these alone would promise too much. What is proved of
-one itemset holds for others, since a support never exceeds that of a subset: that costs no
-further doubt.
+one itemset holds for others, since a support never exceeds that of a subset: that costs
+nothing of the level.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 
-#: A doubt shared among more itemsets than this would not be a number any more.
+#: A level shared among more itemsets than this would not be a number any more.
 _MOST_CANDIDATES = 10**250
 
 #: Draws of correlated normal variables; of very many there are fewer.
@@ -50,7 +50,7 @@ def count_candidates(schema: Schema, longest: int) -> int:
 
 
 def check_candidates(schema: Schema, longest: int) -> None:
-    """Raise DomainTooLarge if the itemsets are too many to share a doubt."""
+    """Raise DomainTooLarge if the itemsets are too many to share a level."""
     if count_candidates(schema, longest) > _MOST_CANDIDATES:
         raise DomainTooLarge(
             f"max_length: too many itemsets of up to {longest} items to decide on all at once;"
@@ -59,13 +59,13 @@ def check_candidates(schema: Schema, longest: int) -> None:
         )
 
 
-def one_sided_quantile(doubt: float, candidates: int) -> float:
+def one_sided_quantile(alpha: float, candidates: int) -> float:
     """Z that at most with this chance any of so many standard normal variables exceeds.
 
-    Bonferroni's, so whatever their dependence: each has the doubt over their number.
+    Bonferroni's, so whatever their dependence: each has the level α over their number.
     """
     # A chance above one half would put lower bounds above the estimates.
-    return -float(scipy.special.ndtri(min(doubt / max(candidates, 1), 0.5)))
+    return -float(scipy.special.ndtri(min(alpha / max(candidates, 1), 0.5)))
 
 
 def bonferroni_bounds(
@@ -75,7 +75,7 @@ def bonferroni_bounds(
     quantile: float,
     slope: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """Lower bounds that hold all at once, and upper bounds that do, each with the same doubt.
+    """Lower bounds that hold all at once, and upper bounds that do, each with the same level.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def holm_decisions(
     support: Array,
     standard_error: Array,
     min_support: float,
-    doubt: float,
+    alpha: float,
     candidates: int,
     slope: Array | float = 0.0,
 ) -> tuple[Mask, Mask]:
@@ -120,7 +120,7 @@ def holm_decisions(
     codes, support, standard_error, slope
         As for :func:`bonferroni_bounds`.
     min_support : float
-    doubt : float
+    alpha : float
         Greatest chance that any itemset called frequent is not; the same for those called
         infrequent.
     candidates : int
@@ -136,23 +136,23 @@ def holm_decisions(
         # With the error that there would be at the threshold.
         more = slope * np.maximum(min_support - support, 0.0)
         low = (min_support - support) / np.sqrt(standard_error**2 + more)
-    # A support that is known exactly is decided, whatever the doubt.
+    # A support that is known exactly is decided, whatever the level.
     exact = np.where(support >= min_support, np.inf, -np.inf)
     score = np.where(standard_error == 0, exact, score)
     low = np.where(standard_error == 0, -exact, low)
-    frequent = lattice.down(_step_down(score, doubt, candidates), np.logical_or.at)
-    infrequent = lattice.up(_step_down(low, doubt, candidates), np.logical_or.at)
+    frequent = lattice.down(_step_down(score, alpha, candidates), np.logical_or.at)
+    infrequent = lattice.up(_step_down(low, alpha, candidates), np.logical_or.at)
     # Reports can only prove both of one itemset where one of the two proofs is wrong.
     contradiction = frequent & infrequent
     return frequent & ~contradiction, infrequent & ~contradiction
 
 
-def _step_down(score: Array, doubt: float, candidates: int) -> Mask:
+def _step_down(score: Array, alpha: float, candidates: int) -> Mask:
     """Where a standard normal score is too large, one after the other from the largest on."""
     known = np.where(np.isnan(score), -np.inf, score)
     order = np.argsort(-known, kind="stable")
     left = candidates - np.arange(len(order), dtype=np.float64)
-    passed = known[order] >= -scipy.special.ndtri(doubt / left)
+    passed = known[order] >= -scipy.special.ndtri(alpha / left)
     rejected = np.zeros(len(order), dtype=np.bool_)
     # The first one that fails ends the steps.
     rejected[order[: len(order) if passed.all() else int(np.argmin(passed))]] = True
@@ -305,14 +305,14 @@ class MaximumOfNormals:
         """Chance that any of them is as far as each limit from 0; NaN where the limit is."""
         return np.array([self._exceeds(limit) for limit in limits.tolist()])
 
-    def quantile(self, doubt: float) -> float:
+    def quantile(self, alpha: float) -> float:
         """Limit that all of them keep but for this chance."""
-        least = normal_quantile(doubt)
+        least = normal_quantile(alpha)
         if self.count < 2:
             return least
         # Over this range the logarithm of the chance is nearly straight.
-        limits = np.linspace(least, normal_quantile(doubt / self.count), 9)
-        return float(np.interp(-np.log(doubt), -np.log(self.exceeds(limits)), limits))
+        limits = np.linspace(least, normal_quantile(alpha / self.count), 9)
+        return float(np.interp(-np.log(alpha), -np.log(self.exceeds(limits)), limits))
 
     def _exceeds(self, limit: float) -> float:
         tail = float(scipy.special.ndtr(-limit))

@@ -32,7 +32,7 @@ from halftruth_shared.number import read_number
 from .answers import answers_of
 from .bounds import Array
 from .equation import score_values
-from .ratios import CLEARLY, conditional_covariance
+from .ratios import MIN_Z, conditional_covariance
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
     bases = covariance.reshape(groups, k, groups, k).sum(axis=(1, 3))
     for g, cells in enumerate(support):
         base, error = cells.sum(), _root(bases[g, g])
-        defined = bool(base > (CLEARLY * error if error == error else 0.0))
+        defined = bool(base > (MIN_Z * error if error == error else 0.0))
         share = cells / (base if defined else np.nan)
         yield Distribution(float(base), share, within[g, :, g, :], defined)
 

@@ -23,7 +23,7 @@ from .gradients import Jet
 
 #: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
 #: that second-order formulas leave out are then about a twenty-fifth of those they keep.
-CLEARLY = 5
+MIN_Z = 5
 
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
@@ -84,11 +84,11 @@ def confidence_moments(
     ConfidenceMoments
         The estimate is NaN where the support of X is not above 0, so that no confidence is
         defined. Mean and variance are NaN where it is not *clearly* above 0, that is, by at least
-        `CLEARLY` standard errors: these series in the relative error of X say nothing then.
+        `MIN_Z` standard errors: these series in the relative error of X say nothing then.
     """
     left = np.where(left > 0, left, np.nan)
     # A variance of 0 says that all reports weigh the same, and nothing of its true size.
-    clear = (left**2 >= CLEARLY**2 * var_left) & (var_left >= 0) & (var_both > 0)
+    clear = (left**2 >= MIN_Z**2 * var_left) & (var_left >= 0) & (var_both > 0)
     ratio = both / left
     mean = ratio + (ratio * var_left - cov) / left**2
     variance = ratio_covariance(var_both, ratio, ratio, cov, cov, var_left) / left**2
@@ -188,7 +188,7 @@ class ConditionalShares:
         a/x; NaN where the base is not above 0.
     variance : ndarray
         Of the share, by the delta method; NaN where the base is not clearly above 0, which is by
-        `CLEARLY` standard errors, and where the reports determine none.
+        `MIN_Z` standard errors, and where the reports determine none.
     sets : FiellerSets
         Of the cells in row-major order.
     base, base_variance : ndarray

@@ -43,7 +43,7 @@ _NOT_DETERMINED = "too little is known of these answers together"
 _NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers so or otherwise"
 
 
-class _NotCarried(Exception):
+class _NotIdentified(Exception):
     """The data cannot carry the model; `weights` are how much that is about each coefficient."""
 
     def __init__(self, reason: str, weights: np.ndarray) -> None:
@@ -84,7 +84,7 @@ class Regression:
 def fit_regression(
     table: Table,
     design: Array,
-    counts_as: Array,
+    outcome_scores: Array,
     model: Model = "logistic",
     target: Target = "population",
     kept: NDArray[np.bool_] | None = None,
@@ -97,7 +97,7 @@ def fit_regression(
         Of the predictors and then the outcome.
     design : ndarray, shape (cells of the predictors, k)
         Their columns in every combination of answers, in row-major order.
-    counts_as : ndarray, shape (answers to the outcome,)
+    outcome_scores : ndarray, shape (answers to the outcome,)
         What each answer counts as: 0 or 1 in a logistic model, any score in a linear one.
     model : {"logistic", "linear"}
     target : {"population", "respondents"}
@@ -121,8 +121,8 @@ def fit_regression(
         cells = np.flatnonzero(kept)
         support, whole = support.ravel()[cells], whole[np.ix_(cells, cells)]
     try:
-        return _fitted(support, whole, design, counts_as, linear=model == "linear")
-    except _NotCarried as failure:
+        return _fitted(support, whole, design, outcome_scores, linear=model == "linear")
+    except _NotIdentified as failure:
         weights = failure.weights
         least = np.flatnonzero(weights >= weights.max() / 2)
         return _without_numbers(design, str(failure), tuple(least.tolist()))
@@ -134,41 +134,43 @@ def _without_numbers(design: Array, reason: str, least_known: tuple[int, ...] = 
 
 
 def _fitted(
-    support: Array, whole: Array, design: Array, counts_as: Array, *, linear: bool
+    support: Array, whole: Array, design: Array, outcome_scores: Array, *, linear: bool
 ) -> Regression:
-    support = support.reshape(len(design), len(counts_as))
-    shares, sums = support.sum(axis=1), support @ counts_as
+    support = support.reshape(len(design), len(outcome_scores))
+    shares, sums = support.sum(axis=1), support @ outcome_scores
     coefficients = _root(design, shares, sums, linear)
     mean, slope, bend = _response(design @ coefficients, linear)
     information = _information(design, shares * slope)
-    influence = np.linalg.solve(information, _gradient(design, counts_as, mean))
+    influence = np.linalg.solve(information, _gradient(design, outcome_scores, mean))
     eigenvalue, vector, units = _smallest(information)
     squares = (design @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    change = np.repeat(slope * squares, len(counts_as)) + (
+    change = np.repeat(slope * squares, len(outcome_scores)) + (
         (shares * bend * squares) @ design @ influence
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
-        raise _NotCarried(_NOT_DETERMINED, vector)
+        raise _NotIdentified(_NOT_DETERMINED, vector)
     tested = range(design.shape[1])
-    z = np.array([_score_if_zero(j, support, whole, design, counts_as, linear) for j in tested])
+    z = np.array(
+        [_score_if_zero(j, support, whole, design, outcome_scores, linear) for j in tested]
+    )
     return Regression(coefficients, influence @ whole @ influence.T, z)
 
 
-def _gradient(design: Array, counts_as: Array, mean: Array) -> Array:
+def _gradient(design: Array, outcome_scores: Array, mean: Array) -> Array:
     """∂U/∂π, coefficients in rows and cells of the table in columns."""
-    return (design.T[:, :, None] * (counts_as - mean[:, None])).reshape(design.shape[1], -1)
+    return (design.T[:, :, None] * (outcome_scores - mean[:, None])).reshape(design.shape[1], -1)
 
 
 def _score_if_zero(
-    j: int, support: Array, whole: Array, design: Array, counts_as: Array, linear: bool
+    j: int, support: Array, whole: Array, design: Array, outcome_scores: Array, linear: bool
 ) -> float:
     """Score of coefficient `j` in standard errors, where it is 0 and the others are fitted."""
-    shares, sums = support.sum(axis=1), support @ counts_as
+    shares, sums = support.sum(axis=1), support @ outcome_scores
     others = np.delete(np.arange(design.shape[1]), j)
     try:
         predictor = design[:, others] @ _root(design[:, others], shares, sums, linear)
-    except _NotCarried:
+    except _NotIdentified:
         return np.nan
     mean, slope, _ = _response(predictor, linear)
     information = _information(design, shares * slope)
@@ -176,7 +178,7 @@ def _score_if_zero(
     row = np.zeros(design.shape[1])
     row[j] = 1
     row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
-    change = row @ _gradient(design, counts_as, mean)
+    change = row @ _gradient(design, outcome_scores, mean)
     variance = change @ whole @ change
     score = design[:, j] @ (sums - shares * mean)
     return float(score / np.sqrt(variance)) if variance > 0 else np.nan
@@ -192,7 +194,7 @@ def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
         eigenvalue, vector, _ = _smallest(information)
         if not eigenvalue > _ROUNDING:
             # Before the first step A is that of the linear model: its predictors alone.
-            raise _NotCarried(_NO_ROOT if found.any() else _NOT_DETERMINED, vector)
+            raise _NotIdentified(_NO_ROOT if found.any() else _NOT_DETERMINED, vector)
         step = np.linalg.solve(information, design.T @ (sums - shares * mean))
         for halving in range(_HALVINGS):
             trial = found + step / 2**halving
@@ -206,7 +208,7 @@ def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
             break
         if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ found).max()):
             return found
-    raise _NotCarried(_NO_ROOT, step)
+    raise _NotIdentified(_NO_ROOT, step)
 
 
 def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:

@@ -217,6 +217,6 @@ def judge_supports(margins: Array, min_support: float, effective: float) -> tupl
     return word, f"{word}: {said}{few_reports(effective)}"
 
 
-def told_from_zero(support: Array, half_width: Array) -> NDArray[np.bool_]:
-    """Which supports are above 0, with an interval that is not as wide as all shares."""
+def significantly_positive(support: Array, half_width: Array) -> NDArray[np.bool_]:
+    """Return which supports are above 0, with an interval that is not as wide as all shares."""
     return (support - half_width > 0) & (half_width < _ANYTHING)

@@ -24,7 +24,7 @@ from .gradients import Jet
 from .itemsets import Itemsets
 from .measures import Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
-from .reliability import grades, judge, told_from_zero
+from .reliability import grades, judge, significantly_positive
 
 #: Rules examined before mining asks for fewer.
 MAX_RULES = 250_000
@@ -318,7 +318,7 @@ def arrange(
     """Rules in the order asked for, with their intervals and measures."""
     quantile = normal_quantile(1 - level)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
-    told = told_from_zero(supports.support[0], half_width)
+    told = significantly_positive(supports.support[0], half_width)
     listed = np.flatnonzero(told | criteria.include_uncertain)
     left_out = len(told) - len(listed)
     supports, told, half_width = supports[listed], told[listed], half_width[listed]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .bounds import Array, check_confidence, check_target, normal_quantile
 from .counts import Counts
 from .domain import DomainMargins, DomainTable, Restriction, TableMargins
-from .ratios import CLEARLY
+from .ratios import MIN_Z
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
 TABLE_CELLS = 2**16
@@ -365,7 +365,7 @@ class Tables:
 
     def _clear(self, table: DomainTable) -> DomainTable:
         """Refuse a table that hardly anybody answered all of."""
-        if not table.base > CLEARLY * table.base_error("population"):
+        if not table.base > MIN_Z * table.base_error("population"):
             raise EstimateError(
                 f"missing: those who answered {', '.join(table.joint.attributes)} are"
                 f" {percent(table.base, 1)} of everybody, which is not clearly above zero; expected"
@@ -393,7 +393,7 @@ class Tables:
     def _check_domain(self) -> None:
         share = self._domain.base if self._domain else 1.0
         error = self._domain_error("population")
-        if not share > CLEARLY * error:
+        if not share > MIN_Z * error:
             known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
             raise EstimateError(
                 f"where: those with {items(self.restriction.where)} are {percent(share, 1)}{known}"

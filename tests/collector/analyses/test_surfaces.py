@@ -103,7 +103,7 @@ def computed(path, asked, estimator):
 def regressed(estimator, outcome, predictors, model="logistic", target="population", **named):
     equation = equation_of(estimator.survey.schema, outcome, predictors, model, **named)
     table = estimator.table(equation.names)
-    fit = fit_regression(table, equation.design, equation.counts_as, model, target)
+    fit = fit_regression(table, equation.design, equation.outcome_scores, model, target)
     return {"undefined": fit.undefined, "present": equation.present, "scores": equation.scores}
 
 

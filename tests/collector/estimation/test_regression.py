@@ -49,7 +49,7 @@ def fit(survey, counts, target="population", **asked):
     model = model_of(survey, **asked)
     table = Estimator(survey, counts).table(model.names)
     kind = asked.get("model", "logistic")
-    return fit_regression(table, model.design, model.counts_as, kind, target)
+    return fit_regression(table, model.design, model.outcome_scores, kind, target)
 
 
 def design():
@@ -138,7 +138,7 @@ def test_where_an_answer_is_rare_tests_reject_as_often_as_they_say():
         reports = survey.mechanism.perturb_many(survey.schema, people(shares, 20_000, rng), rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
         model = equation(survey.schema, outcome="a1", predictors=["a0"])
-        found = fit_regression(estimator.table(model.names), model.design, model.counts_as)
+        found = fit_regression(estimator.table(model.names), model.design, model.outcome_scores)
         tested += found.undefined is None
         rejected += found.undefined is None and abs(found.z[1]) > 1.96
     assert tested > 50
@@ -222,7 +222,7 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
     for _ in range(400):
         reports = survey.mechanism.perturb_many(survey.schema, people(shares, 3_000, rng), rng)
         table = Estimator(survey, Counts.from_reports(survey, reports)).table(model.names)
-        found.append(fit_regression(table, model.design, model.counts_as))
+        found.append(fit_regression(table, model.design, model.outcome_scores))
     assert [one.undefined for one in found] == [None] * 400
     coefficients = np.array([one.coefficients for one in found])
     errors = np.array([one.standard_error for one in found])
