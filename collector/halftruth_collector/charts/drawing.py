@@ -343,7 +343,7 @@ def _measure(axes: Axes, side: str, axis: Axis, ends: tuple[float, float]) -> No
 
 
 def _fits(value: float | None, axis: Axis) -> bool:
-    """Whether an axis has a place for a value."""
+    """Return whether an axis has a place for a value."""
     return value is not None and math.isfinite(value) and (value > 0 or axis.scale == "linear")
 
 

@@ -1,4 +1,4 @@
-"""What a chart shows, whoever draws it, with a text alternative from the same data."""
+"""Contents of charts, whoever draws them, with a text alternative from the same data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ Scale = Literal["linear", "log"]
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along an axis; shares are written in percent.
+    """Axis of a chart: the quantity measured along it; shares are written in percent.
 
     What is counted is marked in whole numbers from 0; days since one are written as their dates.
     """

@@ -11,7 +11,7 @@ from halftruth_shared.analyses.wording import half_width, number, percent, value
 
 from ..charts.planning import plan_chart
 from ..estimation.planning.planner import plan as make_plan
-from ..estimation.planning.recommendation import foretold
+from ..estimation.planning.recommendation import expected_precision
 from . import options
 from .output import show, table
 
@@ -46,7 +46,7 @@ def _lines(result: PlanResult) -> Iterator[str]:
         f"{query.respondents} respondents; {percent(query.confidence)} intervals for the"
         f" {query.target}; amplification {gamma}"
     )
-    yield from foretold(result)
+    yield from expected_precision(result)
     wanted = _wanted(query)
     rows = [
         [

@@ -237,7 +237,7 @@ def _rests_on_clear_shares(measure: Measure, tables: Tables) -> NDArray[np.bool_
 
 
 def _cancelled(plain: Jet, tables: Tables) -> NDArray[np.bool_]:
-    """Where errors of the cells cancel, so that nothing is known to first order."""
+    """Return where errors of the cells cancel, so that nothing is known to first order."""
     gradient = plain.gradient.reshape(-1, plain.gradient.shape[-1])
     cells = np.diagonal(tables.covariance, axis1=1, axis2=2)
     behind = (gradient**2).max(axis=1, initial=0.0) * cells.max(axis=1, initial=0.0)
@@ -355,7 +355,7 @@ def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | No
 
 
 def in_order(schema: Schema, names: Sequence[str]) -> bool:
-    """Whether two attributes have the measures of answers in an order."""
+    """Return whether two attributes have the measures of answers in an order."""
     about = [schema.attributes[schema.position(name)] for name in names]
     return _lack_of_order(ORDERED_NAMES[0], about) is None
 

@@ -280,7 +280,7 @@ def _undefined(support: Array, reason: str) -> Weighted:
 
 
 def _indicators(shape: Sequence[int]) -> Array:
-    """Which cells (columns) have each category (rows), one axis after the other."""
+    """Return indicators of each category (rows) in the cells (columns), axis by axis."""
     codes = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate(
         [codes[axis] == np.arange(size)[:, None] for axis, size in enumerate(shape)]
@@ -315,7 +315,7 @@ def _fit(table: Array, known: Sequence[Array]) -> Array | None:
 def _told_apart(
     slopes: Array, departures: Array, weights: Array, spread: Array, known: Sequence[Array]
 ) -> bool:
-    """Whether no combination of the margins' categories may be one of the others.
+    """Return whether no combination of the margins' categories may be one of the others.
 
     The combination that the others explain best, by the smallest part of its variance that is not
     explained, has to have clearly more than none.

@@ -46,7 +46,7 @@ _NO_RATIO = {
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """What is known of one answer in G groups.
+    """Estimates of one answer in G groups.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ DENSE_CELLS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each different report arrived.
+    """Counts of the different reports.
 
     Attributes
     ----------

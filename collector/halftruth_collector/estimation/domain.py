@@ -95,11 +95,11 @@ class Restriction:
         )
 
     def leaves_out(self, attributes: Sequence[str]) -> bool:
-        """Whether some of those asked did not answer some attributes, and do not count."""
+        """Return whether some of those asked did not answer some attributes, and do not count."""
         return self.answered and any(self._attribute(name).missing for name in attributes)
 
     def is_slice(self, attributes: Sequence[str]) -> bool:
-        """Whether tables are slices of larger ones, without sums that need a covariance."""
+        """Return whether tables are slices of larger ones, without sums that need a covariance."""
         return all(len(codes) == 1 for codes in self.codes) and not self.leaves_out(attributes)
 
     def kept(self, attributes: Sequence[str]) -> Kept:
@@ -414,7 +414,7 @@ class TableMargins(Margins):
         return found
 
     def _weights(self, places: Places) -> Array:
-        """Which cells of the table each cell of a margin is the sum of."""
+        """Return the cells of the table that each cell of a margin is the sum of."""
         weights = np.ones((len(places), 1))
         for axis, size in enumerate(self._table.support.shape):
             own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]

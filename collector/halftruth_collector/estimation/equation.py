@@ -19,7 +19,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Term:
-    """What a coefficient belongs to.
+    """Term of a model, which a coefficient belongs to.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ def design_matrix(columns: Sequence[Array]) -> Array:
 def _outcome(
     schema: Schema, outcome: Attribute, model: Model, present: Items, scores: Scores
 ) -> tuple[Array, Items]:
-    """What each answer to the outcome counts as, and whose odds are modelled."""
+    """Return the score of each answer to the outcome, and the answer whose odds are modelled."""
     name = outcome.name
     if model == "linear":
         if present:
@@ -233,14 +233,14 @@ def _reference(attributes: Sequence[Attribute], scores: Scores, given: Items) ->
 
 
 def _scores(attributes: Sequence[Attribute], given: Items) -> dict[str, list[float]]:
-    """What the categories of attributes count as."""
+    """Return the scores of the categories of attributes."""
     found = {a.name: answers_of(a) for a in attributes}
     _known("scores", given, tuple(found), "attributes of the model")
     return {name: score_values(name, len(found[name]), text) for name, text in given.items()}
 
 
 def score_values(name: str, categories: int, text: str) -> list[float]:
-    """What so many categories count as: 1, 2, … for "ranks", or the numbers that are given."""
+    """Return scores of so many categories: 1, 2, … for "ranks", or the numbers given."""
     if text.strip() == "ranks":
         return [float(rank) for rank in range(1, categories + 1)]
     try:

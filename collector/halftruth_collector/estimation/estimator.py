@@ -123,7 +123,7 @@ class Estimator:
         return Estimator(self.survey, self.counts, answers, self.missing)
 
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
-        """How large the group is that all estimates are about; None if it is everybody."""
+        """Size of the group that all estimates are about; None if it is everybody."""
         check_target(target)
         return self.tables.group(confidence, target)
 
@@ -150,7 +150,7 @@ class Estimator:
         return self._whole.table(estimate, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
-        """How far the best guess is off in tables like that of these attributes.
+        """Root mean square error of the best guess in tables like that of these attributes.
 
         Held-out reports tell: the mean of (guess from the others − their unbiased estimate)², less
         the variance of that. It is too large by up to √(4/3): the others are three quarters.

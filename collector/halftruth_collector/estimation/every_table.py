@@ -46,7 +46,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class _Job:
-    """What all pieces have in common; workers keep what they make of it for the next piece.
+    """The task that all pieces belong to; workers keep its estimator for the next piece.
 
     What estimates are made from goes with every piece, and takes long to read: it is read once.
     """

@@ -62,7 +62,7 @@ class Jet:
         return np.where(np.isfinite(error), error, np.nan)
 
     def clear(self, covariance: Array, quantile: float) -> NDArray[np.bool_]:
-        """Which values are significantly above 0: by so many standard errors, and by `CLEAR`."""
+        """Return which values are significantly above 0: by z errors, and by `CLEAR`."""
         told = max(quantile, CLEAR) * self.standard_error(covariance)
         return np.asarray(self.value > told)
 

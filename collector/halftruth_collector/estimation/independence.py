@@ -146,7 +146,7 @@ class Departures:
 
     @cached_property
     def clear(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which rows and which columns of each layer can be told from nobody's."""
+        """Rows and columns of each layer whose shares are significantly above 0."""
         support, shape = self._cells, self._cells.shape
         whole = self.table.covariance("population").reshape(*shape, *shape)
         # Σ over the other attribute, on both sides of the covariance.

@@ -142,7 +142,7 @@ class Itemsets:
 
 @dataclass(frozen=True)
 class Criteria:
-    """What is asked of itemsets.
+    """Criteria of itemsets.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class Examined:
 
 
 def _ruled_out(support: Array, standard_error: Array, criteria: Criteria, longest: int) -> Mask:
-    """Where even an upper bound is below the threshold; never where there is none."""
+    """Return which upper bounds are below the threshold; none where there is no bound."""
     # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
     alpha = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
     return support + normal_quantile(alpha) * standard_error < criteria.min_support

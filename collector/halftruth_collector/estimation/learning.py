@@ -210,7 +210,7 @@ class _Grower:
         )
 
     def _separates(self, group: Items, feature: str, candidates: int) -> bool:
-        """Whether the classes differ by a feature, chosen among some, in a group."""
+        """Return whether the classes differ by a feature, chosen among some, in a group."""
         p_value = self._p_value(group, feature)
         return p_value is not None and p_value < _ALPHA / candidates
 

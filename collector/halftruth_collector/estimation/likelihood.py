@@ -9,7 +9,7 @@ One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood 
 the most likely table, fits the noise of the perturbation as well as what people answered. So EM
 starts from independence, the product of the tables of single attributes, and learns how answers
 depend on each other first where reports say so most clearly. How many steps are worth it is decided
-by reports that were held out: a share of them is foretold from the others, over and over, and the
+by reports that were held out: a share of them is predicted from the others, over and over, and the
 number of steps is the one after which they are likeliest.
 """
 
@@ -46,7 +46,7 @@ CONSTRAINED_CELLS = 2**18
 #: Most tables, and most cells of all of these, that tell how far best guesses are off.
 TYPICAL_TABLES, _TYPICAL_CELLS = 50, 2**15
 
-#: Parts of the reports that are foretold from the others in turn.
+#: Parts of the reports that are predicted from the others in turn.
 PARTS = 4
 
 #: The number of steps grows by this factor from one comparison to the next.
@@ -306,9 +306,9 @@ def _steps_by_held_out_reports(
                 tables[number] = _step(likelihood, learned[number], images[number], tables[number])
                 images[number] = likelihood.expected(tables[number])
             # As if one more report had spoken for independence: nothing is thought impossible.
-            foretold = (rest.reports * images[number] + before) / (rest.reports + 1)
+            predicted = (rest.reports * images[number] + before) / (rest.reports + 1)
             seen = held_out[number] > 0
-            gains = np.log(foretold[seen] / before[seen])
+            gains = np.log(predicted[seen] / before[seen])
             gain += float(held_out[number][seen] @ gains)
             squares += float(held_out[number][seen] @ gains**2)
         done = steps

@@ -113,7 +113,7 @@ def holm_decisions(
     candidates: int,
     slope: Array | float = 0.0,
 ) -> tuple[Mask, Mask]:
-    """Which itemsets are frequent and which infrequent, by Holm's step-down tests.
+    """Decide which itemsets are frequent and infrequent, by Holm's step-down tests.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def holm_decisions(
 
 
 def _step_down(score: Array, alpha: float, candidates: int) -> Mask:
-    """Where a standard normal score is too large, one after the other from the largest on."""
+    """Return which standard normal scores are too large, step by step from the largest on."""
     known = np.where(np.isnan(score), -np.inf, score)
     order = np.argsort(-known, kind="stable")
     left = candidates - np.arange(len(order), dtype=np.float64)

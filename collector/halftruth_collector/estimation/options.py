@@ -44,7 +44,7 @@ def option_code(attribute: Attribute) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """How many options people choose: mean, and its variance."""
+    """Mean number of options that people choose, with its variance."""
 
     mean: float
     variance: float
@@ -96,7 +96,7 @@ class Options:
         return self._attribute(name).categories[self._codes[name]]
 
     def _place(self, name: str) -> int:
-        """Where among its answers an option is chosen."""
+        """Return the place among its answers that means that an option is chosen."""
         return answers_of(self._attribute(name)).index(self.answer(name))
 
     def shares(self, names: Sequence[str], confidence: float) -> ConditionalShares:
@@ -104,7 +104,7 @@ class Options:
         return conditional_shares(*self.table(*names), [], confidence)
 
     def number(self) -> Number:
-        """How many of the options people choose, from the tables of all pairs.
+        """Return the mean number of options that people choose, from the tables of all pairs.
 
         Without these, errors are unknown, unless there is one option alone.
         """

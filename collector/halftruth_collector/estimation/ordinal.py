@@ -47,7 +47,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Quantile:
-    """Where the cumulative share reaches some share.
+    """Quantile: where the cumulative share reaches some share.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Distribution:
 
     @cached_property
     def known(self) -> bool:
-        """Whether there are errors."""
+        """True where there are errors."""
         return bool(np.isfinite(self.covariance).all())
 
     @cached_property
@@ -143,7 +143,7 @@ class Distribution:
     def quantile(
         self, share: float, values: Array, z: float, edges: Array | None = None
     ) -> Quantile:
-        """Where the cumulative share reaches a share between 0 and 1.
+        """Return the quantile of a share between 0 and 1.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Distribution:
         return Quantile(answer, first, last, value, lower, upper, near)
 
     def _inside(self, curve: Array, place: int, share: float, z: float, edges: Array) -> float:
-        """Where in a bin a cumulative share with z standard errors reaches a share."""
+        """Return the place in a bin where the cumulative share ± z errors reaches a share."""
         before, after = (curve[place - 1] if place else 0.0), curve[place]
         covariance = np.zeros((2, 2))
         here = slice(max(place - 1, 0), place + 1)

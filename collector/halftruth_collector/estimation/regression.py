@@ -185,7 +185,7 @@ def _score_if_zero(
 
 
 def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
-    """Where the score is 0, by Newton's method with halved steps."""
+    """Return the root of the score, by Newton's method with halved steps."""
     found: Array = np.zeros(design.shape[1])
     level = _level(design, shares, sums, found, linear)
     for _ in range(_STEPS):
@@ -221,7 +221,7 @@ def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
 
 
 def _level(design: Array, shares: Array, sums: Array, found: Array, linear: bool) -> float:
-    """What the score is the gradient of: the corrected log-likelihood."""
+    """Return the corrected log-likelihood, whose gradient is the score."""
     predictor = design @ found
     within = predictor**2 / 2 if linear else np.logaddexp(0.0, predictor)
     return float(sums @ predictor - shares @ within)

@@ -67,7 +67,7 @@ def margin(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> Array:
 
 
 def clear(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> NDArray[np.bool_]:
-    """Which intervals of effects lie on one side of no effect, 0 or a ratio of 1."""
+    """Return which intervals of effects lie on one side of no effect, 0 or a ratio of 1."""
     return np.asarray((np.asarray(lower) > ratio) | (np.asarray(upper) < ratio))
 
 
@@ -88,7 +88,7 @@ def grades(
 
 
 def reliability(margin_of_share: float) -> Usability:
-    """Whether a share with this margin is usable; `plan` asks the same as results do."""
+    """Return the reliability of a share with this margin; `plan` asks the same as results do."""
     return USABILITY[int(grades(margin_of_share))]
 
 
@@ -144,7 +144,7 @@ def _written(width: float, *, ratio: bool, share: bool) -> str:
 
 
 def few_reports(effective: float) -> str:
-    """What to add where intervals rest on few reports for a cell; else nothing."""
+    """Return the warning of intervals that rest on few reports for a cell; else nothing."""
     if effective >= WELL_FILLED:
         return ""
     return (

@@ -38,7 +38,7 @@ Sides = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RuleCriteria:
-    """What is asked of rules.
+    """Criteria of rules.
 
     Attributes
     ----------

@@ -202,7 +202,7 @@ class Tables:
 
     @property
     def restricted(self) -> bool:
-        """Whether the tables are not of everybody."""
+        """True where the tables are within a domain."""
         return bool(self._where) or self.restriction.answered
 
     @cached_property
@@ -218,7 +218,7 @@ class Tables:
 
     @cached_property
     def at_once(self) -> bool:
-        """Whether all margins of all attributes are few enough to be estimated at once."""
+        """True where all margins of all attributes are few enough to be estimated at once."""
         cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
         return (
             self.restriction.is_slice(self.schema.names)

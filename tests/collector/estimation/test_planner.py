@@ -18,7 +18,7 @@ from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.planner import of_itemsets, plan, unit_variances
-from halftruth_collector.estimation.planning.recommendation import foretold
+from halftruth_collector.estimation.planning.recommendation import expected_precision
 from halftruth_collector.estimation.reliability import judge_table
 from halftruth_shared import (
     DistortionMatrices,
@@ -645,7 +645,7 @@ def test_what_each_length_could_be_known_to_by_itself_is_less_than_of_all_length
 def test_words_say_what_is_enough_and_what_is_not():
     survey = make_survey("gamma-diagonal", (2, 2, 2))
     few = PlanQuery(respondents=40, lengths=[1], half_width=0.1)
-    [said] = foretold(plan(survey, few))
+    [said] = expected_precision(plan(survey, few))
     assert said.startswith("One question: not usable, margin ±")
     assert "; at this protection, no unbiased estimate does better than ±" in said
     [needed] = [
@@ -653,7 +653,7 @@ def test_words_say_what_is_enough_and_what_is_not():
     ]
     assert f"±10 points takes {needed} respondents, never fewer than" in said
     many = PlanQuery(respondents=10**6, lengths=[2])
-    [said] = foretold(plan(survey, many))
+    [said] = expected_precision(plan(survey, many))
     assert said.startswith("Two questions together: usable, margin ±")
 
 
@@ -663,7 +663,9 @@ MANY = (2, 3, 4) * 5
 
 def verdicts(survey, **asked):
     """Grade of each length in the words of a plan, 0 for usable."""
-    words = foretold(plan(survey, PlanQuery(**{"respondents": 2_000, "alone": True, **asked})))
+    words = expected_precision(
+        plan(survey, PlanQuery(**{"respondents": 2_000, "alone": True, **asked}))
+    )
     order = ("usable", "barely usable", "not usable")
     return [order.index(re.search(": (.*?), margin", said)[1]) for said in words]
 
@@ -707,7 +709,7 @@ def test_respondents_needed_grow_as_the_margin_wanted_shrinks_and_reach_it():
 
 def test_the_plan_calls_usable_what_results_call_usable():
     survey = make_survey("randomized-response", (2, 2))
-    said = foretold(plan(survey, PlanQuery(respondents=600)))
+    said = expected_precision(plan(survey, PlanQuery(respondents=600)))
     lengths = plan(survey, PlanQuery(respondents=600)).mechanisms[0].lengths
     for words, length in zip(said, lengths, strict=True):
         word = judge_table(np.full(4, length.even.half_width))[1]

@@ -1,4 +1,4 @@
-"""What a survey will tell, foretold before any field work.
+"""Expected precision of a survey, before any field work.
 
 Every estimated support is a mean over the reports of one weight each, so its variance is known
 from the mean square of the weights by true record: E[w²] is linear in the shares of the people,
@@ -60,7 +60,7 @@ _USUAL_LENGTHS = 3
 
 
 def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
-    """Foretell what a survey will tell, for each mechanism that meets its amplification γ.
+    """Return the expected precision of each mechanism that meets the amplification γ of a survey.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a plan comes to, in words; all of them are about evenly spread answers."""
+"""Plans in words; all of them are about evenly spread answers."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ _EQUAL = 1.01
 _TOGETHER = {1: "One question", 2: "Two questions together", 3: "Three questions together"}
 
 
-def foretold(result: PlanResult) -> list[str]:
-    """How well the survey's own mechanism will tell of each number of questions, a sentence each.
+def expected_precision(result: PlanResult) -> list[str]:
+    """Return the expected precision of the survey's own mechanism by number of questions.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def foretold(result: PlanResult) -> list[str]:
     >>> from .planner import plan
     >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
     >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
-    >>> [said] = foretold(plan(survey, PlanQuery(respondents=5000)))
+    >>> [said] = expected_precision(plan(survey, PlanQuery(respondents=5000)))
     >>> for part in said.split("; "):
     ...     print(part)
     One question: usable, margin ±1.5 points
@@ -32,10 +32,10 @@ def foretold(result: PlanResult) -> list[str]:
     own = next(found for found in result.mechanisms if found.own)
     bounds = {bound.length: bound.by_itself for bound in result.bound}
     wanted = result.query.half_width
-    return [_foretold(length, bounds.get(length.length), wanted) for length in own.lengths]
+    return [_of_length(length, bounds.get(length.length), wanted) for length in own.lengths]
 
 
-def _foretold(length: LengthPlan, bound: EvenPlan | None, wanted: float | None) -> str:
+def _of_length(length: LengthPlan, bound: EvenPlan | None, wanted: float | None) -> str:
     which = _TOGETHER.get(length.length, f"{length.length} questions together")
     width = length.even.half_width
     said = f"{which}: {reliability(width)}, margin {half_width(width)}"
@@ -90,7 +90,7 @@ def _near_the_best(best: MechanismPlan) -> str:
 
 
 def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
-    """What the recommended mechanism costs the single answer, if it does."""
+    """Return the cost of the recommended mechanism for a single answer, if there is one."""
     own = plans[0].answer_amplification
     if own is None or best.answer_amplification is None:
         return ""

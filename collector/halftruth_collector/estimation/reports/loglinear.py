@@ -208,7 +208,7 @@ def check_terms(terms: Sequence[Sequence[str]]) -> None:
 
 
 def loglinear_statement(independent: bool, preserved: bool, freedom: int) -> str:
-    """What a test of the model on the reports says of the answers (Guo Result 9, Theorem 2).
+    """Return what a test of the model on the reports implies (Guo Result 9, Theorem 2).
 
     Parameters
     ----------

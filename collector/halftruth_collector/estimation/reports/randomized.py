@@ -112,7 +112,7 @@ def _of_records(estimator: Estimator) -> RecordReconstruction:
 def distortions_of(
     estimator: Estimator, attributes: Sequence[str], categories: Sequence[int | None]
 ) -> tuple[Distortion, ...] | None:
-    """How each of some attributes is distorted, None where not each by itself."""
+    """Return the distortion of each of some attributes, None where not each by itself."""
     return _of_records(estimator).distortions(attributes, categories)
 
 
@@ -196,7 +196,7 @@ def randomized_partial_correlation(
 
 
 def never_grows(measure: Measure, known: Sequence[Distortion], shape: tuple[int, ...]) -> bool:
-    """Whether distortion can only bring this measure nearer to that of independence."""
+    """Return whether distortion can only bring this measure nearer to independence."""
     if not any(d.distorted for d in known):
         return True
     if measure.name in _DIVERGENCES:
@@ -213,7 +213,7 @@ def never_grows(measure: Measure, known: Sequence[Distortion], shape: tuple[int,
 
 
 def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
-    """Whether pairs of attributes distorted like this pair keep the order of this measure."""
+    """Return whether pairs distorted like this one keep the order of this measure."""
     if len(known) != 2 or measure.scope == "categories":
         return not any(d.distorted for d in known)
     if not any(d.distorted for d in known):
@@ -232,7 +232,7 @@ def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
 def _statement(
     estimate: MeasureEstimate, known: Sequence[Distortion] | None, shrinks: bool, ordered: bool
 ) -> str:
-    """What an analyst may conclude, in one sentence."""
+    """Return what follows for the answers, in one sentence."""
     name = ALIASES.get(estimate.name, estimate.name)
     if estimate.undefined is not None:
         return "nothing can be concluded: it is undefined for the reports"

@@ -23,7 +23,7 @@ from ...designing import edits, mechanism, questions, text
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
 from ...estimation.planning.planner import plan
-from ...estimation.planning.recommendation import foretold
+from ...estimation.planning.recommendation import expected_precision
 from .. import errors, parameters
 from ..context import collector
 from .session import guarded
@@ -311,7 +311,7 @@ def _precision(survey: Survey | None) -> dict[str, Any]:
         page["plan_problem"] = str(error)
         return page
     labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
-    return page | {"plan": result, "foretold": foretold(result), "labels": labels}
+    return page | {"plan": result, "foretold": expected_precision(result), "labels": labels}
 
 
 def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:
