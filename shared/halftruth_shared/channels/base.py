@@ -123,11 +123,7 @@ class Channel(ABC):
 
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
-<<<<<<< HEAD
         """Moments of the weights by true cell, from which variances can be predicted."""
-=======
-        """Moments of the weights by true cell, from which expected variances follow."""
->>>>>>> 953e474 (Begin the docstrings of estimation with what a thing is or does)
 
     def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
         """Return the distortion of each axis, None where axes are not perturbed one by one."""
