@@ -4,15 +4,14 @@ from functools import partial
 from typing import Any
 
 import click
-import msgspec
 from halftruth_shared import read_survey
 
-from ..disclosure.audit import DELTA, Audit
+from ..disclosure.audit import DELTA
 from ..disclosure.audit import audit as make_audit
 from ..disclosure.statement import statement
 from . import options
 from .documents import as_html, as_pdf, as_text
-from .output import write
+from .output import json_text, write
 from .records import read_pilot
 
 #: Respondents, unless asked or as many as there are in a pilot.
@@ -81,10 +80,4 @@ def audit(
     for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
         if file is not None and content is not None:
             write(file, content, field)
-    click.echo(_json(found) if as_json else as_text(said))
-
-
-def _json(audit: Audit) -> str:
-    # Fractions; what is infinite is null.
-    encoded = msgspec.json.encode(audit, enc_hook=float)
-    return msgspec.json.format(encoded, indent=2).decode()
+    click.echo(json_text(found) if as_json else as_text(said))

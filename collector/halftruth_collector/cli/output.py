@@ -22,10 +22,15 @@ R = TypeVar("R", bound=Any)
 def as_form(result: Any, form: Form) -> str:
     """Everything for programs; what is undefined is null in JSON and empty in CSV."""
     if form.json:
-        return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
+        return json_text(result)
     from ..analyses.tabular import to_csv
 
     return to_csv(result).rstrip("\n")
+
+
+def json_text(value: object) -> str:
+    """JSON with lines to read; fractions are numbers, and what is infinite is null."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=float), indent=2).decode()
 
 
 def write(file: str, content: bytes, option: str = "parquet") -> None:

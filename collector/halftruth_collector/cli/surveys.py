@@ -19,7 +19,7 @@ from ..store.closing import limits_said
 from ..store.surveys import SurveyStore
 from ..store.terms import Changes
 from . import options
-from .output import print_table, write
+from .output import json_text, print_table, write
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
 
@@ -89,7 +89,7 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
     """
     found = check_survey(read_survey(file), max_gamma)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        click.echo(json_text(found))
         return
     click.echo(f"{found.id}: {found.title}, {found.questions} questions, digest {found.digest}")
     click.echo("\n".join(found.sentences()))
