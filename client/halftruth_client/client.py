@@ -314,9 +314,9 @@ class Client:
             how many reports were counted before. With an outbox all others wait there.
         """
         self._policy.check(survey)
-        given = None if invitations is None else list(invitations)
-        check_form(given or [])
-        drawn = draw(survey, records, self._unsettled, given)
+        codes = None if invitations is None else list(invitations)
+        check_form(codes or [])
+        drawn = draw(survey, records, self._unsettled, codes)
         del records
         if isinstance(drawn, HalftruthError):
             raise drawn
@@ -326,7 +326,7 @@ class Client:
         SystemRandom().shuffle(order)
         settled = 0
         try:
-            invited: Sequence[str | None] = given or [None] * len(drawn)
+            invited: Sequence[str | None] = codes or [None] * len(drawn)
             reachable = self._check_invitations(survey, invited)
             reports = [replace(drawn[i].report, invitation=invited[i]) for i in order]
             if self._keeps:
@@ -434,12 +434,12 @@ def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequenc
 
 def _refusal(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
     """The refusal of one batch as one of the records, whose order in the batch is another."""
-    about, said = None, str(error)
+    about, message = None, str(error)
     if error.report is not None and 0 <= error.report < min(len(order), BATCH):
         about = order[error.report]
-        said = f"record {about}: {_NUMBERED.sub('', said)}"
+        message = f"record {about}: {_NUMBERED.sub('', message)}"
     return RequestRefused(
-        said, status=error.status, field=error.field, report=about, accepted=accepted
+        message, status=error.status, field=error.field, report=about, accepted=accepted
     )
 
 

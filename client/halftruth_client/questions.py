@@ -119,7 +119,7 @@ class Questions(_Named[Question]):
         return Shown("questions", [], ["name", "label", "answers"], rows).html()
 
 
-def plain(field: Field, given: Any) -> Any:
+def plain(field: Field, value: Any) -> Any:
     """Return the value of a query's field, where questions and answers stand for their names.
 
     Raises
@@ -127,20 +127,20 @@ def plain(field: Field, given: Any) -> Any:
     ParameterError
         If two answers to one question are given where there can be one.
     """
-    if field.kind == "items" and isinstance(given, Answer):
-        return {given.question: given.category}
-    if field.kind == "items" and isinstance(given, (list, tuple)) and _all_answers(given):
-        return _items(field, given)
-    if field.kind == "margins" and isinstance(given, Mapping) and _all_answers(given):
+    if field.kind == "items" and isinstance(value, Answer):
+        return {value.question: value.category}
+    if field.kind == "items" and isinstance(value, (list, tuple)) and _all_answers(value):
+        return _items(field, value)
+    if field.kind == "margins" and isinstance(value, Mapping) and _all_answers(value):
         margins: dict[str, dict[str, Any]] = {}
-        for answer, known in given.items():
+        for answer, known in value.items():
             margins.setdefault(answer.question, {})[answer.category] = known
         return margins
-    return _names(given)
+    return _names(value)
 
 
-def _all_answers(given: Any) -> bool:
-    return bool(given) and all(isinstance(answer, Answer) for answer in given)
+def _all_answers(value: Any) -> bool:
+    return bool(value) and all(isinstance(answer, Answer) for answer in value)
 
 
 def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str | list[str]]:
@@ -158,11 +158,11 @@ def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str
     return items
 
 
-def _names(given: Any) -> Any:
-    if isinstance(given, Question):
-        return given.name
-    if isinstance(given, Answer):
-        return given.category
-    if isinstance(given, Mapping):
-        return {_names(key): _names(value) for key, value in given.items()}
-    return [_names(each) for each in given] if isinstance(given, (list, tuple)) else given
+def _names(content: Any) -> Any:
+    if isinstance(content, Question):
+        return content.name
+    if isinstance(content, Answer):
+        return content.category
+    if isinstance(content, Mapping):
+        return {_names(key): _names(value) for key, value in content.items()}
+    return [_names(each) for each in content] if isinstance(content, (list, tuple)) else content

@@ -122,11 +122,11 @@ class Schema:
             raise SchemaError(
                 f"{field}: expected a list with one or more of: {listing(self.names)}", field=field
             )
-        found = tuple([self.position(name, field) for name in names])
+        positions = tuple([self.position(name, field) for name in names])
         twice = repeated(names)
         if twice is not None:
             raise SchemaError(f"{field}: '{twice}' is named twice; expected once", field=field)
-        return found
+        return positions
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -178,7 +178,7 @@ class Schema:
         return tuple([self._conditions_of(j) for j in range(len(self.attributes))])
 
     def _conditions_of(self, j: int) -> tuple[tuple[int, frozenset[int]], ...]:
-        about, found = self.attributes[j], []
+        about, conditions = self.attributes[j], []
         for name, answers in about.ask_if.items():
             i = self._positions.get(name, j)
             if i >= j:
@@ -198,19 +198,19 @@ class Schema:
                         f" of '{name}': {listing(categories)}",
                         field="ask_if",
                     )
-            found.append((i, frozenset(map(categories.index, answers))))
-        return tuple(found)
+            conditions.append((i, frozenset(map(categories.index, answers))))
+        return tuple(conditions)
 
     def dependents(self, name: str, public: Collection[str] = ()) -> frozenset[str]:
         """An attribute and those asked after it, directly or over others that are not public.
 
         Whether each is asked depends on the answer, so that theirs change with it.
         """
-        found = {name}
+        dependents = {name}
         for attribute in self.attributes:
-            if attribute.name not in public and not found.isdisjoint(attribute.ask_if):
-                found.add(attribute.name)
-        return frozenset(found)
+            if attribute.name not in public and not dependents.isdisjoint(attribute.ask_if):
+                dependents.add(attribute.name)
+        return frozenset(dependents)
 
     def components(self, public: Collection[str] = ()) -> list[frozenset[str]]:
         """The attributes that are not public, in groups without a condition between two of them.

@@ -13,34 +13,34 @@ from .base import Analysis, Counted, Grid, asked
 
 def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
     """Associations as ``Estimator.associations`` gives them."""
-    found = counted.estimator.associations(**asked(query))
+    associations = counted.estimator.associations(**asked(query))
     names = counted.estimator.schema.names if query.attributes is None else query.attributes
     return AssociationsResult(
-        **counted.origin(), query=query, attributes=list(names), associations=found
+        **counted.origin(), query=query, attributes=list(names), associations=associations
     )
 
 
 def grid(result: AssociationsResult) -> Grid:
     """Ordered pairs of attributes with their concentration τ."""
     measures = sentences.measure_grid(
-        [found.estimate for found in result.associations], result.query.confidence
+        [pair.estimate for pair in result.associations], result.query.confidence
     )
     return Grid(
         ["row", "column", *measures.header[1:]],
         [
-            [found.row, found.column, *row[1:]]
-            for found, row in zip(result.associations, measures.rows, strict=True)
+            [pair.row, pair.column, *row[1:]]
+            for pair, row in zip(result.associations, measures.rows, strict=True)
         ],
     )
 
 
 def chart(result: AssociationsResult) -> HeatMap:
     """Heat map of the association of every ordered pair."""
-    found = {(a.row, a.column): a.estimate for a in result.associations}
+    estimates = {(a.row, a.column): a.estimate for a in result.associations}
     names = tuple(result.attributes)
     cells = tuple(
         tuple(
-            _cell(f"{row} → {column}", found[row, column]) if row != column else None
+            _cell(f"{row} → {column}", estimates[row, column]) if row != column else None
             for column in names
         )
         for row in names
@@ -64,7 +64,7 @@ def chart(result: AssociationsResult) -> HeatMap:
 def warnings(result: AssociationsResult) -> list[str]:
     """Warn of associations that are too uncertain."""
     return sentences.too_uncertain(
-        (f"{found.row} → {found.column}", found.estimate) for found in result.associations
+        (f"{pair.row} → {pair.column}", pair.estimate) for pair in result.associations
     )
 
 

@@ -46,32 +46,32 @@ _PROBABILITY = {
 def warnings(result: ClassifierResult) -> list[str]:
     """Warn of cells behind the model that are not significantly above zero."""
     doubtful = [items(warning) or "everybody" for warning in result.model.warnings]
-    said = {
+    reason = {
         "naive-bayes": "Not known to be above 0",
         "decision-tree": "A class not known to be above 0, or a split that may be chance, among",
     }[result.query.kind]
-    found = [f"{said}: {sentences.few(doubtful)}."] if doubtful else []
+    lines = [f"{reason}: {sentences.few(doubtful)}."] if doubtful else []
     if result.typical is not None:
         _, verdict = judge_guess(result.typical)
-        found.append(f"Learned from the best guess; {verdict.partition(': ')[2]}.")
-    return found
+        lines.append(f"Learned from the best guess; {verdict.partition(': ')[2]}.")
+    return lines
 
 
 def interpretation(result: ClassifierResult) -> list[str]:
     """Interpret the probabilities of naive Bayes, and point to a better estimate."""
-    said = []
+    lines = []
     if result.query.kind == "naive-bayes":
-        said.append(
+        lines.append(
             "Everybody: share of each class; else the share of a class that gives this answer,"
             " which is not the probability of the class."
         )
     if result.query.estimate == "moment":
-        said.append(
+        lines.append(
             "Learned from moment estimates, with 0 for those below it. With estimate = likelihood"
             " it is learned from the best guess, which is mostly nearer to the truth, and takes"
             " some seconds."
         )
-    return said
+    return lines
 
 
 ANALYSIS = Analysis(

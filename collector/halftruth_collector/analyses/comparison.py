@@ -93,51 +93,51 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
 
 
 def _verdicts(
-    found: Estimates, *, ratio: bool = False, effect: bool = True
+    estimates: Estimates, *, ratio: bool = False, effect: bool = True
 ) -> Iterator[tuple[Usability, str]]:
     """Verdicts on shares or, by default, on effects."""
-    directed = clear(found.lower, found.upper, ratio=ratio) & effect
-    margins = margin(found.lower, found.upper, ratio=ratio)
+    directed = clear(estimates.lower, estimates.upper, ratio=ratio) & effect
+    margins = margin(estimates.lower, estimates.upper, ratio=ratio)
     verdicts = judge(margins, ratio=ratio, directed=directed)
-    for reason, verdict in zip(found.undefined, verdicts, strict=True):
+    for reason, verdict in zip(estimates.undefined, verdicts, strict=True):
         yield ("not usable", f"not usable: {reason}") if reason else verdict
 
 
 def _shares(groups: Groups, confidence: float) -> list[GroupShare]:
-    found = shares_of(groups, confidence)
+    shares = shares_of(groups, confidence)
     return [
         GroupShare(
             group=group,
             base=groups.reports * float(groups.base[g]),
-            share=optional(float(found.value[g])),
-            standard_error=optional(float(found.standard_error[g])),
-            interval=_interval(found, g),
+            share=optional(float(shares.value[g])),
+            standard_error=optional(float(shares.standard_error[g])),
+            interval=_interval(shares, g),
             usability=usability,
             verdict=verdict,
-            undefined=found.undefined[g] or None,
+            undefined=shares.undefined[g] or None,
         )
         for g, (group, (usability, verdict)) in enumerate(
-            zip(groups.names, _verdicts(found, effect=False), strict=True)
+            zip(groups.names, _verdicts(shares, effect=False), strict=True)
         )
     ]
 
 
-def _effects(found: Estimates, *, ratio: bool = False) -> Iterator[EffectEstimate]:
-    for k, (usability, verdict) in enumerate(_verdicts(found, ratio=ratio)):
-        interval = _interval(found, k)
+def _effects(effects: Estimates, *, ratio: bool = False) -> Iterator[EffectEstimate]:
+    for k, (usability, verdict) in enumerate(_verdicts(effects, ratio=ratio)):
+        interval = _interval(effects, k)
         yield EffectEstimate(
-            value=optional(float(found.value[k])),
-            standard_error=optional(float(found.standard_error[k])),
+            value=optional(float(effects.value[k])),
+            standard_error=optional(float(effects.standard_error[k])),
             interval=None if interval is None else (interval[0], optional(interval[1])),
-            p_value=optional(float(found.p_value[k])),
+            p_value=optional(float(effects.p_value[k])),
             usability=usability,
             verdict=verdict,
-            undefined=found.undefined[k] or None,
+            undefined=effects.undefined[k] or None,
         )
 
 
-def _interval(found: Estimates, k: int) -> Interval | None:
-    lower, upper = float(found.lower[k]), float(found.upper[k])
+def _interval(effect: Estimates, k: int) -> Interval | None:
+    lower, upper = float(effect.lower[k]), float(effect.upper[k])
     return None if np.isnan(lower) or np.isnan(upper) else (lower, upper)
 
 
@@ -158,23 +158,23 @@ def grid(result: ComparisonResult) -> Grid:
         ],
         [
             [
-                found.group,
-                number(found.base, 0),
-                _said(found.undefined, share(found.share, found.interval), found.usability),
-                share_interval(found.interval),
-                *_compared(result, effects.get(found.group)),
+                each.group,
+                number(each.base, 0),
+                _said(each.undefined, share(each.share, each.interval), each.usability),
+                share_interval(each.interval),
+                *_compared(result, effects.get(each.group)),
             ]
-            for found in result.groups
+            for each in result.groups
         ],
     )
 
 
-def _compared(result: ComparisonResult, found: GroupComparison | None) -> list[str]:
-    if found is None:
+def _compared(result: ComparisonResult, comparison: GroupComparison | None) -> list[str]:
+    if comparison is None:
         return ["", "", "", ""]
-    effect, row = found.effect, _row("", found.effect, points=_in_points(result))
+    effect, row = comparison.effect, _row("", comparison.effect, points=_in_points(result))
     return [
-        _other(found),
+        _other(comparison),
         _said(effect.undefined, value(row.value, row.interval), effect.usability),
         value_interval(row.interval),
         p_value(effect.p_value),
@@ -185,8 +185,8 @@ def _said(undefined: str | None, text: str, usability: Usability) -> str:
     return "undefined" if undefined else judged(text, usability)
 
 
-def _other(found: GroupComparison) -> str:
-    return "all others" if found.against is None else found.against
+def _other(comparison: GroupComparison) -> str:
+    return "all others" if comparison.against is None else comparison.against
 
 
 def _in_points(result: ComparisonResult) -> bool:
@@ -210,14 +210,12 @@ def chart(result: ComparisonResult) -> WhiskerChart:
     """Shares of the groups, below them the effects with a line where there is no difference."""
     query = result.query
     shares = [
-        replace(
-            sentences.estimate(found.group, found.share, found.interval), reason=found.undefined
-        )
-        for found in result.groups
+        replace(sentences.estimate(each.group, each.share, each.interval), reason=each.undefined)
+        for each in result.groups
     ]
     effects = [
-        _row(f"{found.group}, against {_other(found)}", found.effect, points=_in_points(result))
-        for found in result.comparisons
+        _row(f"{each.group}, against {_other(each)}", each.effect, points=_in_points(result))
+        for each in result.comparisons
     ]
     axis = Axis("percentage points") if _in_points(result) else Axis("ratio", scale="log")
     line = Reference(0 if _in_points(result) else 1, "no difference")
@@ -249,16 +247,14 @@ def _what(result: ComparisonResult) -> str:
 
 def warnings(result: ComparisonResult) -> list[str]:
     """Warn of estimates that are undefined or too uncertain."""
-    named: list[tuple[str, Any]] = [(f"share of {found.group}", found) for found in result.groups]
-    named += [
-        (f"{found.group} against {_other(found)}", found.effect) for found in result.comparisons
-    ]
+    named: list[tuple[str, Any]] = [(f"share of {each.group}", each) for each in result.groups]
+    named += [(f"{each.group} against {_other(each)}", each.effect) for each in result.comparisons]
     named += [] if result.trend is None else [("trend", result.trend)]
-    reasons = dict.fromkeys(found.undefined for _, found in named if found.undefined)
+    reasons = dict.fromkeys(each.undefined for _, each in named if each.undefined)
     return [
         *(
             f"Undefined, as {reason}: "
-            f"{sentences.listed([name for name, found in named if found.undefined == reason])}."
+            f"{sentences.listed([name for name, each in named if each.undefined == reason])}."
             for reason in reasons
         ),
         *sentences.too_uncertain(named),
@@ -267,35 +263,35 @@ def warnings(result: ComparisonResult) -> list[str]:
 
 def interpretation(result: ComparisonResult) -> list[str]:
     """Describe the trend, and interpret intervals and p-values."""
-    query, said = result.query, []
+    query, lines = result.query, []
     if result.trend is not None and result.trend.value is not None:
         row = _row("", result.trend, points=True)
-        said.append(
+        lines.append(
             f"Trend in the order of the groups: {value(row.value, row.interval)} percentage points"
             f" from each to the next on average ({value_interval(row.interval)}),"
             f" p-value {p_value(result.trend.p_value)}."
         )
     if any(c.effect.interval and c.effect.interval[1] is None for c in result.comparisons):
-        said.append(
+        lines.append(
             "Where a share that is divided by cannot be told from zero, its ratio has no upper end."
         )
     many = len(result.comparisons)
     if many > 1 and query.simultaneous == "none":
-        said.append(
+        lines.append(
             f"Each interval and p-value is for one comparison by itself; among {many}, chance"
             " differences are likelier than in one. simultaneous = maximum is for all together."
         )
     if query.simultaneous != "none":
-        said.append(
+        lines.append(
             "Intervals and p-values of the comparisons hold all together, those of shares and of a"
             " trend each by itself."
         )
-    said.append(
+    lines.append(
         "p-values are of tests that shares are equal, with the error that there is if they are, and"
         " so need not agree with every interval. A small one speaks against equal shares, a large"
         " one for nothing: perturbation hides small differences."
     )
-    return said
+    return lines
 
 
 def start(survey: Survey) -> ComparisonQuery:

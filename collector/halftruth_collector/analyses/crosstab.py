@@ -56,12 +56,12 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     """Shares within groups of ``Estimator.table``, its departures from independence, its test."""
     names = query.attributes
     table = counted.estimator.table(names)
-    given = _given(query)
+    base_axes = _given(query)
     shares = conditional_shares(
-        table.support, known_covariance(table, query.target), given, query.confidence
+        table.support, known_covariance(table, query.target), base_axes, query.confidence
     )
     # By the delta method it is linear in the covariance, as are both parts of that.
-    of_these = conditional_covariance(table.support, table.covariance("respondents"), given)
+    of_these = conditional_covariance(table.support, table.covariance("respondents"), base_axes)
     alone = np.where(np.isnan(shares.variance.ravel()), np.nan, np.diag(of_these))
     parts = error_parts(shares.variance.ravel(), alone)
     each, usability, verdict = judge_table(shares.sets.half_width, table.effective_reports)
@@ -80,7 +80,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
         query=query,
         usability=usability,
         verdict=verdict,
-        bases=_bases(counted, query, given),
+        bases=_bases(counted, query, base_axes),
         cells=[
             CrosstabCell(
                 values=values,
@@ -89,10 +89,10 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
                 perturbation_error=optional(errors[1]),
                 sampling_error=optional(errors[2]),
                 confidence_set=shares.sets[place],
-                usability=found,
+                usability=ratios,
                 residual=optional(residual),
             )
-            for place, ((_, values), share, errors, found, residual) in enumerate(columns)
+            for place, ((_, values), share, errors, ratios, residual) in enumerate(columns)
         ],
         independence=IndependenceOutcome(**outcome(departures.test())),
         measures=_measures(counted, query) if pair else [],
@@ -106,8 +106,8 @@ def _given(query: CrosstabQuery) -> list[int]:
     return [("row", "column").index(query.percentages), *range(2, len(query.attributes))]
 
 
-def _bases(counted: Counted, query: CrosstabQuery, given: Sequence[int]) -> list[CrosstabBase]:
-    names = [query.attributes[axis] for axis in given]
+def _bases(counted: Counted, query: CrosstabQuery, base_axes: Sequence[int]) -> list[CrosstabBase]:
+    names = [query.attributes[axis] for axis in base_axes]
     others = [name for name in query.attributes if name not in names]
     people = counted.people(names, others, query.confidence)
     if not names:
@@ -159,7 +159,7 @@ def _lines(result: CrosstabResult, of: str, along: str) -> dict[tuple[str, ...],
             strict=True,
         )
     )
-    *outer, answers = (list(dict.fromkeys(found)) for found in zip(*placed, strict=True))
+    *outer, answers = (list(dict.fromkeys(axis)) for axis in zip(*placed, strict=True))
     return {key: [placed[*key, answer] for answer in answers] for key in product(*outer)}
 
 
@@ -185,11 +185,11 @@ def _text(cell: CrosstabCell, result: CrosstabResult) -> str:
     """A share with its interval, marked where it departs from independent answers."""
     if cell.share is None:
         return UNDEFINED
-    text, found = ratio(cell.share, cell.confidence_set), cell.confidence_set
-    if found is None or found.kind != "interval":
+    text, ratios = ratio(cell.share, cell.confidence_set), cell.confidence_set
+    if ratios is None or ratios.kind != "interval":
         text = judged(text, cell.usability)
     else:
-        text = _with_bounds(text, cell.usability, ratio_set(found))
+        text = _with_bounds(text, cell.usability, ratio_set(ratios))
     if cell.residual is None or abs(cell.residual) < _clear(result):
         return text
     return f"{text} {_MORE if cell.residual > 0 else _LESS}"
@@ -265,13 +265,13 @@ def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
 
 def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Estimate:
     """Share for charts, without those of bases that are not significantly above zero."""
-    found = cell.confidence_set
-    if cell.share is None or (found is not None and found.kind != "interval"):
+    ratios = cell.confidence_set
+    if cell.share is None or (ratios is not None and ratios.kind != "interval"):
         return Estimate(label, reason="its base cannot be told from zero")
     doubt = cell.usability if cell.usability == "not usable" else None
-    if found is None or found.lower is None or found.upper is None:
+    if ratios is None or ratios.lower is None or ratios.upper is None:
         return Estimate(label, cell.share, category=doubt)
-    ends = (found.lower, found.upper)
+    ends = (ratios.lower, ratios.upper)
     inner = sentences.of_sampling(ends, result.query.confidence, cell.sampling_error)
     return Estimate(label, cell.share, *ends, category=doubt, inner=inner)
 
@@ -290,55 +290,55 @@ def _notes(result: CrosstabResult, drawn: Sequence[Estimate]) -> list[str]:
 
 def warnings(result: CrosstabResult) -> list[str]:
     """Warn of shares that are too uncertain, and of bases without shares."""
-    said = [] if result.usability == "usable" else [_sentence(result.verdict)]
+    lines = [] if result.usability == "usable" else [_sentence(result.verdict)]
     open_bases = {
         items(base.values): None
         for cell, base in zip(result.cells, result.base_of_each, strict=True)
         if cell.share is None or (cell.confidence_set and cell.confidence_set.kind != "interval")
     }
     if open_bases:
-        said.append(
+        lines.append(
             "Shares of these groups may be anything, as it cannot be told whether there is anybody"
             f" in them: {sentences.few(list(open_bases))}."
         )
-    return said
+    return lines
 
 
 def interpretation(result: CrosstabResult) -> list[str]:
     """Interpret shares and marks, and report the test of independence."""
     layers = " within each layer" if len(result.query.attributes) > 2 else ""
-    said = [
+    lines = [
         _sentence(_of_whom(result)),
         f"{_MORE} more and {_LESS} fewer than if answers were independent{layers}, by at least"
         f" {number(_clear(result), 2)} standard errors; by chance"
         f" {percent(1 - result.query.confidence)} of the cells are.",
     ]
     if result.usability == "usable":
-        said.insert(1, _sentence(result.verdict))
+        lines.insert(1, _sentence(result.verdict))
     if test := result.independence:
         tested = (
             f"{value(test.statistic, None)} with {test.degrees_of_freedom} degrees of freedom,"
             f" p-value {p_value(test.p_value)}: "
         )
-        said.append(
+        lines.append(
             f"Independence{layers} {test.statement}."
             if test.p_value is None
             else f"Wald test of independence{layers} in the population: {tested}{test.statement}."
         )
-    return [*said, *_association(result.measures)]
+    return [*lines, *_association(result.measures)]
 
 
 def _association(measures: Sequence[MeasureEstimate]) -> list[str]:
     """Measures in a sentence, and one for each reason for which some are undefined."""
     known, reasons = [], dict[str, list[str]]()
-    for found in measures:
-        if found.undefined is None:
-            text, bounds = value(found.value, found.interval), value_interval(found.interval)
+    for measure in measures:
+        if measure.undefined is None:
+            text, bounds = value(measure.value, measure.interval), value_interval(measure.interval)
             known.append(
-                f"{sentences.named(found.name)} {_with_bounds(text, found.usability, bounds)}"
+                f"{sentences.named(measure.name)} {_with_bounds(text, measure.usability, bounds)}"
             )
         else:
-            reasons.setdefault(found.undefined, []).append(sentences.named(found.name))
+            reasons.setdefault(measure.undefined, []).append(sentences.named(measure.name))
     return [
         *([f"Association: {'; '.join(known)}."] if known else []),
         *(f"Undefined, as {why}: {sentences.listed(names)}." for why, names in reasons.items()),

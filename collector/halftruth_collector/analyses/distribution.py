@@ -86,8 +86,8 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
         return answered(estimator.schema, table.support, covariance, names)
     except (EstimateError, ParameterError) as error:
         where = "attribute" if len(names) == 1 else "groups"
-        told = str(error).replace("attributes:", f"{where}:", 1)
-        raise type(error)(told, field=where) from None
+        message = str(error).replace("attributes:", f"{where}:", 1)
+        raise type(error)(message, field=where) from None
 
 
 def _check_percentiles(percentiles: Sequence[int]) -> None:
@@ -334,9 +334,9 @@ def _unit(result: DistributionResult) -> str:
 
 def warnings(result: DistributionResult) -> list[str]:
     """Warn of estimates that are undefined, too uncertain or without an order."""
-    said = []
+    lines = []
     if not result.ordered:
-        said.append(
+        lines.append(
             f"The survey does not say that the answers to “{result.label}” are in an order; they"
             " are taken in that of the survey."
         )
@@ -350,12 +350,12 @@ def warnings(result: DistributionResult) -> list[str]:
         )
     ]
     reasons = dict.fromkeys(one.undefined for _, one in named if one.undefined)
-    said += [
+    lines += [
         f"Undefined, as {reason}: "
         f"{sentences.listed([name for name, one in named if one.undefined == reason])}."
         for reason in reasons
     ]
-    return said + sentences.too_uncertain(named)
+    return lines + sentences.too_uncertain(named)
 
 
 def _counted_as(result: DistributionResult) -> list[str]:
@@ -377,23 +377,23 @@ def _counted_as(result: DistributionResult) -> list[str]:
 
 def interpretation(result: DistributionResult) -> list[str]:
     """Interpret scores, bases of shares, and quantiles."""
-    said = _counted_as(result)
+    lines = _counted_as(result)
     if result.counted_as == "middles":
-        said.append(
+        lines.append(
             "Percentiles are interpolated as if numbers were spread evenly in their bin; between"
             " the bins named beside them they are however these are spread."
         )
     if any(g.undefined is None and any(a.share < 0 for a in g.answers) for g in result.groups):
-        said.append(
+        lines.append(
             "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
             " shares that grow."
         )
     if result.query.groups is not None:
-        said.append(
+        lines.append(
             "Whether means differ is told by a linear regression on the groups, not by whether"
             " intervals overlap."
         )
-    return said
+    return lines
 
 
 def start(survey: Survey) -> DistributionQuery:

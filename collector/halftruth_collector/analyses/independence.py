@@ -12,8 +12,8 @@ from .base import Analysis, Counted, Grid, names_of_clearest
 
 def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
     """The test of ``Estimator.independence``."""
-    found = outcome(counted.estimator.independence(query.attributes))
-    return IndependenceResult(**counted.origin(), query=query, **found)
+    test = outcome(counted.estimator.independence(query.attributes))
+    return IndependenceResult(**counted.origin(), query=query, **test)
 
 
 def outcome(test: IndependenceTest) -> dict[str, Any]:

@@ -21,19 +21,19 @@ _SHOWN = ("length", "attribute", "decision")
 
 def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
     """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
-    given = asked(query)
-    length, attribute, decision = (given.pop(name) for name in _SHOWN)
+    parameters = asked(query)
+    length, attribute, decision = (parameters.pop(name) for name in _SHOWN)
     if attribute is not None:
         counted.estimator.schema.position(attribute, "attribute")
-    found = counted.estimator.itemsets(**given)
+    mined = counted.estimator.itemsets(**parameters)
     return ItemsetsResult(
         **counted.origin(),
         query=query,
-        candidates=found.candidates,
-        precision=list(found.precision),
+        candidates=mined.candidates,
+        precision=list(mined.precision),
         itemsets=[
             itemset
-            for itemset in found
+            for itemset in mined
             if length in (None, len(itemset.items))
             and attribute in (None, *itemset.items)
             and decision in (None, itemset.decision)
@@ -118,14 +118,14 @@ def warnings(result: ItemsetsResult) -> list[str]:
 def interpretation(result: ItemsetsResult) -> list[str]:
     """Describe the precision of each usable length, and simultaneous statements."""
     query = result.query
-    said = [f"Length {p.length}: {p.verdict}." for p in result.precision if p.usable]
-    said += sentences.estimated(query.estimate)
+    lines = [f"Length {p.length}: {p.verdict}." for p in result.precision if p.usable]
+    lines += sentences.estimated(query.estimate)
     if query.select in ("bonferroni", "holm"):
-        said.append(
+        lines.append(
             f"The chance that any itemset called frequent here is not is at most"
             f" {1 - query.confidence:.3g}, among {result.candidates} that could have been."
         )
-    return said
+    return lines
 
 
 def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:

@@ -17,9 +17,9 @@ _WIDE = 3.0
 
 def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     """Association measures as ``Estimator.measures`` gives them."""
-    found = counted.estimator.measures(**asked(query))
+    measures = counted.estimator.measures(**asked(query))
     present = present_items(counted.estimator.schema, query.attributes, query.present)
-    return MeasuresResult(**counted.origin(), query=query, present=present, measures=found)
+    return MeasuresResult(**counted.origin(), query=query, present=present, measures=measures)
 
 
 def grid(result: MeasuresResult) -> Grid:
@@ -55,7 +55,7 @@ def chart(result: MeasuresResult) -> WhiskerChart:
 def warnings(result: MeasuresResult) -> list[str]:
     """Warn of measures that are too uncertain."""
     return sentences.too_uncertain(
-        (sentences.named(found.name), found) for found in result.measures
+        (sentences.named(measure.name), measure) for measure in result.measures
     )
 
 

@@ -59,13 +59,15 @@ def _shares(
     estimator: Estimator, query: OverviewQuery, name: str
 ) -> tuple[list[AnswerShare], Shares]:
     """Share of each category that counts, and how precise they are."""
-    found = estimate_shares(estimator, [name], query)
+    estimates = estimate_shares(estimator, [name], query)
     categories = estimator.schema.attributes[estimator.schema.position(name)].categories
     shares = [
         AnswerShare(answer=category, share=share, **errors)
-        for category, share, errors in zip(categories, found.shares, found.errors, strict=True)
+        for category, share, errors in zip(
+            categories, estimates.shares, estimates.errors, strict=True
+        )
     ]
-    return shares, found
+    return shares, estimates
 
 
 def grid(result: OverviewResult) -> Grid:
@@ -74,13 +76,13 @@ def grid(result: OverviewResult) -> Grid:
     for question in result.questions:
         blocks = (question.label, question.answers), (_MISSING, question.missing)
         for heading, answers in blocks:
-            for i, found in enumerate(answers):
+            for i, answer in enumerate(answers):
                 rows.append(
                     [
                         "" if i else heading,
-                        found.answer,
-                        judged(share(found.share, found.interval), found.usability),
-                        share_interval(found.interval),
+                        answer.answer,
+                        judged(share(answer.share, answer.interval), answer.usability),
+                        share_interval(answer.interval),
                     ]
                 )
     header = ["question", "answer", "share", sentences.level(result.query.confidence)]
@@ -94,7 +96,7 @@ def chart(result: OverviewResult) -> BarChart:
 
 
 def chart_of_questions(
-    result: OverviewResult | WeightedResult, title: str, said: Sequence[str]
+    result: OverviewResult | WeightedResult, title: str, notes: Sequence[str]
 ) -> BarChart:
     """Shares of the answers to the first questions, as many as can be read."""
     groups: list[BarGroup] = []
@@ -109,14 +111,14 @@ def chart_of_questions(
             (question.label, question.answers),
             (f"{question.label} – {_MISSING}", missing),
         ):
-            bars = tuple(_bar(found, result.query.confidence) for found in answers)
+            bars = tuple(_bar(answer, result.query.confidence) for answer in answers)
             groups += [BarGroup(heading, bars)] if bars else []
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
         title=title,
         notes=(
             *sentences.notes(result, every),
-            *said,
+            *notes,
             *sentences.negative(every),
             *sentences.in_one_tone(every),
             *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
@@ -130,16 +132,16 @@ def chart_of_questions(
     )
 
 
-def _bar(found: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
-    inner = sentences.of_sampling(found.interval, confidence, found.sampling_error)
-    return sentences.estimate(found.answer, found.share, found.interval, inner)
+def _bar(answer: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
+    inner = sentences.of_sampling(answer.interval, confidence, answer.sampling_error)
+    return sentences.estimate(answer.answer, answer.share, answer.interval, inner)
 
 
 def by_day(result: OverviewResult) -> CurveChart | None:
     """Reports of every day, if they came on more than two; on those without any, 0."""
     if len(result.days) < _DRAWN_DAYS:
         return None
-    counted = {found.day: found.reports for found in result.days}
+    counted = {count.day: count.reports for count in result.days}
     first, last = min(counted), max(counted)
     every = range((last - first).days + 1)
     reports = tuple(float(counted.get(first + timedelta(days=day), 0)) for day in every)
@@ -179,7 +181,7 @@ def _by_day(result: OverviewResult) -> list[str]:
         return []
     last = result.days[-MAX_DAYS:]
     before = len(result.days) - len(last)
-    each = ", ".join(f"{found.day} {number(found.reports, 0)}" for found in last)
+    each = ", ".join(f"{day.day} {number(day.reports, 0)}" for day in last)
     earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
     return [f"Reports by day (UTC): {each}{earlier}."]
 

@@ -26,22 +26,22 @@ def compute(counted: Counted, query: PartialQuery) -> PartialResult:
 
 def grid(result: PartialResult) -> Grid:
     """A row for the answers and one for the reports."""
-    found = {"answers": result.reconstructed}
+    rows_by_kind = {"answers": result.reconstructed}
     if result.randomized is not None:
-        found["reports"] = result.randomized.estimate
-    measures = sentences.measure_grid(list(found.values()), result.query.confidence)
+        rows_by_kind["reports"] = result.randomized.estimate
+    measures = sentences.measure_grid(list(rows_by_kind.values()), result.query.confidence)
     return Grid(
         ["of", *measures.header[1:]],
-        [[of, *row[1:]] for of, row in zip(found, measures.rows, strict=True)],
+        [[of, *row[1:]] for of, row in zip(rows_by_kind, measures.rows, strict=True)],
     )
 
 
 def interpretation(result: PartialResult) -> list[str]:
     """Describe presence, and conclusions without parameters of the mechanism."""
-    said = sentences.presence(result.present)
+    lines = sentences.presence(result.present)
     if result.randomized is not None:
-        said.append(f"What the reports alone say of the answers: {result.randomized.statement}.")
-    return said
+        lines.append(f"What the reports alone say of the answers: {result.randomized.statement}.")
+    return lines
 
 
 def warnings(result: PartialResult) -> list[str]:

@@ -11,9 +11,9 @@ from .base import Analysis, Counted, Grid, names_of_clearest
 
 def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
     """Measures of the reports as ``randomized_measures`` gives them."""
-    found = randomized_measures(counted.estimator, **msgspec.structs.asdict(query))
+    measures = randomized_measures(counted.estimator, **msgspec.structs.asdict(query))
     present = present_items(counted.survey.schema, query.attributes, query.present)
-    return RandomizedResult(**counted.origin(), query=query, present=present, measures=found)
+    return RandomizedResult(**counted.origin(), query=query, present=present, measures=measures)
 
 
 def grid(result: RandomizedResult) -> Grid:

@@ -39,10 +39,10 @@ def compute(counted: Counted, query: RiskQuery) -> RiskResult:
     """
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
-    found = counted.estimator.table(names)
-    lower, _ = found.interval(_CONFIDENCE, "population")
+    estimate = counted.estimator.table(names)
+    lower, _ = estimate.interval(_CONFIDENCE, "population")
     if query.estimate == "projected":
-        table = project_to_simplex(found.support)
+        table = project_to_simplex(estimate.support)
     else:
         table = counted.estimator.support(names, "likelihood")
     # The likeliest table has hardly any share that is exactly 0.
@@ -73,27 +73,27 @@ def of_people(
 
 
 def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, Any]) -> RiskResult:
-    found = linking_risk_of(survey, query.quasi, query.sensitive, table)
-    whole = found.of_whole_reports
-    apart = found.record is not found.whole
+    risks = linking_risk_of(survey, query.quasi, query.sensitive, table)
+    whole = risks.of_whole_reports
+    apart = risks.record is not risks.whole
     return RiskResult(
         **origin,
         query=query,
-        column_by_column=_summary(found, query.limit) if apart else None,
+        column_by_column=_summary(risks, query.limit) if apart else None,
         whole_reports=_summary(whole, query.limit),
-        believed=float(found.share[found.most_revealed]),
-        told=float(found.sensitive[found.most_revealed]),
+        believed=float(risks.share[risks.most_revealed]),
+        told=float(risks.sensitive[risks.most_revealed]),
         cells=[
             RiskCell(
                 values=_values(survey, query, cell),
-                share=float(found.table[cell]),
-                given=float(found.share[cell]),
-                quasi=float(found.quasi[cell[:-1]]),
-                sensitive=float(found.sensitive[cell]),
-                risk=float(found.risk[cell]) if apart else None,
+                share=float(risks.table[cell]),
+                given=float(risks.share[cell]),
+                quasi=float(risks.quasi[cell[:-1]]),
+                sensitive=float(risks.sensitive[cell]),
+                risk=float(risks.risk[cell]) if apart else None,
                 whole_risk=float(whole.risk[cell]),
             )
-            for cell in _worst_first(found)
+            for cell in _worst_first(risks)
         ],
     )
 
@@ -104,20 +104,20 @@ _ESTIMATES = {
 }
 
 
-def _summary(found: LinkingRisk, limit: float) -> RiskSummary:
-    median, ninth, last = found.quantiles([0.5, 0.9, 0.99]).tolist()
+def _summary(risks: LinkingRisk, limit: float) -> RiskSummary:
+    median, ninth, last = risks.quantiles([0.5, 0.9, 0.99]).tolist()
     return RiskSummary(
-        maximum=found.maximum,
-        above=found.above(limit),
+        maximum=risks.maximum,
+        above=risks.above(limit),
         median=median,
         ninth_decile=ninth,
         last_percentile=last,
     )
 
 
-def _worst_first(found: LinkingRisk) -> list[tuple[int, ...]]:
+def _worst_first(risks: LinkingRisk) -> list[tuple[int, ...]]:
     """Sort the non-empty cells by the larger of their two risks."""
-    there, larger = found.table > 0, found.of_the_larger.risk
+    there, larger = risks.table > 0, risks.of_the_larger.risk
     cells, order = np.argwhere(there), np.argsort(-larger[there], kind="stable")
     return list(map(tuple, cells[order].tolist()))
 
@@ -197,20 +197,20 @@ def _above(values: Array, shares: Array, points: Array) -> list[float]:
 
 def warnings(result: RiskResult) -> list[str]:
     """Warn that the table of a best guess is uncertain, and that risk is no posterior."""
-    said = []
+    lines = []
     if result.uncertain is not None:
-        said.append(
+        lines.append(
             f"These are risks in {_ESTIMATES[result.query.estimate]}, of the cells with at least"
             f" half a person. Whether anybody is there cannot be told of {result.uncertain} of"
             f" {len(result.cells)}; risks among the real people may be larger."
         )
-    said.append(
+    lines.append(
         "The risk is not what somebody believes: of the answer of which a"
         f" report tells most beyond the table, the table alone tells {percent(result.believed, 1)},"
         f" and a report {percent(result.told, 1)} on average to those who know whose"
         " it is. What bounds that is the survey's γ."
     )
-    return said
+    return lines
 
 
 def interpretation(result: RiskResult) -> list[str]:
@@ -236,12 +236,12 @@ def _summaries(result: RiskResult) -> list[str]:
         ("Whole reports put back", result.whole_reports),
     ]
     return [
-        f"{way}: the risk is at most {percent(found.maximum, 1)}, and above"
-        f" {percent(result.query.limit)} for {percent(found.above, 2)} of the people; half of them"
-        f" have at most {percent(found.median, 1)}, and 99 in 100 at most"
-        f" {percent(found.last_percentile, 1)}."
-        for way, found in ways
-        if found is not None
+        f"{way}: the risk is at most {percent(risks.maximum, 1)}, and above"
+        f" {percent(result.query.limit)} for {percent(risks.above, 2)} of the people; half of them"
+        f" have at most {percent(risks.median, 1)}, and 99 in 100 at most"
+        f" {percent(risks.last_percentile, 1)}."
+        for way, risks in ways
+        if risks is not None
     ]
 
 

@@ -9,8 +9,8 @@ from .base import Analysis, Counted, Grid, asked, clearest, middle_answer
 
 def compute(counted: Counted, query: RuleQuery) -> RuleResult:
     """Estimate a rule by ``Estimator.rule``."""
-    found = counted.estimator.rule(**asked(query))
-    return RuleResult(**counted.origin(), query=query, rule=found)
+    rule = counted.estimator.rule(**asked(query))
+    return RuleResult(**counted.origin(), query=query, rule=rule)
 
 
 def grid(result: RuleResult) -> Grid:

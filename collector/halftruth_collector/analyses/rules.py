@@ -20,8 +20,8 @@ from .base import Analysis, Counted, Grid, asked
 
 def compute(counted: Counted, query: RulesQuery) -> RulesResult:
     """Rules as ``Estimator.rules`` gives them."""
-    found = counted.estimator.rules(**asked(query))
-    return RulesResult(**counted.origin(), query=query, left_out=found.left_out, rules=list(found))
+    mined = counted.estimator.rules(**asked(query))
+    return RulesResult(**counted.origin(), query=query, left_out=mined.left_out, rules=list(mined))
 
 
 def grid(result: RulesResult) -> Grid:
@@ -72,17 +72,17 @@ def row(rule: RuleEstimate) -> list[object]:
 
 def warnings(result: RulesResult) -> list[str]:
     """Warn of rules that are too uncertain, or were left out as such."""
-    said = []
+    lines = []
     for word in ("not usable", "barely usable"):
         count = sum(rule.usability == word for rule in result.rules)
         if count:
-            said.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
+            lines.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
     if result.left_out:
-        said.append(
+        lines.append(
             f"Left out: {number(result.left_out, 0)} rules whose support cannot be told from zero;"
             " include_uncertain gives them, too."
         )
-    return said
+    return lines
 
 
 def interpretation(result: RulesResult) -> list[str]:

@@ -162,19 +162,19 @@ def _option(
 
 
 def _mean(options: Options, z: float) -> MomentEstimate:
-    found = options.number()
-    if np.isnan(found.mean):
+    mean = options.number()
+    if np.isnan(mean.mean):
         reason = "who answered cannot be told from nobody"
         return MomentEstimate(
             usability="not usable", verdict=f"not usable: {reason}", undefined=reason
         )
     with np.errstate(invalid="ignore"):
-        error = float(np.sqrt(found.variance))
+        error = float(np.sqrt(mean.variance))
     [(usability, verdict)] = judge(np.array([z * error]), span=float(len(options.names)))
     return MomentEstimate(
-        value=found.mean,
+        value=mean.mean,
         standard_error=optional(error),
-        interval=_interval(found.mean, z * error),
+        interval=_interval(mean.mean, z * error),
         usability=usability,
         verdict=verdict,
     )
@@ -182,8 +182,8 @@ def _mean(options: Options, z: float) -> MomentEstimate:
 
 def _pair(names: tuple[str, str], options: Options, confidence: float) -> PairEstimate:
     support, covariance = options.table(*names)
-    found = options.shares(names, confidence)
-    both, error = float(found.share[1, 1]), float(np.sqrt(found.variance[1, 1]))
+    shares = options.shares(names, confidence)
+    both, error = float(shares.share[1, 1]), float(np.sqrt(shares.variance[1, 1]))
     half_width = normal_quantile(1 - confidence) * error
     conditional = []
     for axis in (0, 1):
@@ -212,8 +212,8 @@ def _pair(names: tuple[str, str], options: Options, confidence: float) -> PairEs
 
 def _combination(names: Sequence[str], options: Options, confidence: float) -> Combination | None:
     """Table of a set of options; None unless significantly many answered all of them."""
-    found = options.shares(names, confidence)
-    both, error = float(found.share.flat[-1]), float(np.sqrt(found.variance.flat[-1]))
+    shares = options.shares(names, confidence)
+    both, error = float(shares.share.flat[-1]), float(np.sqrt(shares.variance.flat[-1]))
     if np.isnan(both):
         return None
     half_width = normal_quantile(1 - confidence) * error
@@ -300,18 +300,18 @@ def _short(result: SeveralResult) -> dict[str, str]:
     return {one.attribute: one.label for one in result.options}
 
 
-def _conditional(found: ConditionalShare) -> str:
-    if found.share is None:
+def _conditional(share: ConditionalShare) -> str:
+    if share.share is None:
         return "undefined"
-    text = judged(ratio(found.share, found.confidence_set), found.usability)
-    return f"{text} ({ratio_set(found.confidence_set)})"
+    text = judged(ratio(share.share, share.confidence_set), share.usability)
+    return f"{text} ({ratio_set(share.confidence_set)})"
 
 
-def _lift_in_words(found: Lift) -> str:
-    if found.value is None:
+def _lift_in_words(lift: Lift) -> str:
+    if lift.value is None:
         return "undefined"
-    text = judged(value(found.value, found.interval), found.usability)
-    return f"{text} ({value_interval(found.interval)})"
+    text = judged(value(lift.value, lift.interval), lift.usability)
+    return f"{text} ({value_interval(lift.interval)})"
 
 
 def chart(result: SeveralResult) -> HeatMap:
@@ -349,11 +349,11 @@ def _cell(label: str, found: OptionShare | PairEstimate) -> Estimate:
 
 def warnings(result: SeveralResult) -> list[str]:
     """Warn of uncertain estimates, and of those that reports do not identify."""
-    said = [] if result.usability == "usable" else [_sentence(result.verdict)]
+    lines = [] if result.usability == "usable" else [_sentence(result.verdict)]
     if result.mean.usability != "usable":
-        said.append(f"Number of options: {result.mean.verdict}.")
+        lines.append(f"Number of options: {result.mean.verdict}.")
     if len(result.options) > 1 and not result.pairs:
-        said.append("Reports tell of one option at a time, so that no pairs are known.")
+        lines.append("Reports tell of one option at a time, so that no pairs are known.")
     for what, graded in (
         ("shares of pairs", [pair.usability for pair in result.pairs]),
         ("lifts", [pair.lift.usability for pair in result.pairs]),
@@ -361,22 +361,22 @@ def warnings(result: SeveralResult) -> list[str]:
     ):
         poor = sum(usability == "not usable" for usability in graded)
         if poor:
-            said.append(
+            lines.append(
                 f"Not usable, as too little is known: {number(poor, 0)} of"
                 f" {number(len(graded), 0)} {what}."
             )
-    return said
+    return lines
 
 
 def interpretation(result: SeveralResult) -> list[str]:
     """Interpret shares and lifts, and point to further analyses."""
-    said = [_sentence(result.verdict)] if result.usability == "usable" else []
+    lines = [_sentence(result.verdict)] if result.usability == "usable" else []
     if result.mean.usability == "usable":
-        said.append(f"Number of options: {result.mean.verdict}.")
+        lines.append(f"Number of options: {result.mean.verdict}.")
     if any(one.base < 1 for one in result.options):
-        said.append("Shares are of those who answered; whose answer is missing is left out.")
+        lines.append("Shares are of those who answered; whose answer is missing is left out.")
     if result.pairs:
-        said.append(
+        lines.append(
             "Lift: how many chose both, as a multiple of how many would if choices were"
             " independent; above 1 they go together, below 1 they exclude each other."
         )
@@ -385,12 +385,12 @@ def interpretation(result: SeveralResult) -> list[str]:
         few = len(result.combined) < len(result.options)
         of = f" of the {len(result.combined)} options that are chosen most often" if few else ""
         up_to = f" to {result.longest}" if result.longest > 3 else ""
-        said.append(
+        lines.append(
             f"Combinations of 3{up_to} options{of} are {there} from an estimated share of"
             f" {percent(result.query.min_support)} on. Itemsets decide which are frequent, among"
             " everybody."
         )
-    return said
+    return lines
 
 
 def _sentence(words: str) -> str:

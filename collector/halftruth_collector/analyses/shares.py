@@ -52,9 +52,9 @@ def estimate_shares(
             "perturbation_error": optional(perturbation),
             "sampling_error": optional(sampling),
             "interval": None if error != error else (low, high),
-            "usability": found,
+            "usability": share,
         }
-        for error, perturbation, sampling, low, high, found in zip(
+        for error, perturbation, sampling, low, high, share in zip(
             *(column.ravel().tolist() for column in columns), each, strict=True
         )
     ]

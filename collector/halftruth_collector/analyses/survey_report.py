@@ -108,8 +108,8 @@ def _chart(result: OverviewResult, place: int) -> BarChart:
     question = result.questions[place]
     chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
     groups = tuple(BarGroup("", group.bars) for group in chart.groups)
-    said = [] if question.usability == "usable" else [f"{question.usability.capitalize()}."]
-    return replace(chart, title=question.label, notes=tuple(said), groups=groups)
+    notes = [] if question.usability == "usable" else [f"{question.usability.capitalize()}."]
+    return replace(chart, title=question.label, notes=tuple(notes), groups=groups)
 
 
 @dataclass(frozen=True)
@@ -194,13 +194,13 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
         ],
         [
             [
-                items(labels.items(found.answers)),
-                share(found.share, found.interval),
-                share_interval(found.interval),
-                share(found.expected, found.interval),
-                number(found.residual, 1),
+                items(labels.items(pair.answers)),
+                share(pair.share, pair.interval),
+                share_interval(pair.interval),
+                share(pair.expected, pair.interval),
+                number(pair.residual, 1),
             ]
-            for found in pairs.departures[:_SHOWN]
+            for pair in pairs.departures[:_SHOWN]
         ],
     )
 
@@ -226,7 +226,7 @@ def _found(pairs: _Pairs) -> str:
 
 def _methods(counted: Counted) -> list[tuple[str, str]]:
     survey = counted.survey
-    said = [
+    rows = [
         (
             "Answers",
             "Each person's own device changed the answers at random before anything was sent"
@@ -255,25 +255,25 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
         ("Digest of the survey", survey.digest),
     ]
     return (
-        said if len(survey.schema.names) > 1 else [one for one in said if one[0] != "Associations"]
+        rows if len(survey.schema.names) > 1 else [row for row in rows if row[0] != "Associations"]
     )
 
 
 def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
     doubtful = [question for question in result.questions if question.usability != "usable"]
-    said = [f"“{question.label}”: {question.verdict}." for question in doubtful[:_NAMED]]
+    lines = [f"“{question.label}”: {question.verdict}." for question in doubtful[:_NAMED]]
     left = len(doubtful) - _NAMED
     if left > 0:
-        said.append(f"{number(left)} more questions; each says so in its chart.")
+        lines.append(f"{number(left)} more questions; each says so in its chart.")
     bad = [
         " by ".join(f"“{labels.questions[name]}”" for name in names)
         for names, usable in zip(pairs.names, pairs.usable, strict=True)
         if usable == "not usable"
     ]
     if bad and len(bad) == len(pairs.names):
-        said.append("Every table of two questions.")
+        lines.append("Every table of two questions.")
     elif bad:
         named = listed(bad) if len(bad) <= _NAMED else f"{', '.join(bad[:_NAMED])} and others"
         every = number(len(pairs.names))
-        said.append(f"{number(len(bad))} of {every} tables of two questions: {named}.")
-    return said
+        lines.append(f"{number(len(bad))} of {every} tables of two questions: {named}.")
+    return lines

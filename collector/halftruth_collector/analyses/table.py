@@ -21,20 +21,20 @@ MAX_CELLS = 100
 def compute(counted: Counted, query: TableQuery) -> TableResult:
     """A table as ``Estimator.table`` gives it, cells in row-major order."""
     estimator = counted.estimator
-    found = estimate_shares(estimator, query.attributes, query)
+    shares = estimate_shares(estimator, query.attributes, query)
     table = estimator.table(query.attributes)
-    wanted = query.covariance and table.reports > 1 and found.typical is None
+    wanted = query.covariance and table.reports > 1 and shares.typical is None
     return TableResult(
         **counted.origin(),
         query=query,
-        usability=found.usability,
-        verdict=found.verdict,
-        typical=found.typical,
+        usability=shares.usability,
+        verdict=shares.verdict,
+        typical=shares.typical,
         condition_number=table.condition_number,
         cells=[
             TableCell(values=values, support=share, **errors)
             for (_, values), share, errors in zip(
-                cells(estimator.schema, query.attributes), found.shares, found.errors, strict=True
+                cells(estimator.schema, query.attributes), shares.shares, shares.errors, strict=True
             )
         ],
         covariance=table.covariance(query.target).tolist() if wanted else None,

@@ -55,8 +55,8 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     schema.positions(names)
     known = [name for name in names if name in query.margins]
     if known or not names:
-        said = f"the margin of '{known[0]}' is known" if known else "all margins are known"
-        raise ParameterError(f"attributes: {said}; expected other questions", field="attributes")
+        reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
+        raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
     questions = [_weighted(counted, query, margins, people, name) for name in names]
     return WeightedResult(**counted.origin(), query=query, questions=questions)
 
@@ -73,18 +73,18 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    found = method(table.support, known_covariance(table, query.target), margins)
+    estimate = method(table.support, known_covariance(table, query.target), margins)
     by_itself = counted.estimator.table([name], answering=others)
     before = by_itself.variance(query.target)
-    variance = np.diag(found.covariance)
+    variance = np.diag(estimate.covariance)
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
-    of_these = found.gradient @ table.covariance("respondents") @ found.gradient.T
+    of_these = estimate.gradient @ table.covariance("respondents") @ estimate.gradient.T
     perturbation, sampling = error_parts(error**2, np.diag(of_these))
     half_width = normal_quantile(1 - query.confidence) * error
-    effective = by_itself.effective_reports / (found.design_effect or 1.0)
+    effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
     each, usability, verdict = judge_table(half_width, effective)
-    if found.undefined is not None:
-        verdict = f"{usability}: {found.undefined}"
+    if estimate.undefined is not None:
+        verdict = f"{usability}: {estimate.undefined}"
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = variance / before
     return WeightedQuestion(
@@ -92,19 +92,19 @@ def _weighted(
         label=attribute.label_in(),
         usability=usability,
         verdict=verdict,
-        undefined=found.undefined,
+        undefined=estimate.undefined,
         answers=[
             WeightedAnswer(
                 answer=category,
-                share=optional(float(found.share[i])),
+                share=optional(float(estimate.share[i])),
                 standard_error=optional(float(error[i])),
                 perturbation_error=optional(float(perturbation[i])),
                 sampling_error=optional(float(sampling[i])),
                 interval=None
                 if np.isnan(error[i])
                 else (
-                    float(found.share[i] - half_width[i]),
-                    float(found.share[i] + half_width[i]),
+                    float(estimate.share[i] - half_width[i]),
+                    float(estimate.share[i] + half_width[i]),
                 ),
                 usability=each[i],
                 unweighted=float(by_itself.support[i]),
@@ -113,19 +113,19 @@ def _weighted(
             for i, category in enumerate(attribute.categories)
         ],
         sum_of_weights=float(table.reports if people is None else people),
-        weights=_weights(found),
-        p_value=found.p_value,
+        weights=_weights(estimate),
+        p_value=estimate.p_value,
     )
 
 
-def _weights(found: Weighted) -> Weights | None:
-    if found.weights is None or found.design_effect is None:
+def _weights(weighted: Weighted) -> Weights | None:
+    if weighted.weights is None or weighted.design_effect is None:
         return None
-    used = found.weights[found.weights > 0]
+    used = weighted.weights[weighted.weights > 0]
     return Weights(
         smallest=float(used.min()),
         largest=float(used.max()),
-        design_effect=found.design_effect,
+        design_effect=weighted.design_effect,
     )
 
 
@@ -143,16 +143,16 @@ def grid(result: WeightedResult) -> Grid:
         [
             [
                 "" if i else question.label,
-                found.answer,
-                judged(share(found.share, found.interval), found.usability)
-                if found.share is not None
+                answer.answer,
+                judged(share(answer.share, answer.interval), answer.usability)
+                if answer.share is not None
                 else "undefined",
-                share_interval(found.interval),
-                share(found.unweighted, found.interval),
-                value(found.design_effect, (0.0, 0.5)),
+                share_interval(answer.interval),
+                share(answer.unweighted, answer.interval),
+                value(answer.design_effect, (0.0, 0.5)),
             ]
             for question in result.questions
-            for i, found in enumerate(question.answers)
+            for i, answer in enumerate(question.answers)
         ],
     )
 
@@ -169,8 +169,8 @@ def warnings(result: WeightedResult) -> list[str]:
     even = all(len(set(shares.values())) == 1 for shares in result.query.margins.values())
     example = ["These margins are even, as on a page that was asked nothing: put known ones there."]
     reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
-    found = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
-    found += [
+    lines = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
+    lines += [
         f"“{question.label}”: {question.verdict}."
         for question in result.questions
         if question.undefined is None and question.usability != "usable"
@@ -184,7 +184,7 @@ def warnings(result: WeightedResult) -> list[str]:
         else None
         for q in result.questions
     ]
-    return [*found, *_by_question(result, off)]
+    return [*lines, *_by_question(result, off)]
 
 
 def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str]:
@@ -197,7 +197,7 @@ def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str
 
 def interpretation(result: WeightedResult) -> list[str]:
     """Describe the margins, the design effect, and the assumptions."""
-    said = [f"Margins: {_in_words(result)}."]
+    lines = [f"Margins: {_in_words(result)}."]
     weights = [
         f"Sum of weights {number(q.sum_of_weights, 0)}; weights from"
         f" {number(q.weights.smallest, 2)} to {number(q.weights.largest, 2)} times their mean,"
@@ -206,15 +206,15 @@ def interpretation(result: WeightedResult) -> list[str]:
         else None
         for q in result.questions
     ]
-    said += _by_question(result, weights)
+    lines += _by_question(result, weights)
     if result.query.method == "raking":
-        said.append(
+        lines.append(
             "This makes up for who responded only as far as that depends on the margins' questions"
             " alone."
         )
     else:
-        said.append("This makes up for no missing people; it assumes that there are none.")
-    return said
+        lines.append("This makes up for no missing people; it assumes that there are none.")
+    return lines
 
 
 def _in_words(result: WeightedResult) -> str:

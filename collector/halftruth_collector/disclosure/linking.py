@@ -173,8 +173,8 @@ def _reidentified(people: Array, matrices: Sequence[Array]) -> Array:
     """η = π ∘ (⊗P∘2)ᵀ(1/λ), λ = (⊗P)π, axis by axis (eq. 5.14); NaN if empty."""
     observed = along_axes([matrix.T.__rmatmul__ for matrix in matrices], people, people.shape)
     squared = [(matrix**2).__rmatmul__ for matrix in matrices]
-    found = people * along_axes(squared, _inverse(observed), people.shape)
-    return np.where(people > 0, found, np.nan)
+    shares = people * along_axes(squared, _inverse(observed), people.shape)
+    return np.where(people > 0, shares, np.nan)
 
 
 def linking_risk_of_reports(

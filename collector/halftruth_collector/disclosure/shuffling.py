@@ -115,8 +115,8 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
     bounds = [local] if closed_form is None else [local, closed_form]
     tail = local
     if gamma <= _LARGEST:
-        found, tail = _numerical(float(gamma), local, respondents, delta)
-        bounds.append(found)
+        numerical, tail = _numerical(float(gamma), local, respondents, delta)
+        bounds.append(numerical)
     return Shuffled(respondents, delta, min(bounds), tail, closed_form, local)
 
 
@@ -171,8 +171,8 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
     masses = np.diff(below, append=1.0)
 
     def mean(epsilon: float) -> float:
-        found = masses @ divergence(epsilon, gamma, clones)
-        return float(found + below[0] * (gamma - math.exp(epsilon)) / (gamma + 1))
+        divergences = masses @ divergence(epsilon, gamma, clones)
+        return float(divergences + below[0] * (gamma - math.exp(epsilon)) / (gamma + 1))
 
     def tail(epsilon: float) -> float:
         left = 1 - mean(epsilon) / delta

@@ -87,13 +87,13 @@ def statement(audit: Audit) -> Statement:
 
 def _promise(audit: Audit) -> Section:
     done, sentences = len(audit.protection.in_words), audit.protection.sentences()
-    said = [" ".join(part) for part in (sentences[:done], sentences[done:]) if part]
+    paragraphs = [" ".join(part) for part in (sentences[:done], sentences[done:]) if part]
     if audit.protection.protected or audit.protection.provable:
-        said.append(
+        paragraphs.append(
             "This holds against whoever sees the report, the collector's own operator among them,"
             " and however they compute. Prior beliefs may rest on anything but this report."
         )
-    return Section("What every single report promises", tuple(said))
+    return Section("What every single report promises", tuple(paragraphs))
 
 
 def _answers(audit: Audit) -> Section | None:
@@ -183,8 +183,8 @@ def _again(audit: Audit) -> Section | None:
 def _counts(audit: Audit) -> Section | None:
     if not audit.protection.protected:
         return None
-    title, found = "Someone who sees only the counts", audit.counts
-    if found is None:
+    title, bound = "Someone who sees only the counts", audit.counts
+    if bound is None:
         return Section(
             title,
             (
@@ -193,26 +193,26 @@ def _counts(audit: Audit) -> Section | None:
                 " among.",
             ),
         )
-    chance = f"1 in {number(math.floor(1 / found.delta))}"
-    if found.tail > _HARDLY * found.local_epsilon:
-        said = (
+    chance = f"1 in {number(math.floor(1 / bound.delta))}"
+    if bound.tail > _HARDLY * bound.local_epsilon:
+        paragraph = (
             "So few reports do not hide one another: but for what is above, nothing is promised"
             f" with δ = {chance}."
         )
     else:
-        guarantee = Guarantee(Fraction(math.exp(found.tail)))
+        guarantee = Guarantee(Fraction(math.exp(bound.tail)))
         closed_form = (
             "the closed form does not apply to so few respondents"
-            if found.closed_form is None
-            else f"ε = {_up(found.closed_form)} by the closed form"
+            if bound.closed_form is None
+            else f"ε = {_up(bound.closed_form)} by the closed form"
         )
-        said = (
-            f"Through somebody's own report, the counts of {number(found.respondents)} reports and"
+        paragraph = (
+            f"Through somebody's own report, the counts of {number(bound.respondents)} reports and"
             f" all that is computed from them make what was thought {percent(float(PRIOR))} likely"
             f" at most {rounded_up(guarantee.posterior)} likely, but for a chance of {chance}: with"
-            f" that chance at most they are more than e^{_up(found.tail)} times as likely by one"
+            f" that chance at most they are more than e^{_up(bound.tail)} times as likely by one"
             " answer as by another. This is amplification by shuffling, from"
-            f" ε = {found.local_epsilon:.3g} of each report to ε = {_up(found.epsilon)} with"
+            f" ε = {bound.local_epsilon:.3g} of each report to ε = {_up(bound.epsilon)} with"
             f" δ = {chance}: whatever is looked for in the counts, its probability by one answer is"
             f" at most e^ε times that by another, plus δ; {closed_form}. What the others' reports"
             " tell of everybody is besides."
@@ -220,7 +220,7 @@ def _counts(audit: Audit) -> Section | None:
     return Section(
         title,
         (
-            said,
+            paragraph,
             "This takes more than the promise of a single report does: that nobody is shown which"
             " report came from whom or when (who watches the counts grow sees each report come, and"
             " the database tells the order of arrival until it is compacted), and that so many"
@@ -231,22 +231,22 @@ def _counts(audit: Audit) -> Section | None:
 
 
 def _linking(audit: Audit) -> Section | None:
-    found = audit.linking
-    if found is None or audit.pilot is None:
+    risks = audit.linking
+    if risks is None or audit.pilot is None:
         return None
     one_by_one = ""
-    if found.one_by_one is not None:
-        one_by_one = f", or {_at_most(found.one_by_one)} where answers are put back one by one"
+    if risks.one_by_one is not None:
+        one_by_one = f", or {_at_most(risks.one_by_one)} where answers are put back one by one"
     return Section(
         "Someone who knows quasi-identifiers",
         (
-            f"Someone who knows {listing(found.quasi)} of {_people(audit.pilot)}, and all reports"
+            f"Someone who knows {listing(risks.quasi)} of {_people(audit.pilot)}, and all reports"
             " but not whose each is, may put reports back to what they were drawn from. So they"
-            f" link a person with their answer to {found.sensitive} with a risk of"
-            f" {_at_most(found.at_once)} at most{one_by_one}. For {_at_most(found.above)} of the"
+            f" link a person with their answer to {risks.sensitive} with a risk of"
+            f" {_at_most(risks.at_once)} at most{one_by_one}. For {_at_most(risks.above)} of the"
             f" people {'a risk' if one_by_one else 'the risk'} is above {percent(LIMIT)}.",
             "Risk is no belief: the answer of which a report tells most beyond the table is"
-            f" {_at_most(found.believed)} likely by the table alone, and {_at_most(found.told)} to"
+            f" {_at_most(risks.believed)} likely by the table alone, and {_at_most(risks.told)} to"
             " who knows whose report is which, on average over the reports that this person may"
             " send.",
         ),
@@ -257,19 +257,19 @@ def _results(audit: Audit) -> Section | None:
     if not audit.precision:
         return None
     reports = audit.respondents
-    false = {found.length: found for found in audit.false_reports}
+    false = {influence.length: influence for influence in audit.false_reports}
     rows = []
     for length in audit.precision:
-        found = false.get(length.length)
+        influence = false.get(length.length)
         rows.append(
             (
                 number(length.length),
                 f"{half_width(length.even.half_width)} ({reliability(length.even.half_width)})",
                 half_width(length.worst_half_width),
-                UNDEFINED if found is None else number(found.weight, 1),
+                UNDEFINED if influence is None else number(influence.weight, 1),
                 UNDEFINED
-                if found is None
-                else number(math.ceil(length.even.half_width * reports / found.weight)),
+                if influence is None
+                else number(math.ceil(length.even.half_width * reports / influence.weight)),
             )
         )
     return Section(
@@ -298,20 +298,20 @@ def _results(audit: Audit) -> Section | None:
 
 
 def _assumptions(audit: Audit) -> Section:
-    said = [
+    items = [
         "The person's own device draws the report as the survey says, from good randomness, and"
         " sends nothing else: whoever provides the form or its script could do otherwise.",
         "One report for each person; whether somebody took part at all is not hidden.",
         "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
     ]
     if audit.pilot is not None:
-        said.append(
+        items.append(
             f"The people of the pilot ({number(audit.pilot)}) are taken for the whole population;"
             " what it would tell by chance alone is not taken off."
         )
-    if any(found.examined < found.possible for found in audit.false_reports):
-        said.append("Weights of reports are those of the first sets of questions only.")
-    return Section("What this rests on", tuple(said), listed=True)
+    if any(influence.examined < influence.possible for influence in audit.false_reports):
+        items.append("Weights of reports are those of the first sets of questions only.")
+    return Section("What this rests on", tuple(items), listed=True)
 
 
 def _people(count: int) -> str:

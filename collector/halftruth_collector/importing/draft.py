@@ -89,8 +89,8 @@ class Draft:
     def say_fixed(self, called: str, answers: Sequence[str]) -> None:
         """Note answers that the questionnaire's program has in every language by itself."""
         if len(self.languages) > 1:
-            said = ", ".join(f"'{answer}'" for answer in answers)
-            self.say(f"question '{called}': {said} are to be written in each language")
+            listed = ", ".join(f"'{answer}'" for answer in answers)
+            self.say(f"question '{called}': {listed} are to be written in each language")
 
     def refuse(self, name: str, why: str) -> None:
         """Note that a question is left out."""

@@ -110,6 +110,6 @@ class _MixtureMargins(MarginMoments):
         named = together(first, second, self.support.shape)
         a, b = tuple(first.T), tuple(second.T)
         both = self._observed[tuple(named.T)]
-        one = self._spread[b] * self._observed[a] + self._spread[a] * self._observed[b]
+        either = self._spread[b] * self._observed[a] + self._spread[a] * self._observed[b]
         neither = self._spread[a] * self._spread[b] * self._total
-        return np.asarray((both - one + neither) / self._keep**2)
+        return np.asarray((both - either + neither) / self._keep**2)

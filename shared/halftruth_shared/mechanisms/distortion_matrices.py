@@ -106,7 +106,7 @@ class DistortionMatrices(PerAttributeMechanism):
 
     def check(self, schema: Schema) -> None:
         written = {"matrices": self.matrices, "designs": self.designs}
-        fields = [field for field, given in written.items() if given] or ["matrices"]
+        fields = [field for field, value in written.items() if value] or ["matrices"]
         check_names(schema, {**self.matrices, **self.designs}, " and ".join(fields))
         for attribute in schema.attributes:
             if attribute.name in self.designs:
@@ -136,20 +136,20 @@ class DistortionMatrices(PerAttributeMechanism):
         return self.matrices[attribute.name] if design is None else design.matrix(attribute)
 
     def provable(self, schema: Schema) -> dict[str, Provable]:
-        found = {
+        proofs = {
             attribute.name: self.designs[attribute.name].provable(attribute)
             for attribute in schema.attributes
             if attribute.name in self.designs
         }
-        return {name: provable for name, provable in found.items() if provable is not None}
+        return {name: provable for name, provable in proofs.items() if provable is not None}
 
     def in_words(self, schema: Schema) -> list[str]:
-        told: dict[str, list[str]] = {}
+        labels: dict[str, list[str]] = {}
         for attribute in schema.attributes:
             if attribute.name in self.designs:
                 words = self.designs[attribute.name].in_words(attribute)
-                told.setdefault(words, []).append(f"“{attribute.label_in()}”")
-        return [f"For {', '.join(names)}, {words}" for words, names in told.items()]
+                labels.setdefault(words, []).append(f"“{attribute.label_in()}”")
+        return [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
 
     def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
         ratios: list[Fraction | float] = [

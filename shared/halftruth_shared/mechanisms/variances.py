@@ -105,8 +105,8 @@ def effective_reports(reports: int, share: Array, among: int = 1) -> Array:
     >>> effective_reports(1000, np.array([0.5, 0.01])).round(1).tolist()
     [1000.0, 10.2]
     """
-    one = share * (1 - share)
-    return np.asarray(reports * among * one / (1 + 3 * (among - 2) * one))
+    variance = share * (1 - share)
+    return np.asarray(reports * among * variance / (1 + 3 * (among - 2) * variance))
 
 
 def covariance(

@@ -121,7 +121,7 @@ class Behind:
 
         Views of one kind cut the table in the same way.
         """
-        columns, found = self.columns, dict[_Kind, tuple[int, float]]()
+        columns, kinds = self.columns, dict[_Kind, tuple[int, float]]()
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
         for number in np.flatnonzero(asked).tolist():
             view = self.views[number]
@@ -129,10 +129,10 @@ class Behind:
             if not view.response.prime:
                 axes = [axis for axis in axes if axis >= 0]
             kind = (view.response, view.shape if view.response.prime else (), tuple(axes))
-            count, _ = found.get(kind, (0, 0.0))
+            count, _ = kinds.get(kind, (0, 0.0))
             strength = float(columns.strength[number] / columns.scale[number])
-            found[kind] = (count + int(self.by_view[number]), strength)
-        return found
+            kinds[kind] = (count + int(self.by_view[number]), strength)
+        return kinds
 
 
 def _blocks(known: int, weights: Array) -> Array:

@@ -52,21 +52,21 @@ class MarginTree:
 
     def margins(self, table: Array) -> list[Array]:
         """Return the wanted margins of a table with an axis before the others."""
-        found = [table]
+        tables = [table]
         for number, axis in self._sums:
-            found.append(found[number].sum(axis=axis))
-        return [found[number] for number in self.wanted]
+            tables.append(tables[number].sum(axis=axis))
+        return [tables[number] for number in self.wanted]
 
     def adjoint(self, margins: Sequence[Array], shape: tuple[int, ...]) -> Array:
         """Sum of margins, each repeated along the axes that it lacks."""
-        found = [np.zeros(shape)]
+        tables = [np.zeros(shape)]
         for number, axis in self._sums:
-            found.append(np.zeros(np.delete(found[number].shape, axis)))
+            tables.append(np.zeros(np.delete(tables[number].shape, axis)))
         for number, margin in zip(self.wanted, margins, strict=True):
-            found[number] += margin.reshape(found[number].shape)
-        for (number, axis), margin in zip(self._sums[::-1], found[:0:-1], strict=True):
-            found[number] += np.expand_dims(margin, axis)
-        return found[0]
+            tables[number] += margin.reshape(tables[number].shape)
+        for (number, axis), margin in zip(self._sums[::-1], tables[:0:-1], strict=True):
+            tables[number] += np.expand_dims(margin, axis)
+        return tables[0]
 
 
 class SplitChannel:
@@ -193,5 +193,5 @@ class SplitChannel:
     def _share(self, cells: NDArray[np.int64], counts: ReportCounts, columns: int) -> Array:
         public = self._shape[: len(self._shape) - len(self._free)]
         places = np.ravel_multi_index(tuple(cells.T), (*public, columns))
-        found = np.bincount(places, counts.counts, self._rows * columns)
-        return found.reshape(self._rows, -1) / counts.reports
+        sums = np.bincount(places, counts.counts, self._rows * columns)
+        return sums.reshape(self._rows, -1) / counts.reports

@@ -89,28 +89,28 @@ def types_of_sets(groups: Groups, longest: int, most: int) -> Types | None:
 
     Shape (types, groups), in the order of their lengths.
     """
-    found = np.zeros((1, 0), dtype=np.int64)
+    types = np.zeros((1, 0), dtype=np.int64)
     for group in groups:
         choices = np.arange(min(len(group.sizes), longest) + 1)
-        found = np.column_stack(
-            [np.repeat(found, len(choices), axis=0), np.tile(choices, len(found))]
+        types = np.column_stack(
+            [np.repeat(types, len(choices), axis=0), np.tile(choices, len(types))]
         )
-        found = found[found.sum(axis=1) <= longest]
-        if len(found) * len(groups) > most:
+        types = types[types.sum(axis=1) <= longest]
+        if len(types) * len(groups) > most:
             return None
-    return found[np.argsort(found.sum(axis=1), kind="stable")][1:]
+    return types[np.argsort(types.sum(axis=1), kind="stable")][1:]
 
 
 def product_over_groups(
     groups: Groups, types: Types, factor: Callable[[Group, int], float]
 ) -> Array:
     """Return for each type the product over the groups of a factor of their contributions."""
-    found = np.ones(len(types))
+    product = np.ones(len(types))
     for group, chosen in zip(groups, types.T, strict=True):
-        found *= np.array(
+        product *= np.array(
             [factor(group, n) for n in range(chosen.max(initial=0) + 1)], dtype=float
         )[chosen]
-    return found
+    return product
 
 
 def largest_cells(groups: Groups, types: Types) -> list[int]:
@@ -145,7 +145,7 @@ def error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]
 
 def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
     """Return elementary symmetric polynomials of d_j or 1/d_j without some attributes, by row."""
-    found = np.eye(1, most + 1).repeat(len(without), axis=0)
+    values = np.eye(1, most + 1).repeat(len(without), axis=0)
     for group, taken in zip(groups, without.T, strict=True):
         powers = np.array(
             [
@@ -156,10 +156,10 @@ def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
                 for n in range(taken.max(initial=0) + 1)
             ]
         )[taken]
-        found = np.stack(
-            [(found[:, : k + 1] * powers[:, k::-1]).sum(axis=1) for k in range(most + 1)], axis=1
+        values = np.stack(
+            [(values[:, : k + 1] * powers[:, k::-1]).sum(axis=1) for k in range(most + 1)], axis=1
         )
-    return found
+    return values
 
 
 def largest_square(squares: Array) -> float:
@@ -173,7 +173,7 @@ def largest_square(squares: Array) -> float:
 def minimum(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Array:
     """Minimize a convex function of positive variables, of about 1."""
     options = {"maxcor": 30, "maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-13, "gtol": 1e-9}
-    found = scipy.optimize.minimize(
+    result = scipy.optimize.minimize(
         loss,
         np.ones(variables),
         jac=True,
@@ -181,4 +181,4 @@ def minimum(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Arr
         bounds=[(_LEAST, None)] * variables,
         options=options,
     )
-    return np.asarray(found.x)
+    return np.asarray(result.x)

@@ -80,11 +80,11 @@ class Decoded:
             rows = np.arange(len(views)) + (starts - np.cumsum(lengths) + lengths)[views]
             first = np.array([self._views[number].first for number in several])
             symbols = self._symbols[rows] - first[views]
-            found = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
-            found = orthogonal_sums(found, response.prime, response.dimension)
-            found = np.rint(found[:, placement(response)])
-            self._numbers += found.size
-            for number, cells in zip(several, found, strict=True):
+            counts = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
+            counts = orthogonal_sums(counts, response.prime, response.dimension)
+            counts = np.rint(counts[:, placement(response)])
+            self._numbers += counts.size
+            for number, cells in zip(several, counts, strict=True):
                 self._kept[number, ()] = cells.reshape(1, *self._views[number].shape)
 
     def margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
@@ -110,19 +110,19 @@ class Decoded:
         if height <= step:
             return np.asarray(self._view(number, public).sum(axis=axes))
         parts = (range(start, min(start + step, height)) for start in range(0, height, step))
-        found = [self._decode(number, public, part).sum(axis=axes) for part in parts]
-        return np.concatenate(found)
+        counts = [self._decode(number, public, part).sum(axis=axes) for part in parts]
+        return np.concatenate(counts)
 
     def _view(self, number: int, public: tuple[int, ...]) -> Array:
         """Return the number of reports of each cell, cached up to a limit."""
         key = (number, public)
         if key not in self._kept:
             height = prod(self._public[j] for j in public)
-            found = self._decode(number, public, range(height))
-            if self._numbers + found.size > _MOST_NUMBERS:
-                return found
-            self._numbers += found.size
-            self._kept[key] = found
+            decoded = self._decode(number, public, range(height))
+            if self._numbers + decoded.size > _MOST_NUMBERS:
+                return decoded
+            self._numbers += decoded.size
+            self._kept[key] = decoded
         return self._kept[key]
 
     def _decode(self, number: int, public: tuple[int, ...], part: range) -> Array:
@@ -137,13 +137,13 @@ class Decoded:
         few = work <= _TRANSFORM * response.symbols * height
         if response.prime and (few or response.symbols > _MOST_NUMBERS):
             table = _counted(cells, index, counts, (height, len(different)))
-            found = sums_over(different, table, response)
+            decoded = sums_over(different, table, response)
         else:
-            found = _counted(cells, symbols, counts, (height, response.symbols))
+            decoded = _counted(cells, symbols, counts, (height, response.symbols))
             if response.prime:
-                found = orthogonal_sums(found, response.prime, response.dimension)
-                found = np.rint(found[:, placement(response)])
-        return found.reshape(height, *view.shape)
+                decoded = orthogonal_sums(decoded, response.prime, response.dimension)
+                decoded = np.rint(decoded[:, placement(response)])
+        return decoded.reshape(height, *view.shape)
 
     def _public_cells(self, public: tuple[int, ...], rows: slice) -> NDArray[np.int64]:
         cells = np.zeros(len(self._symbols[rows]), dtype=np.int64)

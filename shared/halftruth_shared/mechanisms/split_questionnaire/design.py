@@ -182,7 +182,7 @@ def _choose_views(
         return None
     coefficients = error_coefficients(groups, components, lengths)
     coefficients *= np.array([[importance[length] ** 2] for length in lengths])
-    found: list[tuple[float, tuple[ViewClass, ...]]] = []
+    candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
         views = _usable(groups, types, most, prime, direct)
@@ -192,7 +192,7 @@ def _choose_views(
         if len(components) * len(views) > _MATRIX and not coarsest:
             return None
         unit_information = _unit_information(groups, components, views, gamma, prime, direct)
-        if (found and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
+        if (candidates and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
         weights, square = _integers(
@@ -208,9 +208,9 @@ def _choose_views(
         classes = tuple(_view_class(schema, groups, *each) for each in chosen)
         if len(msgspec.json.encode(classes)) > _DOCUMENT and not coarsest:
             return None
-        found.append((math.sqrt(square), classes))
-    least = min((error for error, _ in found), default=0.0)
-    return next((classes for error, classes in found if error <= (1 + _FEWER) * least), ())
+        candidates.append((math.sqrt(square), classes))
+    least = min((error for error, _ in candidates), default=0.0)
+    return next((classes for error, classes in candidates if error <= (1 + _FEWER) * least), ())
 
 
 def _usable(groups: Groups, types: Types, most: int, prime: int, direct: int) -> Types:

@@ -131,12 +131,12 @@ def sums_over(symbols: NDArray[np.int64], values: Array, response: Response) -> 
     """
     prime, dimension = response.prime, response.dimension
     cells = coordinates_of(placement(response), prime, dimension)
-    given = coordinates_of(symbols, prime, dimension)
+    coordinates = coordinates_of(symbols, prime, dimension)
     result = np.empty((*values.shape[:-1], response.cells))
     for part in _parts(response.cells, len(symbols)):
         # Coordinates are below 2¹⁶, so that no product is rounded.
         product = np.zeros((len(symbols), len(placement(response)[part])), dtype=np.int64)
-        for own, other in zip(given, cells[:, part], strict=True):
+        for own, other in zip(coordinates, cells[:, part], strict=True):
             product += np.multiply.outer(own, other) % prime
         result[..., part] = values @ (product % prime == 0)
     return result

@@ -66,8 +66,8 @@ def _shares(
     First for the answer with the most, then for that with the fewest; all combinations that occur
     among symbols and questions. For k-ary randomized response only that of the largest quotient.
     """
-    shape, given, has_conditional = kind
-    free = [axis for axis in range(len(shape)) if not given[axis]]
+    shape, fixed, has_conditional = kind
+    free = [axis for axis in range(len(shape)) if not fixed[axis]]
     if not free and not has_conditional:
         return frozenset()
     if has_conditional and response.prime:
@@ -77,9 +77,9 @@ def _shares(
         sizes = [shape[axis] for axis in free] + [1] * has_conditional
         return frozenset({(prod(sizes) // max(sizes), 1, 0)})
     own = symbols_of(response, np.arange(response.cells))
-    taken = [axis for axis in range(len(shape)) if given[axis]]
+    taken = [axis for axis in range(len(shape)) if fixed[axis]]
     cells = np.arange(response.cells).reshape(shape)
-    found: set[tuple[int, int, int]] = set()
+    shares: set[tuple[int, int, int]] = set()
     for axis in free:
         others = [other for other in free if other != axis]
         alike = prod(shape[other] for other in others)
@@ -90,8 +90,8 @@ def _shares(
             ]
             most, least = np.maximum.reduce(counts), np.minimum.reduce(counts)
             pairs = np.unique(most * (alike + 1) + least).tolist()
-            found.update((alike, *divmod(pair, alike + 1)) for pair in pairs)
-    return frozenset(found)
+            shares.update((alike, *divmod(pair, alike + 1)) for pair in pairs)
+    return frozenset(shares)
 
 
 def symbols_of(response: Response, cells: Integers) -> Integers:
@@ -99,10 +99,10 @@ def symbols_of(response: Response, cells: Integers) -> Integers:
     prime, dimension = response.prime, response.dimension
     vectors = coordinates_of(placed_of(cells, response.symbols), prime, dimension)
     rest = coordinates_of(np.arange(response.inside), prime, dimension - 1)
-    found = np.empty((len(cells), response.inside), dtype=np.int64)
+    symbols = np.empty((len(cells), response.inside), dtype=np.int64)
     step = max(1, _AT_ONCE // response.inside)
     for start in range(0, len(cells), step):
         some = vectors[:, start : start + step, None]
         orthogonal = solved(some, rest[:, None, :], np.zeros(1, np.int64), prime)
-        found[start : start + step] = numbers_of(orthogonal, prime)
-    return found
+        symbols[start : start + step] = numbers_of(orthogonal, prime)
+    return symbols

@@ -73,18 +73,18 @@ def _importance(
     lengths: Mapping[str, float] | None,
 ) -> dict[int, float]:
     """Return the weight of tables of each length, as an author wrote it."""
-    given = {} if lengths is None else lengths
+    explicit = {} if lengths is None else lengths
     most = len(schema.names) - len(public)
     expected = f"from 1 to {most}, which is how many attributes are not public"
     if max_length is None:
-        longest = max(map(_length, given), default=min(MAX_LENGTH, most))
+        longest = max(map(_length, explicit), default=min(MAX_LENGTH, most))
     else:
         longest = max_length
     if not 1 <= longest <= most:
         field = "lengths" if max_length is None else "max_length"
         raise ParameterError(f"{field}: expected {expected}", field=field)
     importance = dict.fromkeys(range(1, longest + 1), 1.0)
-    for name, value in given.items():
+    for name, value in explicit.items():
         if _length(name) not in importance:
             raise ParameterError(
                 f"lengths: expected lengths from 1 to max_length, which is {longest}",

@@ -259,10 +259,10 @@ class Overlaps:
             known = share + (cells[-1] - 1) * even
             margins = share + (cells[-1] / cells - 1) * even
             means = (share - even) * own
-            found = moments.constant * known + moments.by_margin @ margins
-            found -= moments.by_overlap @ means**2
-            found += (1 - known) * (2 * share - known / cells[-1]) / cells[-1]
-            return float(found - share * (1 - share) * (target == "respondents"))
+            total = moments.constant * known + moments.by_margin @ margins
+            total -= moments.by_overlap @ means**2
+            total += (1 - known) * (2 * share - known / cells[-1]) / cells[-1]
+            return float(total - share * (1 - share) * (target == "respondents"))
 
         nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
         quadratic = 2 * nobody - 4 * half + 2 * everybody

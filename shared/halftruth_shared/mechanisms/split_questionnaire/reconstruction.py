@@ -252,11 +252,11 @@ class _Pooled:
         """
         key = (positions, public)
         if key not in self._kept:
-            found = self._sum(positions, tuple(map(self._public.index, public)))
-            if self._numbers + found.size > _MOST_KEPT:
-                return found
-            self._numbers += found.size
-            self._kept[key] = found
+            component = self._sum(positions, tuple(map(self._public.index, public)))
+            if self._numbers + component.size > _MOST_KEPT:
+                return component
+            self._numbers += component.size
+            self._kept[key] = component
         return self._kept[key]
 
     def _sum(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:

@@ -145,10 +145,10 @@ def is_prime(number: int) -> bool:
 @cache
 def modulus(symbols: int) -> int:
     """The smallest prime of at least so many that is 2 modulo 3, where cubing is one to one."""
-    found = max(symbols, 5)
-    while found % 3 != 2 or not is_prime(found):
-        found += 1
-    return found
+    candidate = max(symbols, 5)
+    while candidate % 3 != 2 or not is_prime(candidate):
+        candidate += 1
+    return candidate
 
 
 def placed(cell: int, symbols: int) -> int:

@@ -58,11 +58,11 @@ def symbol(response: Response, gamma: Fraction, cell: int, randbelow: RandBelow)
 
 def digits(value: int, base: int, count: int) -> tuple[int, ...]:
     """The last so many digits of a number, the most significant first."""
-    found = []
+    digits = []
     for _ in range(count):
         value, digit = divmod(value, base)
-        found.append(digit)
-    return tuple(reversed(found))
+        digits.append(digit)
+    return tuple(reversed(digits))
 
 
 def symbols(response: Response, gamma: Fraction, cells: Integers, draw: DrawBelow) -> Integers:
@@ -120,22 +120,22 @@ def placed_of(cells: Integers, count: int) -> Integers:
 
 def digits_of(values: Integers, base: int, count: int) -> Integers:
     """`digits` of many numbers, shape (count, N)."""
-    found = np.empty((count, len(values)), dtype=np.int64)
+    digits = np.empty((count, len(values)), dtype=np.int64)
     for j in reversed(range(count)):
         # Much quicker than the remainder.
         whole = values // base
-        found[j] = values - whole * base
+        digits[j] = values - whole * base
         values = whole
-    return found
+    return digits
 
 
 def coordinates_of(indices: Integers, prime: int, dimension: int) -> Integers:
     """`coordinates` of many points, shape (t, N)."""
     blocks = _blocks(prime, dimension)
     place = np.searchsorted(blocks, indices, side="right") - 1
-    found = digits_of(indices - blocks[place], prime, dimension)
-    found[place, np.arange(len(indices))] = 1
-    return found
+    coordinates = digits_of(indices - blocks[place], prime, dimension)
+    coordinates[place, np.arange(len(indices))] = 1
+    return coordinates
 
 
 def numbers_of(vectors: Integers, prime: int) -> Integers:

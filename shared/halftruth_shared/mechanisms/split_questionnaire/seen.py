@@ -51,9 +51,9 @@ class SeenReports(SplitChannel):
             np.add(_pairs(symbols - view.first, view), [[begin], [place]])
             for symbols, view, begin, place in zip(own, views, begins, places, strict=False)
         ]
-        found = np.concatenate(pairs, axis=1)
-        ones = np.ones(found.shape[1])
-        self._cells = scipy.sparse.csr_array((ones, tuple(found)), shape=shape_of_all)
+        pair_array = np.concatenate(pairs, axis=1)
+        ones = np.ones(pair_array.shape[1])
+        self._cells = scipy.sparse.csr_array((ones, tuple(pair_array)), shape=shape_of_all)
         self._symbols_of = self._cells.T.tocsr()
 
     def _reports(self, table: Array, margins: Sequence[Array]) -> Array:
@@ -90,7 +90,7 @@ def _pairs(symbols: NDArray[np.int64], view: View) -> NDArray[np.int64]:
     if not response.prime:
         return np.stack([np.arange(len(symbols)), symbols])
     points = placement(response), symbols
-    cells, given = (coordinates_of(p, response.prime, response.dimension) for p in points)
+    cells, rows = (coordinates_of(p, response.prime, response.dimension) for p in points)
     # Coordinates are below 2¹⁶, so that no sum of products is rounded.
-    product = given.T.astype(np.float64) @ cells.astype(np.float64)
+    product = rows.T.astype(np.float64) @ cells.astype(np.float64)
     return np.stack(np.nonzero(product % response.prime == 0))

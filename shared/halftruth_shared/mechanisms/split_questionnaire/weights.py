@@ -55,9 +55,9 @@ def largest_weight(
     largest = 1.0
     for (_, shape, axes), number in kinds.items():
         overlap = sum(1 << (len(positions) - 1 - axis) for axis in axes if axis >= 0)
-        told = _largest_sum(views[number], shape, axes, overlaps, overlap)
+        component = _largest_sum(views[number], shape, axes, overlaps, overlap)
         scale = columns.strength[number] / columns.scale[number]
-        largest = max(largest, *(abs(1 + scale * sum_) for sum_ in told))
+        largest = max(largest, *(abs(1 + scale * sum_) for sum_ in component))
     return float(largest / cells)
 
 
