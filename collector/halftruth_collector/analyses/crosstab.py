@@ -89,10 +89,10 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
                 perturbation_error=optional(errors[1]),
                 sampling_error=optional(errors[2]),
                 confidence_set=shares.sets[place],
-                usability=ratios,
+                usability=reliability,
                 residual=optional(residual),
             )
-            for place, ((_, values), share, errors, ratios, residual) in enumerate(columns)
+            for place, ((_, values), share, errors, reliability, residual) in enumerate(columns)
         ],
         independence=IndependenceOutcome(**outcome(departures.test())),
         measures=_measures(counted, query) if pair else [],

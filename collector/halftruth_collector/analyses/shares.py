@@ -52,9 +52,9 @@ def estimate_shares(
             "perturbation_error": optional(perturbation),
             "sampling_error": optional(sampling),
             "interval": None if error != error else (low, high),
-            "usability": share,
+            "usability": reliability,
         }
-        for error, perturbation, sampling, low, high, share in zip(
+        for error, perturbation, sampling, low, high, reliability in zip(
             *(column.ravel().tolist() for column in columns), each, strict=True
         )
     ]
