@@ -187,7 +187,7 @@ class RecordReconstruction(Reconstruction):
     def distortions(
         self, attributes: Sequence[str], categories: Sequence[int | None]
     ) -> tuple[Distortion, ...] | None:
-        """How each of some attributes is distorted, None where not each by itself.
+        """Return the distortion of each attribute, None unless they are perturbed independently.
 
         Parameters
         ----------
