@@ -306,14 +306,15 @@ class Tables:
 
     def group(self, confidence: float, target: Target) -> Group | None:
         """Size of the group that gives the answers of `where`; None where that is everybody."""
-        if not self._domain:
+        domain = self._domain
+        if domain is None:
             return None
         check_confidence(confidence)
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
-        share = self._domain.base
+        share = domain.base
 
         def around(aim: Target, times: int) -> Interval | None:
-            width = quantile * self._domain_error(aim) * times
+            width = quantile * domain.base_error(aim) * times
             return None if math.isnan(width) else (share * times - width, share * times + width)
 
         return Group(
@@ -387,12 +388,9 @@ class Tables:
             raise type(error)(message, field="where") from None
         return DomainTable((), joint, self.restriction.codes).counted()
 
-    def _domain_error(self, target: Target) -> float:
-        return self._domain.base_error(target) if self._domain else 0.0
-
     def _check_domain(self) -> None:
-        share = self._domain.base if self._domain else 1.0
-        error = self._domain_error("population")
+        domain = self._domain
+        share, error = (domain.base, domain.base_error("population")) if domain else (1.0, 0.0)
         if not share > MIN_Z * error:
             known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
             raise EstimateError(
