@@ -68,7 +68,7 @@ MOST_LINES = {
     "client/halftruth_client/**/*.py": 1_905,
     "client/halftruth_client/js/**/*.js": 8_082,
     "docs/studies/**/*.py": 4_717,
-    "collector/halftruth_collector/**/*.py": 30_382,
+    "collector/halftruth_collector/**/*.py": 30_380,
     "collector/halftruth_collector/access/**/*.py": 349,
     "collector/halftruth_collector/analyses/**/*.py": 4_672,
     "collector/halftruth_collector/campaign/**/*.py": 973,
