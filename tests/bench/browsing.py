@@ -61,7 +61,7 @@ def figures() -> Iterator[Figure]:
                 ]
                 store.reports.add("census", survey.digest, batch)
             token = store.tokens.create("analyst")
-        with collector_process(database) as url, sync_playwright() as playwright:
+        with collector_process(database, "--quiet") as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
             page = browser.new_page()
             page.goto(url)
