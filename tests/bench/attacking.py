@@ -47,8 +47,7 @@ def costs() -> tuple[list[str], list[list[str]]]:
     with sqlite_database() as database:
         with Store(database) as store:
             store.surveys.publish(SURVEY)
-        # Other benchmarks may have left helpers of their own, such as a resource tracker.
-        before = children(os.getpid())
+        before = children(os.getpid())  # helpers that other benchmarks left
         with serving([*COLLECTOR, "--workers", "1"], database) as url:
             [first] = set(children(os.getpid())) - set(before)
             workers = children(first)

@@ -271,22 +271,17 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     # One axis after the other, a cell comes to stand for itself and all of its subsets.
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
-    grid, lengths = _margin_grid(schema)
+    grid, lengths, sizes = _margin_grid(schema)
     candidates = (lengths > 0) & (lengths <= criteria.longest(schema))
     for axis in axes:
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
     codes = np.take(grid, cells, axis=0)
-    return Examined(
-        codes,
-        reports / np.where(codes >= 0, schema.shape, 1).prod(axis=1),
-        support.ravel()[cells],
-        error.ravel()[cells],
-    )
+    return Examined(codes, reports / sizes[cells], support.ravel()[cells], error.ravel()[cells])
 
 
 @lru_cache(maxsize=4)
-def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
     """The cells of all margins of a schema.
 
     Returns
@@ -295,13 +290,16 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         −1 where an attribute is left open.
     lengths : ndarray, shape (d_1 + 1, …, d_M + 1)
         Number of items; 0 where a category is none.
+    sizes : ndarray, shape (cells,)
+        Cells of the table of the attributes that are not left open.
     """
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()
     codes[codes == np.array(schema.shape)] = -1
     masks = [np.append(attribute.item_mask, True) for attribute in schema.attributes]
     items = reduce(np.logical_and.outer, masks)
-    return codes, (codes >= 0).sum(axis=1).reshape(shape) * items
+    lengths = (codes >= 0).sum(axis=1).reshape(shape) * items
+    return codes, lengths, np.where(codes >= 0, schema.shape, 1).prod(axis=1)
 
 
 def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examined:
