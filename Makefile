@@ -44,10 +44,11 @@ check: .venv/.developed client/node_modules/.installed
 bench: .venv/.benched
 	$(BIN)/python tests/bench/run.py
 
-# The nightly tests with more requests, and every fault in all its rounds.
+# Every fault in all its rounds, how often results are wrong, and the nightly tests with more requests.
 soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
 	$(BIN)/python tests/soak/campaign.py
+	$(BIN)/python tests/bench/honesty.py null known
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 
 # Tables and figures of docs/studies/.

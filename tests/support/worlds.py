@@ -8,7 +8,7 @@ so that a new analysis or field cannot escape.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -438,11 +438,6 @@ class Tally:
         else:
             self.add(analysis, field, kind, wrong)
 
-    def merge(self, other: "Tally") -> None:
-        """Add the surveys of another tally."""
-        for key, sums in other.sums.items():
-            self.sums[key] += sums
-
     def rows(self) -> Iterator[tuple[str, str, str, int, float, float]]:
         """Analysis, field, kind, surveys, rate, standard error of the rate."""
         for (analysis, field, kind), (surveys, total, squares, _) in sorted(self.sums.items()):
@@ -614,8 +609,3 @@ def _tally_decisions(
             tally.add(label, f"any falsely {name}", "claim", [max(outcomes)])
         else:
             tally.add(label, f"falsely {name}", "decision", outcomes)
-
-
-def at(world: World, reports: int) -> World:
-    """The same world with another number of respondents."""
-    return replace(world, reports=reports)

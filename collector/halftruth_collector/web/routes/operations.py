@@ -43,7 +43,7 @@ def stop(app: Flask) -> None:
 
 @OPERATIONS.call("GET", "/healthz", answer=Health)
 def get_health() -> Health:
-    """Whether the process lives.
+    """Liveness of the process.
 
     It does not look at the database.
     """
@@ -52,7 +52,7 @@ def get_health() -> Health:
 
 @OPERATIONS.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable, SchemaOutdated))
 def get_readiness() -> Health:
-    """Whether requests may be sent here.
+    """Readiness for requests.
 
     The database answers, its tables are current, and the process goes on.
     """

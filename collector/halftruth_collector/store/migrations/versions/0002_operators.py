@@ -1,4 +1,4 @@
-"""What operators decide: surveys' ends and listing, purged ids, tokens with a name and an end."""
+"""Decisions of operators: ends and listing of surveys, purged ids, names and ends of tokens."""
 
 import sqlalchemy as sa
 from alembic import op
