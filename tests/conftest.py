@@ -25,8 +25,7 @@ from halftruth_shared.protocol.sealing import create_sealing_key
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
-from werkzeug.serving import make_server
-from wire import running
+from wire import listening
 
 SCHEMA = Schema(
     (
@@ -228,8 +227,8 @@ def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Fla
 def live(app: Flask, store: Store, survey: Survey) -> Iterator[LiveCollector]:
     """A collector with the small survey published."""
     store.surveys.publish(survey)
-    with running(make_server("127.0.0.1", 0, app, threaded=True)) as server:
-        yield LiveCollector(f"http://127.0.0.1:{server.server_port}", app, store)
+    with listening(app) as url:
+        yield LiveCollector(url, app, store)
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,7 @@
 import base64
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -21,8 +20,6 @@ from halftruth_shared.protocol.sealing import SealingKeys, open_sealed
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Signature, Terms
 from requests.adapters import BaseAdapter
-from werkzeug.serving import make_server
-from wire import running
 
 NOWHERE = "http://127.0.0.1:1"
 URL = "http://collector.test"
@@ -208,12 +205,6 @@ def waiting(outbox) -> list[tuple]:
 
 def counted(store, survey_id: str = "health") -> int:
     return store.reports.counts(survey_id)[1].reports
-
-
-@contextmanager
-def serving(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
-    with running(make_server("127.0.0.1", port, app, threaded=True)) as server:
-        yield f"http://127.0.0.1:{server.server_port}"
 
 
 class Failing:

@@ -2,8 +2,9 @@
 
 import pytest
 from halftruth_client import Client, CollectorUnavailable, RecordError
+from wire import listening
 
-from .conftest import Failing, counted, serving
+from .conftest import Failing, counted
 
 
 def test_many_reports_are_counted_in_batches(live, record):
@@ -24,7 +25,7 @@ def test_no_records_are_no_reports(live, survey):
 @pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "429 Too Many"])
 def test_a_report_whose_answer_was_lost_counts_once(live, record, status):
     failing = Failing(live.app, 2, status)
-    with serving(failing) as url:
+    with listening(failing) as url:
         client = Client(url, max_gamma="19", backoff=0.001)
         done = client.submit(client.survey("health"), record)
     assert failing.posts == 3
@@ -48,7 +49,7 @@ def test_reports_counted_before_the_collector_went_away_are_said(live, survey, r
         failing._app = lambda *_: []
         failing._status = "503 Service Unavailable"
 
-    with serving(failing) as url:
+    with listening(failing) as url:
         client = Client(url, max_gamma="19", retries=0)
         with pytest.raises(CollectorUnavailable) as caught:
             client.submit_many(survey, [record] * 2_000, progress=pull_the_plug)

@@ -7,9 +7,9 @@ import pytest
 from halftruth_client import Client, HalftruthError, RequestRefused
 from halftruth_client import client as client_module
 from halftruth_shared.protocol.terms import Terms
-from wire import free_port
+from wire import free_port, listening
 
-from .conftest import Failing, counted, serving, waiting
+from .conftest import Failing, counted, waiting
 
 PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
 PASSED, FULL = Terms(closes_at=PAST), Terms(max_reports=1)
@@ -68,7 +68,7 @@ def test_reports_that_waited_too_long_are_given_up_with_a_refusal(
     client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
     assert client.submit_many(survey, [record] * 3).waiting == 3
     one_counted.store.surveys.set_terms("health", terms)
-    with serving(one_counted.app, port):
+    with listening(one_counted.app, port):
         with pytest.raises(RequestRefused) as refused:
             client.flush()
         is_refused(refused, field)
@@ -120,11 +120,11 @@ def test_a_report_that_was_counted_in_time_is_a_duplicate_after_the_deadline(
     outbox, port = tmp_path / "outbox.db", free_port()
     client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
     # Counted, and the answer is lost.
-    with serving(Failing(live.app, 1, "503 Service Unavailable"), port):
+    with listening(Failing(live.app, 1, "503 Service Unavailable"), port):
         assert client.submit(survey, record).status == "waiting"
     assert counted(live.store) == 1
     live.store.surveys.set_terms("health", PASSED)
-    with serving(live.app, port):
+    with listening(live.app, port):
         delivery = client.flush()
     assert (delivery.accepted, delivery.duplicates) == (0, 1)
     assert waiting(outbox) == []

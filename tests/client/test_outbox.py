@@ -7,9 +7,9 @@ import pytest
 from halftruth_client import Client, CollectorUnavailable, RequestRefused
 from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.protocol.terms import Terms
-from wire import free_port
+from wire import free_port, listening
 
-from .conftest import INVITATIONS, NOWHERE, counted, posted, serving, waiting
+from .conftest import INVITATIONS, NOWHERE, counted, posted, waiting
 
 
 def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, record, tmp_path):
@@ -22,7 +22,7 @@ def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, 
     with pytest.raises(CollectorUnavailable):
         away.flush()
     assert counted(live.store) == 0
-    with serving(live.app, port):
+    with listening(live.app, port):
         # Another process, later.
         back = Client(url, max_gamma="19", outbox=outbox, retries=0)
         assert back.flush().accepted == 1_501
@@ -35,7 +35,7 @@ def test_the_next_report_takes_the_waiting_ones_along(live, survey, record, tmp_
     url = f"http://127.0.0.1:{port}"
     client = Client(url, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
     client.submit(survey, record)
-    with serving(live.app, port):
+    with listening(live.app, port):
         assert client.submit(survey, record).status == "accepted"
     assert counted(live.store) == 2
 

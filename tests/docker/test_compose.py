@@ -20,8 +20,7 @@ from distributed.cli import dask_scheduler, dask_worker
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
-from werkzeug.serving import make_server
-from wire import PATIENCE, free_port, running, wait_until
+from wire import PATIENCE, free_port, listening, wait_until
 
 #: What Compose knows of a service; else a misspelt key would show only where it is deployed.
 SERVICE_KEYS = {
@@ -214,10 +213,10 @@ def test_scheduler_and_workers_understand_what_they_are_told(with_cluster):
 
 def test_the_bucket_is_asked_for_at_the_store(with_cluster):
     service = with_cluster["services"]["bucket"]
-    host, port = "127.0.0.1", free_port()
+    port = free_port()
     environment = {
         **service["environment"],
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "somebody",
         "AWS_SECRET_ACCESS_KEY": "nothing",
     }
@@ -228,8 +227,7 @@ def test_the_bucket_is_asked_for_at_the_store(with_cluster):
         start_response("404 Not Found" if environ["REQUEST_METHOD"] == "HEAD" else "200 OK", [])
         return []
 
-    server = make_server(host, port, store)
-    with running(server):
+    with listening(store, port):
         program, *words = service["command"]
         assert program == "python"
         done = subprocess.run([sys.executable, *words], env=environment, check=False)

@@ -16,8 +16,7 @@ import requests
 from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from werkzeug.serving import make_server
-from wire import running
+from wire import listening
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
@@ -46,8 +45,8 @@ def work(tmp_path_factory):
         app = create_app(Config(database=f"sqlite:///{folder / 'halftruth.db'}"))
         store = app.extensions["halftruth"].store
         Path("analyst.token").write_text(store.tokens.create("analyst"), encoding="utf-8")
-        with running(make_server("127.0.0.1", 0, app, threaded=True)) as server:
-            yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", folder=folder)
+        with listening(app) as url:
+            yield SimpleNamespace(url=url, folder=folder)
         store.close()
 
 

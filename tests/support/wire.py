@@ -12,6 +12,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from socketserver import ThreadingMixIn
+from typing import Any
+
+from werkzeug.serving import make_server
 
 #: Seconds after which nothing more is waited for.
 PATIENCE = 120
@@ -88,6 +91,23 @@ def free_port() -> int:
         with socket.socket() as tried, contextlib.suppress(OSError):
             tried.bind(("127.0.0.1", port))
             return port
+
+
+@contextlib.contextmanager
+def listening(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
+    """An app that answers on loopback, until the block is left; the value is its address."""
+
+    def whole(*request: Any) -> list[bytes]:
+        parts = app(*request)
+        try:
+            return list(parts)
+        finally:
+            # The server itself forgets to where its client hangs up meanwhile.
+            if hasattr(parts, "close"):
+                parts.close()
+
+    with running(make_server("127.0.0.1", port, whole, threaded=True)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 @contextlib.contextmanager

@@ -9,8 +9,7 @@ from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from playwright.sync_api import expect
-from werkzeug.serving import make_server
-from wire import free_port, running
+from wire import free_port, listening
 
 from .conftest import (
     REGIONS,
@@ -46,7 +45,7 @@ async () => ({
 def serving(database, port):
     """A collector of its own, with nothing on its port before and after."""
     app = create_app(Config(database=database))
-    with running(make_server("127.0.0.1", port, app, threaded=True)):
+    with listening(app, port):
         yield
     app.extensions["halftruth"].store.close()
 

@@ -1,6 +1,5 @@
 """A study whose collector is asked over HTTP, from Python, on the command line and on its pages."""
 
-import threading
 from types import SimpleNamespace
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -16,7 +15,7 @@ from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
-from werkzeug.serving import make_server
+from wire import listening
 
 SCHEMA = Schema(
     (
@@ -87,28 +86,24 @@ def study(tmp_path_factory):
                 survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports]
             )
     app = create_app(Config(database=database))
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    url, token = f"http://127.0.0.1:{server.port}", store.tokens.create("analyst")
+    token = store.tokens.create("analyst")
     browser = app.test_client()
     browser.post("/sign-in", data={"token": token})
     _, counts, as_of, days = store.reports.snapshot("study")
-    yield SimpleNamespace(
-        database=database,
-        url=url,
-        token=token,
-        http=app.test_client(),
-        browser=browser,
-        analyst=Analyst(url, token, retries=0),
-        counted=Counted(SURVEYS[0], counts, as_of, min_reports=1, days=days),
-        estimators={
-            survey.id: Estimator(survey, store.reports.counts(survey.id)[1]) for survey in SURVEYS
-        },
-    )
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(app) as url:
+        yield SimpleNamespace(
+            database=database,
+            url=url,
+            token=token,
+            http=app.test_client(),
+            browser=browser,
+            analyst=Analyst(url, token, retries=0),
+            counted=Counted(SURVEYS[0], counts, as_of, min_reports=1, days=days),
+            estimators={
+                survey.id: Estimator(survey, store.reports.counts(survey.id)[1])
+                for survey in SURVEYS
+            },
+        )
     app.extensions["halftruth"].store.close()
     store.close()
 
