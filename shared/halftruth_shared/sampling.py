@@ -6,7 +6,8 @@ here uses floating point, and nothing is biased: out-of-range words are rejected
 """
 
 import os
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,23 @@ class DrawBelow(Protocol):
     """Draw of N independent uniform integers below `outcomes`, as int64 of shape (N,)."""
 
     def __call__(self, outcomes: int, count: int) -> NDArray[np.int64]: ...
+
+
+class Sampler(ABC):
+    """A perturbation prepared for one schema, of checked records."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """Largest number of equally likely outcomes of one draw for many records."""
+
+    @abstractmethod
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        """Perturb one record."""
+
+    @abstractmethod
+    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
+        """Perturb N records, shape (N, number of report columns)."""
 
 
 def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:

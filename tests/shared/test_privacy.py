@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import pytest
 from halftruth_shared import (
-    GammaDiagonal,
     ParameterError,
     RandomizedGammaDiagonal,
     amplification_for_breach,
@@ -24,7 +23,6 @@ def test_five_to_fifty_percent_is_19_exactly():
     for rho1, rho2 in [("0.05", "0.5"), ("1/20", "1/2"), (Fraction(1, 20), Fraction(1, 2))]:
         assert amplification_for_breach(rho1, rho2) == 19
     assert isinstance(amplification_for_breach("0.05", "0.5"), Fraction)
-    assert GammaDiagonal.for_breach("0.05", "0.5") == GammaDiagonal("19")
 
 
 @given(PROBABILITIES, PROBABILITIES)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -16,8 +16,8 @@ from ..errors import ParameterError, SchemaError
 from ..rational import Rational
 from ..sampling import (
     MAX_VECTOR_OUTCOMES,
-    DrawBelow,
     RandBelow,
+    Sampler,
     draw_below_from_os,
     simulated_draw_below,
     simulated_randbelow,
@@ -85,8 +85,7 @@ class Mechanism(ABC):
     """Random perturbation of a record, with the reconstruction of a population's answers.
 
     Every mechanism states its sampler twice, once for one record from ``randbelow`` and once for
-    many records from arrays, and its reconstruction; tests hold the three against each other. What
-    the samplers prepare once for a schema is their *plan*, of a type of their own.
+    many records from arrays, and its reconstruction; tests hold the three against each other.
 
     Attributes
     ----------
@@ -100,7 +99,7 @@ class Mechanism(ABC):
     written_as: ClassVar[type[Parameters]]
 
     def __init__(self) -> None:
-        self._plans: dict[Schema, Any] = {}
+        self._samplers: dict[Schema, Sampler] = {}
 
     def __repr__(self) -> str:
         return f"<{self.parameters()}>"
@@ -247,7 +246,6 @@ class Mechanism(ABC):
     def reconstruction(self, schema: Schema) -> Reconstruction:
         """Return the reconstruction of answers from counts of reports."""
 
-    @abstractmethod
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
@@ -266,6 +264,8 @@ class Mechanism(ABC):
         RecordError
             If the record does not fit the schema; the message never holds an answer.
         """
+        sampler = self._sampler(schema)
+        return sampler.report(schema.check(codes), randbelow)
 
     def perturb_many(
         self,
@@ -288,36 +288,26 @@ class Mechanism(ABC):
         ndarray of int64, shape (N, number of report columns)
         """
         records = schema.check_many(codes)
-        plan = self._plan(schema)
-        if self._outcomes(plan) <= MAX_VECTOR_OUTCOMES:
+        sampler = self._sampler(schema)
+        if sampler.outcomes <= MAX_VECTOR_OUTCOMES:
             draw = draw_below_from_os if rng is None else simulated_draw_below(rng)
-            return self._perturb_array(plan, records, draw)
+            return sampler.reports(records, draw)
         randbelow = secrets.randbelow if rng is None else simulated_randbelow(rng)
-        reports = [self.perturb(schema, record, randbelow) for record in records.tolist()]
+        reports = [sampler.report(record, randbelow) for record in records.tolist()]
         columns = len(self.report_space(schema).shape)
         return np.array(reports, dtype=np.int64).reshape(len(records), columns)
 
-    def _plan(self, schema: Schema) -> Any:
-        """Return the samplers' plan for a schema, prepared and checked at its first use."""
-        plan = self._plans.get(schema)
-        if plan is None:
+    def _sampler(self, schema: Schema) -> Sampler:
+        """Return the sampler for a schema, prepared and checked at its first use."""
+        sampler = self._samplers.get(schema)
+        if sampler is None:
             self.check(schema)
-            plan = self._plans[schema] = self._prepare(schema)
-        return plan
+            sampler = self._samplers[schema] = self._prepare(schema)
+        return sampler
 
     @abstractmethod
-    def _prepare(self, schema: Schema) -> Any:
-        """Prepare the samplers for a schema already checked."""
-
-    @abstractmethod
-    def _outcomes(self, plan: Any) -> int:
-        """Largest number of equally likely outcomes of one draw of `_perturb_array`."""
-
-    @abstractmethod
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        """Vectorized sampler for records already checked."""
+    def _prepare(self, schema: Schema) -> Sampler:
+        """Prepare the sampler for a schema already checked."""
 
 
 def check_public(public: Collection[str]) -> None:

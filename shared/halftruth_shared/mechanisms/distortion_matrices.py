@@ -1,13 +1,11 @@
 """Any column-stochastic matrix for each attribute (Guo §5.2), or a named design."""
 
 import math
-import secrets
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,7 +15,7 @@ from ..attribute import Attribute
 from ..channels import Dense
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow
+from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
 from .base import Parameters, Provable
 from .designs import Design
@@ -49,6 +47,32 @@ class CumulativeWeights:
 
     total: int
     bounds: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class MatrixSampler(Sampler):
+    """A draw by cumulative weights for every attribute."""
+
+    attributes: tuple[CumulativeWeights, ...]
+
+    @property
+    def outcomes(self) -> int:
+        return max(weights.total for weights in self.attributes)
+
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        return tuple(
+            bisect_right(weights.bounds[code], randbelow(weights.total))
+            for weights, code in zip(self.attributes, record, strict=True)
+        )
+
+    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
+        reports = np.empty_like(records)
+        for j, weights in enumerate(self.attributes):
+            draws = draw(weights.total, len(records))
+            for code, bounds in enumerate(weights.bounds):
+                own = records[:, j] == code
+                reports[own, j] = np.searchsorted(np.array(bounds), draws[own], side="right")
+        return reports
 
 
 class DistortionMatrices(PerAttributeMechanism):
@@ -160,17 +184,8 @@ class DistortionMatrices(PerAttributeMechanism):
     def attribute_channel(self, attribute: Attribute) -> Dense:
         return _dense(self.matrix(attribute))
 
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        plan: tuple[CumulativeWeights, ...] = self._plan(schema)
-        return tuple(
-            bisect_right(weights.bounds[code], randbelow(weights.total))
-            for weights, code in zip(plan, schema.check(codes), strict=True)
-        )
-
-    def _prepare(self, schema: Schema) -> Any:
-        plan = []
+    def _prepare(self, schema: Schema) -> Sampler:
+        attributes = []
         for attribute in schema.attributes:
             matrix = self.matrix(attribute)
             total = math.lcm(*(entry.denominator for row in matrix for entry in row))
@@ -178,24 +193,8 @@ class DistortionMatrices(PerAttributeMechanism):
             bounds = tuple(
                 tuple(accumulate(int(entry * total) for entry in column)) for column in columns
             )
-            plan.append(CumulativeWeights(total, bounds))
-        return tuple(plan)
-
-    def _outcomes(self, plan: Any) -> int:
-        attributes: tuple[CumulativeWeights, ...] = plan
-        return max(weights.total for weights in attributes)
-
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        attributes: tuple[CumulativeWeights, ...] = plan
-        reports = np.empty_like(records)
-        for j, weights in enumerate(attributes):
-            draws = draw(weights.total, len(records))
-            for code, bounds in enumerate(weights.bounds):
-                own = records[:, j] == code
-                reports[own, j] = np.searchsorted(np.array(bounds), draws[own], side="right")
-        return reports
+            attributes.append(CumulativeWeights(total, bounds))
+        return MatrixSampler(tuple(attributes))
 
 
 def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:

@@ -1,24 +1,19 @@
 """The gamma-diagonal matrix, DET-GD (FRAPP §3, eq. 17–23)."""
 
 import math
-import secrets
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..cells import ravel, unravel
 from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
 from ..rational import Rational, approximately, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow
+from ..sampling import Sampler
 from ..schema import Schema
 from .base import MAX_CONDITION, AnswerAmplification, Parameters, check_public
 from .records import RecordMechanism
-from .uniform import Columns, move_or_keep
+from .uniform import RecordSampler
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
@@ -74,11 +69,6 @@ class GammaDiagonal(RecordMechanism):
         self._keep: dict[Schema, Fraction] = {}
         if self.gamma <= 1:
             raise ParameterError("gamma: expected an amplification above 1", field="gamma")
-
-    @classmethod
-    def for_breach(cls, rho1: Rational, rho2: Rational) -> "GammaDiagonal":
-        """The most accurate one under which no prior of ρ1 rises above ρ2."""
-        return cls(amplification_for_breach(rho1, rho2))
 
     def parameters(self) -> Parameters:
         return GammaDiagonalParameters(gamma=format_rational(self.gamma, "gamma"))
@@ -137,25 +127,5 @@ class GammaDiagonal(RecordMechanism):
         shape = tuple(schema.shape[j] for j in schema.positions(attributes))
         return UniformMixture(shape, self.keep_probability(schema))
 
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        columns: Columns = self._plan(schema)
-        same, other = self.gamma.as_integer_ratio()
-        return columns.sample(schema.check(codes), same, other, randbelow)
-
-    def _prepare(self, schema: Schema) -> Any:
-        return Columns.of(schema.shape)
-
-    def _outcomes(self, plan: Any) -> int:
-        columns: Columns = plan
-        return self.gamma.numerator + self.gamma.denominator * (columns.cells - 1)
-
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        columns: Columns = plan
-        same, other = self.gamma.as_integer_ratio()
-        draws = draw(self._outcomes(columns), len(records))
-        cells = move_or_keep(ravel(records, columns.sizes), draws, same, other)
-        return unravel(cells, columns.sizes)
+    def _prepare(self, schema: Schema) -> Sampler:
+        return RecordSampler(schema.shape, *self.gamma.as_integer_ratio())

@@ -1,11 +1,9 @@
 """The randomized gamma-diagonal matrix, RAN-GD (FRAPP §4, eq. 25–31)."""
 
 import math
-import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +11,11 @@ from numpy.typing import NDArray
 from ..cells import ravel, unravel
 from ..errors import ParameterError
 from ..rational import Rational, approximately, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow
+from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
 from .base import Parameters
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
-from .uniform import Columns, move_or_keep
+from .uniform import RecordSampler, move_or_keep
 
 #: Steps of the grid of r on either side of zero, by default.
 STEPS = 32_768
@@ -41,21 +39,26 @@ class RandomizedGammaDiagonalParameters(
 
 
 @dataclass(frozen=True)
-class RandomizedWeights:
-    """Integer weights of every matrix on the grid: same + shift·(n−1)·t and other − shift·t.
+class RandomizedSampler(RecordSampler):
+    """Every matrix on the grid: weights same + shift·(n−1)·t and other − shift·t.
 
     Their total is the same for every t from −steps to steps.
     """
 
-    columns: Columns
-    steps: int
-    same: int
-    other: int
     shift: int
+    steps: int
 
-    @property
-    def total(self) -> int:
-        return self.same + self.other * (self.columns.cells - 1)
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        t = randbelow(2 * self.steps + 1) - self.steps
+        same = self.same + self.shift * (self.cells - 1) * t
+        return self._report(record, same, self.other - self.shift * t, randbelow)
+
+    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
+        t = draw(2 * self.steps + 1, len(records)) - self.steps
+        same = self.same + self.shift * (self.cells - 1) * t
+        draws = draw(self.outcomes, len(records))
+        cells = move_or_keep(ravel(records, self.sizes), draws, same, self.other - self.shift * t)
+        return unravel(cells, self.sizes)
 
 
 class RandomizedGammaDiagonal(GammaDiagonal):
@@ -166,38 +169,9 @@ class RandomizedGammaDiagonal(GammaDiagonal):
 
         return posterior(-1), posterior(1)
 
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        weights: RandomizedWeights = self._plan(schema)
-        record = schema.check(codes)
-        t = randbelow(2 * weights.steps + 1) - weights.steps
-        same = weights.same + weights.shift * (weights.columns.cells - 1) * t
-        return weights.columns.sample(record, same, weights.other - weights.shift * t, randbelow)
-
-    def _prepare(self, schema: Schema) -> Any:
-        same, other = self.gamma, Fraction(1)
+    def _prepare(self, schema: Schema) -> Sampler:
         shift = self.gamma * self.alpha / (self.steps * (schema.size - 1))
-        scale = math.lcm(same.denominator, shift.denominator)
-        return RandomizedWeights(
-            Columns.of(schema.shape),
-            self.steps,
-            int(same * scale),
-            int(other * scale),
-            int(shift * scale),
+        scale = math.lcm(self.gamma.denominator, shift.denominator)
+        return RandomizedSampler(
+            schema.shape, int(self.gamma * scale), scale, int(shift * scale), self.steps
         )
-
-    def _outcomes(self, plan: Any) -> int:
-        weights: RandomizedWeights = plan
-        return weights.total
-
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        weights: RandomizedWeights = plan
-        t = draw(2 * weights.steps + 1, len(records)) - weights.steps
-        same = weights.same + weights.shift * (weights.columns.cells - 1) * t
-        other = weights.other - weights.shift * t
-        draws = draw(weights.total, len(records))
-        cells = move_or_keep(ravel(records, weights.columns.sizes), draws, same, other)
-        return unravel(cells, weights.columns.sizes)

@@ -1,11 +1,10 @@
 """Randomized response by attribute (Warner; Guo §2.2, §5.2; GYW eq. 1)."""
 
 import math
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from ..attribute import Attribute
 from ..channels import Channel, Dense, UniformMixture
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational, root_below
-from ..sampling import DrawBelow, RandBelow
+from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
 from .base import Parameters
 from .gamma_diagonal import resolve_gamma
@@ -53,11 +52,38 @@ class ValueWeights:
 
 
 @dataclass(frozen=True)
-class ResponsePlan:
-    """Weights of every attribute, and the product of their totals."""
+class ResponseSampler(Sampler):
+    """Randomized response to every attribute."""
 
     attributes: tuple[ValueWeights, ...]
-    outcomes: int
+
+    @cached_property
+    def _combinations(self) -> int:
+        """Product of the totals of the attributes."""
+        return math.prod(weights.total for weights in self.attributes)
+
+    @property
+    def outcomes(self) -> int:
+        return max(weights.total for weights in self.attributes)
+
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        report = list(record)
+        # The digits of one uniform number in mixed radix are independent draws.
+        draws = randbelow(self._combinations)
+        for j in range(len(report) - 1, -1, -1):
+            weights = self.attributes[j]
+            draws, draw = divmod(draws, weights.total)
+            if draw >= weights.same:
+                value = (draw - weights.same) // weights.other
+                report[j] = value + (value >= report[j])
+        return tuple(report)
+
+    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
+        reports = np.empty_like(records)
+        for j, weights in enumerate(self.attributes):
+            draws = draw(weights.total, len(records))
+            reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
+        return reports
 
 
 class RandomizedResponse(PerAttributeMechanism):
@@ -151,41 +177,12 @@ class RandomizedResponse(PerAttributeMechanism):
         # One product with a small matrix takes less time than a sum and three sweeps.
         return channel if size > _SMALL else Dense(channel.dense(), (size,))
 
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        plan: ResponsePlan = self._plan(schema)
-        report = list(schema.check(codes))
-        # The digits of one uniform number in mixed radix are independent draws.
-        draws = randbelow(plan.outcomes)
-        for j in range(len(report) - 1, -1, -1):
-            weights = plan.attributes[j]
-            draws, draw = divmod(draws, weights.total)
-            if draw >= weights.same:
-                value = (draw - weights.same) // weights.other
-                report[j] = value + (value >= report[j])
-        return tuple(report)
-
-    def _prepare(self, schema: Schema) -> Any:
-        plan = []
+    def _prepare(self, schema: Schema) -> Sampler:
+        attributes = []
         for attribute in schema.attributes:
             size, p = len(attribute.categories), self.keep[attribute.name]
             same, other = p.numerator * (size - 1), p.denominator - p.numerator
             common = math.gcd(same, other)
             same, other = same // common, other // common
-            plan.append(ValueWeights(same, other, same + other * (size - 1)))
-        return ResponsePlan(tuple(plan), math.prod(weights.total for weights in plan))
-
-    def _outcomes(self, plan: Any) -> int:
-        prepared: ResponsePlan = plan
-        return max(weights.total for weights in prepared.attributes)
-
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        prepared: ResponsePlan = plan
-        reports = np.empty_like(records)
-        for j, weights in enumerate(prepared.attributes):
-            draws = draw(weights.total, len(records))
-            reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
-        return reports
+            attributes.append(ValueWeights(same, other, same + other * (size - 1)))
+        return ResponseSampler(tuple(attributes))

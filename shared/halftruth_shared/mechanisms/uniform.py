@@ -7,16 +7,18 @@ are of this form; only the weights differ.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sampling import RandBelow
+from ..cells import ravel, unravel
+from ..sampling import DrawBelow, RandBelow, Sampler
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The columns of a record, for dependent-column sampling (FRAPP §5, eq. 36).
+class RecordSampler(Sampler):
+    """Dependent-column sampling of whole records (FRAPP §5, eq. 36).
 
     With n_j = d_1⋯d_j, a weight D for the true record and O for any other one, column j keeps
     its value with weight D + O(n/n_j − 1) and takes each other value with weight O·n/n_j, out of
@@ -26,55 +28,56 @@ class Columns:
     ----------
     sizes : tuple of int
         d_j, the number of values of each column.
-    later : tuple of int
-        n/n_j, the number of ways to go on after each column.
-    cells : int
-        n.
+    same, other : int
+        D and O, at least 0.
     """
 
     sizes: tuple[int, ...]
-    later: tuple[int, ...]
-    cells: int
+    same: int
+    other: int
 
-    @classmethod
-    def of(cls, sizes: tuple[int, ...]) -> "Columns":
-        """Columns of these sizes."""
-        later = tuple(math.prod(sizes[j + 1 :]) for j in range(len(sizes)))
-        return cls(sizes, later, math.prod(sizes))
+    @cached_property
+    def _later(self) -> tuple[int, ...]:
+        """n/n_j, the number of ways to go on after each column."""
+        return tuple(math.prod(self.sizes[j + 1 :]) for j in range(len(self.sizes)))
 
-    def sample(
-        self, codes: Sequence[int], same: int, other: int, randbelow: RandBelow
+    @cached_property
+    def cells(self) -> int:
+        """Return n."""
+        return math.prod(self.sizes)
+
+    @property
+    def outcomes(self) -> int:
+        return self.same + self.other * (self.cells - 1)
+
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        return self._report(record, self.same, self.other, randbelow)
+
+    def _report(
+        self, record: Sequence[int], same: int, other: int, randbelow: RandBelow
     ) -> tuple[int, ...]:
         """Perturb one record with one draw.
 
         A column's total is the kept weight of the column before it, so a draw that keeps a
         column already is the next column's draw; and one that changes a column leaves a
         remainder that is uniform over the values of all later columns.
-
-        Parameters
-        ----------
-        codes : sequence of int
-        same, other : int
-            D and O, at least 0.
-        randbelow : callable
         """
         draw = randbelow(same + other * (self.cells - 1))
-        for changed, later in enumerate(self.later):
+        for changed, later in enumerate(self._later):
             kept = same + other * (later - 1)
             if draw >= kept:
-                return self._changed(codes, changed, draw - kept, other)
-        return tuple(codes)
+                value, rest = divmod((draw - kept) // other, later)
+                report = list(record)
+                for j in range(len(report) - 1, changed, -1):
+                    rest, report[j] = divmod(rest, self.sizes[j])
+                report[changed] = value + (value >= record[changed])
+                return tuple(report)
+        return tuple(record)
 
-    def _changed(
-        self, codes: Sequence[int], changed: int, draw: int, other: int
-    ) -> tuple[int, ...]:
-        """A record of which this column is the first to change."""
-        value, rest = divmod(draw // other, self.later[changed])
-        report = list(codes)
-        for j in range(len(report) - 1, changed, -1):
-            rest, report[j] = divmod(rest, self.sizes[j])
-        report[changed] = value + (value >= codes[changed])
-        return tuple(report)
+    def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
+        draws = draw(self.outcomes, len(records))
+        cells = move_or_keep(ravel(records, self.sizes), draws, self.same, self.other)
+        return unravel(cells, self.sizes)
 
 
 def move_or_keep(

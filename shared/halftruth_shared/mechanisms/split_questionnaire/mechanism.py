@@ -1,18 +1,13 @@
 """Split questionnaire with projective geometry response."""
 
 import math
-import secrets
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
-from ...sampling import DrawBelow, RandBelow
 from ...schema import Schema
 from ..base import AnswerAmplification, Mechanism, Parameters, check_public
 from ..gamma_diagonal import resolve_gamma
@@ -21,7 +16,7 @@ from ..report_space import ReportSpace
 from .inference import unknown_amplification
 from .reconstruction import SplitReconstruction
 from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
-from .sampling import Sampler
+from .sampling import SplitSampler
 from .views import View, ViewClass, check, check_unperturbed, expand
 
 #: Default largest number of attributes of tables.
@@ -277,7 +272,7 @@ class SplitQuestionnaire(Mechanism):
 
     def report_space(self, schema: Schema) -> ReportSpace:
         last = self.views(schema)[-1]
-        public = self._sampler(schema).public
+        public = self._public(schema)
         names = [schema.names[j] for j in public]
         sizes = [schema.shape[j] for j in public]
         return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.response.symbols))
@@ -285,40 +280,23 @@ class SplitQuestionnaire(Mechanism):
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
         """The public answers, and which code was sent about which questions."""
         checked = self.report_space(schema).check(values)
-        sampler = self._sampler(schema)
+        views = self.views(schema)
         decoded = {
             schema.names[j]: schema.attributes[j].categories[code]
-            for j, code in zip(sampler.public, checked[:-1], strict=True)
+            for j, code in zip(self._public(schema), checked[:-1], strict=True)
         }
         symbol = checked[-1]
-        view = bisect_right(sampler.views, symbol, key=lambda view: view.first) - 1
-        names = [schema.names[j] for j in sampler.views[view].positions]
+        view = bisect_right(views, symbol, key=lambda view: view.first) - 1
+        names = [schema.names[j] for j in views[view].positions]
         about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
         return {**decoded, SYMBOL: f"code {symbol} about {about}"}
 
     def reconstruction(self, schema: Schema) -> Reconstruction:
         return SplitReconstruction(schema, self.gamma, self.views(schema), self.public)
 
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        sampler = self._sampler(schema)
-        return sampler.report(schema.check(codes), randbelow)
+    def _prepare(self, schema: Schema) -> SplitSampler:
+        return SplitSampler(self.gamma, self._public(schema), self.views(schema))
 
-    def _sampler(self, schema: Schema) -> Sampler:
-        sampler: Sampler = self._plan(schema)
-        return sampler
-
-    def _prepare(self, schema: Schema) -> Any:
-        public = sorted(schema.positions(self.public)) if self.public else []
-        return Sampler.of(self.gamma, public, self.views(schema))
-
-    def _outcomes(self, plan: Any) -> int:
-        sampler: Sampler = plan
-        return sampler.outcomes
-
-    def _perturb_array(
-        self, plan: Any, records: NDArray[np.int64], draw: DrawBelow
-    ) -> NDArray[np.int64]:
-        sampler: Sampler = plan
-        return sampler.reports(records, draw)
+    def _public(self, schema: Schema) -> tuple[int, ...]:
+        """Positions of the public attributes."""
+        return tuple(sorted(schema.positions(self.public))) if self.public else ()

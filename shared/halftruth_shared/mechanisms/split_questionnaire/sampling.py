@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import accumulate
+from math import prod
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...sampling import DrawBelow, RandBelow
+from ...sampling import DrawBelow, RandBelow, Sampler
 from .responses import Response, coordinates, modulus, number, placed, points
 from .views import View
 
@@ -164,8 +166,8 @@ def _inverses(prime: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """Views and weights prepared for sampling.
+class SplitSampler(Sampler):
+    """A view, drawn first, and then a symbol for the cell of its answers.
 
     Attributes
     ----------
@@ -173,40 +175,33 @@ class Sampler:
     public : tuple of int
         Positions of the attributes that are sent unperturbed.
     views : tuple of View
-    until : tuple of int
-        Sums of the weights of the views up to each.
     """
 
     gamma: Fraction
     public: tuple[int, ...]
     views: tuple[View, ...]
-    until: tuple[int, ...]
 
-    @classmethod
-    def of(cls, gamma: Fraction, public: Sequence[int], views: Sequence[View]) -> "Sampler":
-        """For these views."""
-        until = tuple(accumulate(view.weight for view in views))
-        return cls(gamma, tuple(public), tuple(views), until)
+    @cached_property
+    def _until(self) -> list[int]:
+        """Sums of the weights of the views up to each."""
+        return list(accumulate(view.weight for view in self.views))
+
+    @property
+    def outcomes(self) -> int:
+        answers = {view.response for view in self.views}
+        return max(self._until[-1], *(outcomes(response, self.gamma) for response in answers))
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        """Perturb one record, about a view that is drawn first."""
-        view = self.views[bisect_right(self.until, randbelow(self.until[-1]))]
+        view = self.views[bisect_right(self._until, randbelow(self._until[-1]))]
         cell = 0
         for j, size in zip(view.positions, view.shape, strict=True):
             cell = cell * size + record[j]
         answer = view.first + symbol(view.response, self.gamma, cell, randbelow)
         return (*[record[j] for j in self.public], answer)
 
-    @property
-    def outcomes(self) -> int:
-        """Most outcomes of one draw."""
-        answers = {view.response for view in self.views}
-        return max(self.until[-1], *(outcomes(response, self.gamma) for response in answers))
-
     def reports(self, records: Integers, draw: DrawBelow) -> Integers:
-        """Perturb many records."""
         table = self._table
-        drawn = np.searchsorted(table.until, draw(self.until[-1], len(records)), side="right")
+        drawn = np.searchsorted(table.until, draw(self._until[-1], len(records)), side="right")
         own = np.take_along_axis(records, table.positions[drawn], axis=1)
         cells = np.einsum("ij,ij->i", own, table.strides[drawn])
         answers = table.first[drawn]
@@ -220,24 +215,30 @@ class Sampler:
 
     @cached_property
     def _table(self) -> "_Table":
-        return _Table.of(self.views, self.until)
+        longest = max(len(view.positions) for view in self.views)
+        positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
+        for row, view in enumerate(self.views):
+            positions[row, : len(view.positions)] = view.positions
+            strides[row, : len(view.shape)] = [
+                prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
+            ]
+        # Geometries of the same points draw alike, however many of them are cells.
+        ways = [(view.response.symbols, view.response.prime) for view in self.views]
+        responses = {way: view.response for way, view in zip(ways, self.views, strict=True)}
+        number = {way: kind for kind, way in enumerate(responses)}
+        # Numbers of 16 bits are sorted quickest.
+        kinds = np.array([number[way] for way in ways], np.min_scalar_type(len(responses)))
+        first = np.array([view.first for view in self.views])
+        return _Table(
+            np.array(self._until), positions, strides, first, kinds, tuple(responses.values())
+        )
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(NamedTuple):
     """The views as columns, for looking up those of many records at once.
 
-    Attributes
-    ----------
-    until : ndarray, shape (views,)
-        Sums of the weights up to each.
-    positions, strides : ndarray, shape (views, longest view)
-        Where the answers are in a record, and what each adds to the number of the cell.
-    first : ndarray, shape (views,)
-    kind : ndarray, shape (views,)
-        Which of the responses.
-    responses : tuple of Response
-        One for each way to draw.
+    Where the answers are in a record, and what each adds to the number of the cell, has shape
+    (views, longest view); `kind` says which of the responses is that of a view.
     """
 
     until: Integers
@@ -246,31 +247,3 @@ class _Table:
     first: Integers
     kind: NDArray[np.unsignedinteger]
     responses: tuple[Response, ...]
-
-    @classmethod
-    def of(cls, views: Sequence[View], until: Sequence[int]) -> "_Table":
-        longest = max(len(view.positions) for view in views)
-        positions, strides = np.zeros((2, len(views), longest), dtype=np.int64)
-        kinds: dict[tuple[int, int, int], int] = {}
-        responses: list[Response] = []
-        kind = []
-        for row, view in enumerate(views):
-            positions[row, : len(view.positions)] = view.positions
-            strides[row, : len(view.shape)] = _strides(view.shape)
-            answered = view.response
-            # Geometries of the same points draw alike, however many of them are cells.
-            way = (answered.symbols, answered.prime, answered.dimension)
-            if way not in kinds:
-                kinds[way] = len(responses)
-                responses.append(answered)
-            kind.append(kinds[way])
-        first = np.array([view.first for view in views])
-        # Numbers of 16 bits are sorted quickest.
-        narrow = np.min_scalar_type(len(responses))
-        return cls(
-            np.array(until), positions, strides, first, np.array(kind, narrow), tuple(responses)
-        )
-
-
-def _strides(shape: Sequence[int]) -> tuple[int, ...]:
-    return tuple(accumulate(reversed(shape[1:]), mul, initial=1))[::-1]
