@@ -150,8 +150,8 @@ def linking_risk(table: ArrayLike, factors: Sequence[Channel]) -> LinkingRisk:
     Two quasi-identifiers that are kept with 0.8, and an unperturbed answer:
 
     >>> from halftruth_shared.channels import Dense
-    >>> keep = Dense([[0.8, 0.2], [0.2, 0.8]], (2,))
-    >>> unperturbed = Dense(np.eye(2), (2,))
+    >>> keep = Dense([[0.8, 0.2], [0.2, 0.8]])
+    >>> unperturbed = Dense(np.eye(2))
     >>> people = [[[30, 10], [20, 0]], [[5, 5], [0, 30]]]
     >>> risk = linking_risk(people, [keep, keep, unperturbed])
     >>> risk.risk.round(3).tolist()

@@ -13,7 +13,6 @@ is the sum of its weights for the cells that the margin sums up.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +64,7 @@ class WeightMoments:
 
     Attributes
     ----------
-    own : ndarray, shape input_shape
+    own : ndarray, shape of the table
         For u' = u.
     largest_other : ndarray
         The largest for a u' ≠ u; 0 for a table of one cell.
@@ -83,13 +82,8 @@ class Channel(ABC):
 
     @property
     @abstractmethod
-    def input_shape(self) -> tuple[int, ...]:
-        """Shape of a table of true records."""
-
-    @property
-    @abstractmethod
-    def output_shape(self) -> tuple[int, ...]:
-        """Shape of a table of reports."""
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a table, of true records or of reports."""
 
     @property
     @abstractmethod
@@ -98,44 +92,36 @@ class Channel(ABC):
 
     @abstractmethod
     def forward(self, x: ArrayLike) -> Array:
-        """A x: from shape (…, *input_shape) to (…, *output_shape)."""
+        """A x, shape (…, *shape)."""
 
     @abstractmethod
     def solve(self, y: ArrayLike) -> Array:
-        """W y: from shape (…, *output_shape) to (…, *input_shape)."""
+        """W y, shape (…, *shape)."""
 
     @abstractmethod
     def adjoint(self, y: ArrayLike) -> Array:
-        """Aᵀ y: from shape (…, *output_shape) to (…, *input_shape)."""
+        """Aᵀ y, shape (…, *shape)."""
 
     @abstractmethod
     def solve_squared(self, y: ArrayLike) -> Array:
-        """(W∘W) y, second moments of the weights: shapes as for `solve`."""
+        """(W∘W) y, second moments of the weights, shape (…, *shape)."""
 
     @abstractmethod
     def margins(self, y: ArrayLike) -> MarginMoments:
-        """Reconstruct every margin of the table at once.
-
-        Parameters
-        ----------
-        y : array_like, shape output_shape
-        """
+        """Reconstruct every margin of a table at once."""
 
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
         """Moments of the weights by true cell, from which variances can be predicted."""
 
-    def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
-        """Return the distortion of each axis, None where axes are not perturbed one by one."""
-        if len(self.input_shape) > 1:
-            return None
-        [category] = categories
-        return (Distortion.by_matrix(self.dense(), category),)
+    def distortion(self, category: int | None) -> Distortion:
+        """Return the properties of a channel of one axis, for a category that is presence."""
+        return Distortion.by_matrix(self.dense(), category)
 
     @property
-    def by_axis(self) -> "tuple[Channel, ...] | None":
+    def factors(self) -> "tuple[Channel, ...] | None":
         """The channel of each axis, None if it does not change each by itself."""
-        return (self,) if len(self.input_shape) == 1 else None
+        return (self,) if len(self.shape) == 1 else None
 
     def merged(self) -> "Channel":
         """Return the same channel with fewer axes, each a product of several.
@@ -149,6 +135,6 @@ class Channel(ABC):
 
         For small tables, for inspection and comparison; no computation uses it.
         """
-        inputs = math.prod(self.input_shape)
-        columns = self.forward(np.eye(inputs).reshape(inputs, *self.input_shape))
-        return columns.reshape(inputs, -1).T.copy()
+        cells = math.prod(self.shape)
+        columns = self.forward(np.eye(cells).reshape(cells, *self.shape))
+        return columns.reshape(cells, -1).T.copy()

@@ -1,7 +1,6 @@
 """Mixture of keeping a cell and drawing one uniformly."""
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -43,11 +42,7 @@ class UniformMixture(Channel):
         self.spread = float(1 - keep) / self._cells
 
     @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self._shape
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:
         return self._shape
 
     @property
@@ -77,11 +72,8 @@ class UniformMixture(Channel):
     def margins(self, y: ArrayLike) -> MarginMoments:
         return _MixtureMargins(as_table(y, self._shape), self.keep, self.spread * self._cells)
 
-    def distortions(self, categories: Sequence[int | None]) -> tuple[Distortion, ...] | None:
-        if len(self._shape) > 1:
-            return None
-        [category], binary = categories, self._cells == 2
-        return (Distortion(self.keep < 1, True, category is not None, True, binary),)
+    def distortion(self, category: int | None) -> Distortion:
+        return Distortion(self.keep < 1, True, category is not None, True, self._cells == 2)
 
     def weight_moments(self) -> WeightMoments:
         n, p, c = self._cells, self.keep, self.spread

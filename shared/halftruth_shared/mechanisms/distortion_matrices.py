@@ -220,4 +220,4 @@ def _is_list(value: object) -> bool:
 
 
 def _dense(matrix: Matrix) -> Dense:
-    return Dense([[float(entry) for entry in row] for row in matrix], (len(matrix),))
+    return Dense([[float(entry) for entry in row] for row in matrix])

@@ -175,7 +175,7 @@ class RandomizedResponse(PerAttributeMechanism):
         p, size = self.keep[attribute.name], len(attribute.categories)
         channel = UniformMixture((size,), p - (1 - p) / (size - 1))
         # One product with a small matrix takes less time than a sum and three sweeps.
-        return channel if size > _SMALL else Dense(channel.dense(), (size,))
+        return channel if size > _SMALL else Dense(channel.dense())
 
     def _prepare(self, schema: Schema) -> Sampler:
         attributes = []

@@ -153,7 +153,7 @@ class RecordReconstruction(Reconstruction):
         return self._whole.merged()
 
     def expected(self, table: Array) -> Array:
-        shares = self._merged.forward(np.reshape(table, self._merged.input_shape))
+        shares = self._merged.forward(np.reshape(table, self._merged.shape))
         return shares.reshape(self.schema.shape)
 
     def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
@@ -161,10 +161,10 @@ class RecordReconstruction(Reconstruction):
 
     def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
         """Channel of each of some attributes, None where they are not perturbed one by one."""
-        return self._channel(attributes).by_axis
+        return self._channel(attributes).factors
 
     def adjoint(self, weights: Array) -> Array:
-        means = self._merged.adjoint(weights.reshape(self._merged.output_shape))
+        means = self._merged.adjoint(weights.reshape(self._merged.shape))
         return means.reshape(self.schema.shape)
 
     def observed(self, counts: ReportCounts) -> Array:
@@ -178,7 +178,7 @@ class RecordReconstruction(Reconstruction):
     def largest_weight(self, attributes: Sequence[str]) -> float:
         channel = self._channel(attributes)
         # The largest entry of a Kronecker product is the product of the factors' largest.
-        return math.prod(map(_largest_weight, channel.by_axis or (channel,)))
+        return math.prod(map(_largest_weight, channel.factors or (channel,)))
 
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
         """Share of every cell among the reports themselves."""
@@ -195,15 +195,19 @@ class RecordReconstruction(Reconstruction):
         categories : sequence of int or None
             Code of the category that counts as presence, attribute by attribute.
         """
-        return self._channel(attributes).distortions(categories)
+        factors = self.factors(attributes)
+        if factors is None:
+            return None
+        pairs = zip(factors, categories, strict=True)
+        return tuple([factor.distortion(category) for factor, category in pairs])
 
 
 def _largest_weight(channel: Channel) -> float:
     """Largest entry of A⁻¹, as a magnitude."""
-    cells = math.prod(channel.output_shape)
+    cells = math.prod(channel.shape)
     if cells > COVARIANCE_CELLS:
         raise DomainTooLarge(
             f"attributes: the weights of {cells} cells; expected at most {COVARIANCE_CELLS} cells",
             field="attributes",
         )
-    return float(np.abs(channel.solve(np.eye(cells).reshape(cells, *channel.output_shape))).max())
+    return float(np.abs(channel.solve(np.eye(cells).reshape(cells, *channel.shape))).max())

@@ -43,7 +43,7 @@ def keep(size, p):
     """Keep with p, else any other answer."""
     matrix = np.full((size, size), (1 - p) / (size - 1))
     np.fill_diagonal(matrix, p)
-    return Dense(matrix, (size,))
+    return Dense(matrix)
 
 
 def fractions(matrix):
