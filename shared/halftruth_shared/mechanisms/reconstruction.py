@@ -125,12 +125,7 @@ class TableEstimate(ABC):
             For more than `COVARIANCE_CELLS` cells.
         """
         cells = self.support.size
-        if cells > COVARIANCE_CELLS:
-            raise DomainTooLarge(
-                f"attributes: the covariance of {cells} cells; expected at most"
-                f" {COVARIANCE_CELLS} cells",
-                field="attributes",
-            )
+        check_cells("covariance", cells)
         if self.reports < 2:
             return np.full((cells, cells), np.nan)
         return self._covariance(target)
@@ -138,6 +133,16 @@ class TableEstimate(ABC):
     @abstractmethod
     def _covariance(self, target: Target) -> Array:
         """Return the covariance for a small table of two reports or more."""
+
+
+def check_cells(quantity: str, cells: int) -> None:
+    """Raise DomainTooLarge for a quantity of more than `COVARIANCE_CELLS` cells."""
+    if cells > COVARIANCE_CELLS:
+        raise DomainTooLarge(
+            f"attributes: the {quantity} of {cells} cells; expected at most"
+            f" {COVARIANCE_CELLS} cells",
+            field="attributes",
+        )
 
 
 class Margins(ABC):

@@ -10,16 +10,15 @@ import numpy as np
 
 from ..channels import Channel, Distortion, MarginMoments
 from ..channels.axes import Array, Places, together
-from ..errors import DomainTooLarge
 from ..schema import Schema
 from .base import Mechanism
 from .reconstruction import (
-    COVARIANCE_CELLS,
     Margins,
     Reconstruction,
     ReportCounts,
     Sample,
     TableEstimate,
+    check_cells,
 )
 from .report_space import ReportSpace
 from .variances import Target, UnitVariance, covariance, effective_reports, variance
@@ -205,9 +204,5 @@ class RecordReconstruction(Reconstruction):
 def _largest_weight(channel: Channel) -> float:
     """Largest entry of A⁻¹, as a magnitude."""
     cells = math.prod(channel.shape)
-    if cells > COVARIANCE_CELLS:
-        raise DomainTooLarge(
-            f"attributes: the weights of {cells} cells; expected at most {COVARIANCE_CELLS} cells",
-            field="attributes",
-        )
+    check_cells("weights", cells)
     return float(np.abs(channel.solve(np.eye(cells).reshape(cells, *channel.shape))).max())

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from ...channels.axes import Array
 from ...errors import DomainTooLarge
-from ..reconstruction import Sample
+from ..reconstruction import Sample, check_cells
 from ..variances import effective_reports
 from .incidence import orthogonal_sums, placement
 from .overlaps import Overlaps, Views
@@ -20,6 +19,9 @@ from .views import View
 
 #: Most weights of one view's symbols for a table.
 _MOST_WEIGHTS = 2**24
+
+#: Numbers of kernels and symbols that are held at once.
+_AT_ONCE = 2**22
 
 #: Response and shape of a view, and the axis of the table for each of its attributes, −1 for none.
 _Kind = tuple[Response, tuple[int, ...], tuple[int, ...]]
@@ -38,7 +40,7 @@ class Behind:
     positions : tuple of int
         Of the attributes of the table that are not public, in increasing order.
     by_view : ndarray, shape (V,)
-        N_v.
+        N_v, or what is proportional to it.
     overlaps : Overlaps
         Of the table.
     """
@@ -89,9 +91,9 @@ class Behind:
         arranged = table.reshape(-1, *sizes)
         known = arranged.reshape(-1, cells).sum(axis=1)
         even = 1 / (reports * cells)
-        for (response, shape, axes), (count, strength) in self._kinds().items():
+        for kind, (count, strength) in self._kinds().items():
+            response, _, axes = kind
             within = [axis for axis in axes if axis >= 0]
-            overlap = sum(1 << (len(sizes) - 1 - axis) for axis in within)
             others = tuple(1 + axis for axis in range(len(sizes)) if axis not in within)
             margin = arranged.sum(axis=others).reshape(len(known), -1)
             among = response.cells // margin.shape[1]
@@ -101,20 +103,40 @@ class Behind:
                     f" expected at most {_MOST_WEIGHTS} of them, so fewer attributes",
                     field="attributes",
                 )
-            if response.prime:
-                own, same, slope = _own(response, shape, tuple(a >= 0 for a in axes)), 1, 1 / among
-            else:
-                own, same, slope = np.eye(margin.shape[1]), among, 1.0
+            same, slope = (1, 1 / among) if response.prime else (among, 1.0)
             share = float(response.share(self.gamma))
-            chances = share * (same * known[:, None] + more * slope * margin @ own.T)
+            chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
             kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
             inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
-            told = (own @ self.overlaps.kernel_matrix(overlap))[:, inside]
+            told = _by_symbol(kind, self._kernel(within))[inside].T
             weights = _blocks(len(known), strength / cells * told + even)
             yield Sample(count, chances.ravel(), weights)
             reports -= count
         if reports and len(known) > 1:
             yield Sample(reports, known, _blocks(len(known), np.full((1, cells), even)))
+
+    def largest_weight(self) -> float:
+        """Return the largest weight of a report for a cell, where `by_view` are shares of reports.
+
+        Raises
+        ------
+        DomainTooLarge
+            If the table has too many cells.
+        """
+        cells, largest = prod(self.overlaps.sizes), 1.0
+        check_cells("weights", cells)
+        for kind, (_, strength) in self._kinds().items():
+            kernel = self._kernel([axis for axis in kind[2] if axis >= 0])
+            step = max(1, _AT_ONCE // kind[0].symbols)
+            for start in range(0, len(kernel), step):
+                weights = 1 + strength * _by_symbol(kind, kernel[start : start + step])
+                largest = max(largest, float(np.abs(weights).max()))
+        return largest / cells
+
+    def _kernel(self, within: Sequence[int]) -> Array:
+        """n·R_W between the cells of the margin over some axes."""
+        last = len(self.overlaps.sizes) - 1
+        return self.overlaps.kernel_matrix(sum(1 << (last - axis) for axis in within))
 
     def _kinds(self) -> dict[_Kind, tuple[int, float]]:
         """Count the reports of each kind of view, with the strength of one.
@@ -140,11 +162,17 @@ def _blocks(known: int, weights: Array) -> Array:
     return np.asarray(np.kron(np.eye(known), weights), dtype=np.float64)
 
 
-@lru_cache(maxsize=64)
-def _own(response: Response, shape: tuple[int, ...], inside: tuple[bool, ...]) -> Array:
-    """Count for each symbol and cell of a margin the cells of a geometry that it belongs to."""
-    sizes = [d if within else 1 for d, within in zip(shape, inside, strict=True)]
-    cells = np.broadcast_to(np.arange(prod(sizes)).reshape(sizes), shape).ravel()
-    values = np.zeros((prod(sizes), response.symbols))
-    values[cells, placement(response)] = 1.0
-    return np.rint(orthogonal_sums(values, response.prime, response.dimension)).T
+def _by_symbol(kind: _Kind, rows: Array) -> Array:
+    """Sum numbers by cell of a margin over the cells of each symbol, shape (rows, symbols).
+
+    The symbols of k-ary randomized response are those cells.
+    """
+    response, shape, axes = kind
+    if not response.prime:
+        return rows
+    grid = np.arange(rows.shape[1]).reshape(
+        [d if axis >= 0 else 1 for d, axis in zip(shape, axes, strict=True)]
+    )
+    values = np.zeros((len(rows), response.symbols))
+    values[:, placement(response)] = rows[:, np.broadcast_to(grid, shape).ravel()]
+    return orthogonal_sums(values, response.prime, response.dimension)

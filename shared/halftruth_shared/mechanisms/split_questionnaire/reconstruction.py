@@ -24,7 +24,6 @@ from .decoding import Decoded
 from .overlaps import Overlaps, Views
 from .tables import Grid, SplitMargins, SplitTable
 from .views import View
-from .weights import largest_weight
 
 #: Most cells of a table and its margins together.
 _MOST_CELLS = 2**22
@@ -94,11 +93,12 @@ class SplitReconstruction(Reconstruction):
 
     def table(self, counts: ReportCounts, attributes: Sequence[str]) -> SplitTable:
         grid, order = self._grid(counts, attributes)
-        _, free = self._split(self.schema.positions(attributes))
-        behind = Behind(
-            self._views, self._columns, self._gamma, free, self._of(counts).by_view, grid.overlaps
-        )
+        behind = self._behind(attributes, self._of(counts).by_view, grid.overlaps)
         return SplitTable(tuple(attributes), grid, order, behind)
+
+    def _behind(self, attributes: Sequence[str], by_view: Array, overlaps: Overlaps) -> Behind:
+        _, free = self._split(self.schema.positions(attributes))
+        return Behind(self._views, self._columns, self._gamma, free, by_view, overlaps)
 
     def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
         return SplitMargins(*self._grid(counts, attributes))
@@ -214,9 +214,8 @@ class SplitReconstruction(Reconstruction):
         """Return the largest weight, if every view has its share of the reports."""
         self.check(attributes)
         _, free = self._split(self.schema.positions(attributes))
-        return largest_weight(
-            self._views, self._columns, free, self._overlaps(free, self._columns.weights)
-        )
+        shares = self._columns.weights
+        return self._behind(attributes, shares, self._overlaps(free, shares)).largest_weight()
 
 
 class _Pooled:
