@@ -6,7 +6,7 @@ from itertools import combinations
 import dense_split
 import numpy as np
 import pytest
-from halftruth_shared.mechanisms.split_questionnaire.inference import symbols_of
+from halftruth_shared.mechanisms.split_questionnaire.incidence import belongs
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
@@ -67,8 +67,8 @@ def test_a_cell_has_the_symbols_that_are_orthogonal_to_its_point(prime, dimensio
     count = points(prime, dimension)
     placement = dense_split.placement(count, count)
     sets = own(prime, dimension)
-    found = symbols_of(response(count, prime, 2), np.arange(count))
-    assert [sorted(row) for row in found.tolist()] == [sorted(sets[i]) for i in placement]
+    found = belongs(np.arange(count), response(count, prime, 2)).T
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == [sets[i] for i in placement]
 
 
 @pytest.mark.parametrize("count", [7, 13, 15, 31, 381, 1_000, 7_240])

@@ -1,7 +1,7 @@
-"""Decoding of counted symbols to the number of reports for each cell of each view."""
+"""Decoding of counted symbols: reports for each cell of each view, and pooled components."""
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from ...channels.axes import Array
 from ..reconstruction import ReportCounts
 from .incidence import orthogonal_sums, placement, sums_over
+from .overlaps import Views
 from .responses import Response
 from .views import View
 
 #: Most points of a geometry that are transformed, and most numbers that are kept.
 _MOST_NUMBERS = 2**24
+
+#: Most numbers in the components that are kept.
+_MOST_KEPT = 2**23
 
 #: Most points of a geometry that is decoded for several views at once: for each by itself, most of
 #: the time would not go into the transform.
@@ -24,29 +28,58 @@ _SMALL = 2**10
 _TRANSFORM = 4
 
 
+#: Views or attributes by number, and the public attributes that are distinguished.
+_Key = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+class _Cache:
+    """Arrays that are kept until they have so many numbers together."""
+
+    def __init__(self, most: int) -> None:
+        self._arrays: dict[_Key, Array] = {}
+        self._left = most
+
+    def __contains__(self, key: _Key) -> bool:
+        return key in self._arrays
+
+    def get(self, key: _Key, make: Callable[[], Array]) -> Array:
+        if key in self._arrays:
+            return self._arrays[key]
+        array = make()
+        if array.size <= self._left:
+            self._left -= array.size
+            self._arrays[key] = array
+        return array
+
+
 class Decoded:
-    """Counts of reports by the cells of their views that their symbols belong to.
+    """Counts of reports, by the cells of their views and pooled over these.
 
     Parameters
     ----------
     views : sequence of View
-    public : sequence of int
-        Number of categories of each public attribute; their codes are the first columns.
+    columns : Views
+        The same as columns.
+    public : dict of int to int
+        Number of categories of each public attribute, by its position in the schema; their codes
+        are the first columns of a report.
     counts : ReportCounts
     """
 
-    def __init__(self, views: Sequence[View], public: Sequence[int], counts: ReportCounts) -> None:
-        self._views, self._public = views, public
+    def __init__(
+        self, views: Sequence[View], columns: Views, public: dict[int, int], counts: ReportCounts
+    ) -> None:
+        self.counts = counts
+        self._views, self._columns, self._public = views, columns, public
         order = np.argsort(counts.cells[:, -1], kind="stable")
-        self._codes = counts.cells[order, :-1]
+        self._codes = dict(zip(public, counts.cells[order].T, strict=False))
         self._symbols = counts.cells[order, -1]
         self._counts = counts.counts[order].astype(np.float64)
         self._starts = np.searchsorted(
             self._symbols, [view.first for view in views] + [np.iinfo(np.int64).max]
         )
-        self.reports = counts.reports
-        self._kept: dict[tuple[int, tuple[int, ...]], Array] = {}
-        self._numbers = 0
+        self._cells = _Cache(_MOST_NUMBERS)
+        self._components = _Cache(_MOST_KEPT)
 
     @cached_property
     def by_view(self) -> Array:
@@ -54,27 +87,43 @@ class Decoded:
         return np.diff(np.append(0.0, np.cumsum(self._counts))[self._starts])
 
     def shares(self, public: tuple[int, ...]) -> Array:
-        """Share of each cell of some public attributes, one axis for each; 1 for none."""
-        if not public:
-            return np.ones(())
+        """Share of each cell of the public attributes at these positions; 1 for none."""
         shape = tuple(self._public[j] for j in public)
         cells = self._public_cells(public, slice(None))
         counts = np.bincount(cells, weights=self._counts, minlength=prod(shape))
-        return counts.reshape(shape) / self.reports
+        return counts.reshape(shape) / self.counts.reports
 
-    def prepare(self, numbers: Iterable[int]) -> None:
-        """Decode views with small geometries at once, before they are asked for.
+    def component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
+        """Sum over the views of their margins, shape (P, d_j for j in positions).
 
-        Public attributes are summed over.
+        Divided by Ω, its projection is the component.
         """
+        return self._components.get((positions, public), lambda: self._component(positions, public))
+
+    def _component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
+        columns = self._columns
+        asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
+        total: Array | float = 0.0
+        numbers = np.flatnonzero(asked).tolist()
+        if not public:
+            self._prepare(numbers)
+        for number in numbers:
+            axes = enumerate(self._views[number].positions)
+            others = tuple(axis for axis, position in axes if position not in positions)
+            margin = self._margin(number, public, others)
+            total = total + margin * (columns.strength[number] / columns.scale[number])
+        return np.asarray(total)
+
+    def _prepare(self, numbers: Iterable[int]) -> None:
+        """Decode views with small geometries at once, summed over public attributes."""
         alike: dict[Response, list[int]] = {}
         for number in numbers:
             response = self._views[number].response
-            if response.prime and response.symbols <= _SMALL and (number, ()) not in self._kept:
+            if response.prime and response.symbols <= _SMALL and ((number,), ()) not in self._cells:
                 alike.setdefault(response, []).append(number)
         for response, several in alike.items():
-            if self._numbers + len(several) * response.symbols > _MOST_NUMBERS:
-                return
+            if len(several) * response.symbols > _MOST_NUMBERS:
+                continue
             starts, lengths = self._starts[several], np.diff(self._starts)[several]
             views = np.repeat(np.arange(len(several)), lengths)
             rows = np.arange(len(views)) + (starts - np.cumsum(lengths) + lengths)[views]
@@ -83,47 +132,27 @@ class Decoded:
             counts = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
             counts = orthogonal_sums(counts, response.prime, response.dimension)
             counts = np.rint(counts[:, placement(response)])
-            self._numbers += counts.size
             for number, cells in zip(several, counts, strict=True):
-                self._kept[number, ()] = cells.reshape(1, *self._views[number].shape)
+                by_cell = cells.reshape(1, *self._views[number].shape)
+                self._cells.get(((number,), ()), partial(np.asarray, by_cell))
 
-    def margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
+    def _margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
         """Count the reports of a view that have a symbol of each cell, summed over some axes.
 
-        Parameters
-        ----------
-        number : int
-        public : tuple of int
-            Public attributes to distinguish, by the positions of their columns.
-        others : tuple of int
-            Axes of the view to sum over.
-
-        Returns
-        -------
-        ndarray, shape (P, *the other axes)
-            A row for each public cell.
+        A row for each public cell, shape (P, *the other axes).
         """
         response = self._views[number].response
         height = prod(self._public[j] for j in public)
         step = max(1, _MOST_NUMBERS // max(response.symbols, response.cells))
         axes = tuple(axis + 1 for axis in others)
         if height <= step:
-            return np.asarray(self._view(number, public).sum(axis=axes))
+            cells = self._cells.get(
+                ((number,), public), lambda: self._decode(number, public, range(height))
+            )
+            return np.asarray(cells.sum(axis=axes))
         parts = (range(start, min(start + step, height)) for start in range(0, height, step))
         counts = [self._decode(number, public, part).sum(axis=axes) for part in parts]
         return np.concatenate(counts)
-
-    def _view(self, number: int, public: tuple[int, ...]) -> Array:
-        """Return the number of reports of each cell, cached up to a limit."""
-        key = (number, public)
-        if key not in self._kept:
-            height = prod(self._public[j] for j in public)
-            decoded = self._decode(number, public, range(height))
-            if self._numbers + decoded.size > _MOST_NUMBERS:
-                return decoded
-            self._numbers += decoded.size
-            self._kept[key] = decoded
-        return self._kept[key]
 
     def _decode(self, number: int, public: tuple[int, ...], part: range) -> Array:
         """For some of the public cells."""
@@ -148,7 +177,7 @@ class Decoded:
     def _public_cells(self, public: tuple[int, ...], rows: slice) -> NDArray[np.int64]:
         cells = np.zeros(len(self._symbols[rows]), dtype=np.int64)
         for j in public:
-            cells = cells * self._public[j] + self._codes[rows, j]
+            cells = cells * self._public[j] + self._codes[j][rows]
         return cells
 
 

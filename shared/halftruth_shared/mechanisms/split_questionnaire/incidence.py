@@ -115,28 +115,23 @@ def _inverse(half: NDArray[np.complex128], prime: int) -> Array:
     return half.view(np.float64) @ np.stack([real, imaginary], axis=1).reshape(-1, prime)
 
 
+def belongs(
+    symbols: NDArray[np.int64], response: Response, cells: slice = slice(None)
+) -> NDArray[np.bool_]:
+    """Whether symbols of a geometry are those of its cells, shape (symbols, cells)."""
+    points = symbols, placement(response)[cells]
+    rows, columns = (coordinates_of(p, response.prime, response.dimension) for p in points)
+    # Coordinates are below 2¹⁶, so that no sum of products is rounded.
+    product = rows.T.astype(np.float64) @ columns.astype(np.float64)
+    return np.asarray(product % response.prime == 0)
+
+
 def sums_over(symbols: NDArray[np.int64], values: Array, response: Response) -> Array:
     """For each cell, the sum of the values of its symbols, where these are few.
 
-    Parameters
-    ----------
-    symbols : ndarray of int, shape (D,)
-    values : ndarray, shape (…, D)
-    response : Response
-        A geometry.
-
-    Returns
-    -------
-    ndarray, shape (…, n)
+    From shape (…, symbols) to (…, cells).
     """
-    prime, dimension = response.prime, response.dimension
-    cells = coordinates_of(placement(response), prime, dimension)
-    coordinates = coordinates_of(symbols, prime, dimension)
     result = np.empty((*values.shape[:-1], response.cells))
     for part in _parts(response.cells, len(symbols)):
-        # Coordinates are below 2¹⁶, so that no product is rounded.
-        product = np.zeros((len(symbols), len(placement(response)[part])), dtype=np.int64)
-        for own, other in zip(coordinates, cells[:, part], strict=True):
-            product += np.multiply.outer(own, other) % prime
-        result[..., part] = values @ (product % prime == 0)
+        result[..., part] = values @ belongs(symbols, response, part)
     return result

@@ -7,15 +7,12 @@ from math import prod
 
 import numpy as np
 
+from .incidence import orthogonal_sums, placement
 from .responses import Response
-from .sampling import Integers, coordinates_of, numbers_of, placed_of, solved
 from .views import View
 
 #: Most symbols of cells that are evaluated; views of one shape are evaluated once.
 MAX_SYMBOLS = 2**22
-
-#: Symbols that are computed at once.
-_AT_ONCE = 2**18
 
 
 def unknown_amplification(
@@ -76,7 +73,6 @@ def _shares(
         # A symbol of one cell of the answer, and of none of another answer.
         sizes = [shape[axis] for axis in free] + [1] * has_conditional
         return frozenset({(prod(sizes) // max(sizes), 1, 0)})
-    own = symbols_of(response, np.arange(response.cells))
     taken = [axis for axis in range(len(shape)) if fixed[axis]]
     cells = np.arange(response.cells).reshape(shape)
     shares: set[tuple[int, int, int]] = set()
@@ -85,24 +81,9 @@ def _shares(
         alike = prod(shape[other] for other in others)
         by_answer = cells.transpose([*taken, axis, *others]).reshape(-1, shape[axis], alike)
         for answers in by_answer:
-            counts = [
-                np.bincount(own[answer].ravel(), minlength=response.symbols) for answer in answers
-            ]
-            most, least = np.maximum.reduce(counts), np.minimum.reduce(counts)
-            pairs = np.unique(most * (alike + 1) + least).tolist()
-            shares.update((alike, *divmod(pair, alike + 1)) for pair in pairs)
+            own = np.zeros((len(answers), response.symbols))
+            own[np.arange(len(answers))[:, None], placement(response)[answers]] = 1
+            counts = np.rint(orthogonal_sums(own, response.prime, response.dimension))
+            pairs = np.unique([counts.max(axis=0), counts.min(axis=0)], axis=1).astype(int)
+            shares.update((alike, most, fewest) for most, fewest in pairs.T.tolist())
     return frozenset(shares)
-
-
-def symbols_of(response: Response, cells: Integers) -> Integers:
-    """The symbols A_u of cells of a geometry, shape (cells, k), in no particular order."""
-    prime, dimension = response.prime, response.dimension
-    vectors = coordinates_of(placed_of(cells, response.symbols), prime, dimension)
-    rest = coordinates_of(np.arange(response.inside), prime, dimension - 1)
-    symbols = np.empty((len(cells), response.inside), dtype=np.int64)
-    step = max(1, _AT_ONCE // response.inside)
-    for start in range(0, len(cells), step):
-        some = vectors[:, start : start + step, None]
-        orthogonal = solved(some, rest[:, None, :], np.zeros(1, np.int64), prime)
-        symbols[start : start + step] = numbers_of(orthogonal, prime)
-    return symbols

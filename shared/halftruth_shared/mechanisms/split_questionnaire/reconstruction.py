@@ -28,9 +28,6 @@ from .views import View
 #: Most cells of a table and its margins together.
 _MOST_CELLS = 2**22
 
-#: Most numbers in the components that are kept.
-_MOST_KEPT = 2**23
-
 
 class SplitReconstruction(Reconstruction):
     """Reconstruction of the answers from reports about views.
@@ -57,7 +54,7 @@ class SplitReconstruction(Reconstruction):
         self._public = tuple(sorted(schema.positions(public))) if public else ()
         self._free = tuple(j for j in range(len(schema.names)) if j not in self._public)
         self._gamma = gamma
-        self._pooled: _Pooled | None = None
+        self._pooled: Decoded | None = None
 
     @cached_property
     def longest(self) -> int:
@@ -162,12 +159,12 @@ class SplitReconstruction(Reconstruction):
         names = [f"'{self.schema.names[j]}'" for j in positions]
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
-    def _of(self, counts: ReportCounts) -> "_Pooled":
-        """Return the pooled components of these counts, cached for the latest ones."""
+    def _of(self, counts: ReportCounts) -> Decoded:
+        """Return these counts decoded, cached for the latest ones."""
         pooled = self._pooled
         if pooled is None or pooled.counts is not counts:
             sizes = {j: self.schema.shape[j] for j in self._public}
-            pooled = self._pooled = _Pooled(self._views, self._columns, sizes, counts)
+            pooled = self._pooled = Decoded(self._views, self._columns, sizes, counts)
         return pooled
 
     @cached_property
@@ -216,58 +213,3 @@ class SplitReconstruction(Reconstruction):
         _, free = self._split(self.schema.positions(attributes))
         shares = self._columns.weights
         return self._behind(attributes, shares, self._overlaps(free, shares)).largest_weight()
-
-
-class _Pooled:
-    """Components of counted reports, pooled over the views that ask about them."""
-
-    def __init__(
-        self,
-        views: Sequence[View],
-        columns: Views,
-        public: dict[int, int],
-        counts: ReportCounts,
-    ) -> None:
-        self.counts = counts
-        self._views, self._columns = views, columns
-        self._public = list(public)
-        self._decoded = Decoded(views, list(public.values()), counts)
-        self._kept: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
-        self._numbers = 0
-
-    @property
-    def by_view(self) -> Array:
-        """N_v, number of reports of each view."""
-        return self._decoded.by_view
-
-    def shares(self, public: tuple[int, ...]) -> Array:
-        """Share of each public cell, shape of the public attributes at these positions."""
-        return self._decoded.shares(tuple(map(self._public.index, public)))
-
-    def component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
-        """Sum over the views of their margins, shape (P, d_j for j in positions).
-
-        Divided by Ω, its projection is the component.
-        """
-        key = (positions, public)
-        if key not in self._kept:
-            component = self._sum(positions, tuple(map(self._public.index, public)))
-            if self._numbers + component.size > _MOST_KEPT:
-                return component
-            self._numbers += component.size
-            self._kept[key] = component
-        return self._kept[key]
-
-    def _sum(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
-        columns = self._columns
-        asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
-        total: Array | float = 0.0
-        numbers = np.flatnonzero(asked).tolist()
-        if not public:
-            self._decoded.prepare(numbers)
-        for number in numbers:
-            axes = enumerate(self._views[number].positions)
-            others = tuple(axis for axis, position in axes if position not in positions)
-            margin = self._decoded.margin(number, public, others)
-            total = total + margin * (columns.strength[number] / columns.scale[number])
-        return np.asarray(total)

@@ -88,21 +88,20 @@ def solved(vectors: Integers, rest: Integers, product: Integers, prime: int) -> 
 
     Parameters
     ----------
-    vectors : ndarray of int64, shape (t, …)
+    vectors : ndarray of int64, shape (t, N)
         The points u; their pivot is their first coordinate that is not 0.
-    rest : ndarray of int64, shape (t − 1, …)
-    product : ndarray, shape (…)
+    rest : ndarray of int64, shape (t − 1, N)
+    product : ndarray, shape (N,)
         ⟨u,y⟩ modulo the prime.
     """
     pivot = np.argmax(vectors != 0, axis=0)
-    result = np.zeros(np.broadcast_shapes(vectors.shape, (1, *rest.shape[1:])), dtype=np.int64)
+    result = np.zeros_like(vectors)
     for j in range(len(rest)):
         # What stands before the pivot keeps its place.
         result[j] = np.where(pivot > j, rest[j], result[j])
         result[j + 1] = np.where(pivot > j, 0, rest[j])
     across = (vectors * result).sum(axis=0)
-    at = np.expand_dims(np.broadcast_to(pivot, across.shape), 0)
-    np.put_along_axis(result, at, np.expand_dims((product - across) % prime, 0), axis=0)
+    result[pivot, np.arange(len(pivot))] = (product - across) % prime
     return result
 
 
@@ -141,12 +140,11 @@ def coordinates_of(indices: Integers, prime: int, dimension: int) -> Integers:
 
 
 def numbers_of(vectors: Integers, prime: int) -> Integers:
-    """`number` of many vectors, shape (t, …)."""
+    """`number` of many vectors, shape (t, N)."""
     dimension = len(vectors)
     place = np.argmax(vectors != 0, axis=0)
-    leading = np.take_along_axis(vectors, np.expand_dims(place, 0), axis=0)[0]
-    scale = _inverses(prime)[leading]
-    value = np.zeros(place.shape, dtype=np.int64)
+    scale = _inverses(prime)[vectors[place, np.arange(len(place))]]
+    value = np.zeros(len(place), dtype=np.int64)
     for j, column in enumerate(vectors):
         value = value * prime + np.where(place < j, column * scale % prime, 0)
     return np.asarray(value + _blocks(prime, dimension)[place])

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ...channels.axes import Array
 from ..reconstruction import ReportCounts
 from .channel import SplitChannel
-from .incidence import placement
-from .sampling import coordinates_of
+from .incidence import belongs
 from .views import View
 
 #: Pairs for each symbol that there is, up to which the matrix takes less time.
@@ -89,8 +88,4 @@ def _pairs(symbols: NDArray[np.int64], view: View) -> NDArray[np.int64]:
     response = view.response
     if not response.prime:
         return np.stack([np.arange(len(symbols)), symbols])
-    points = placement(response), symbols
-    cells, rows = (coordinates_of(p, response.prime, response.dimension) for p in points)
-    # Coordinates are below 2¹⁶, so that no sum of products is rounded.
-    product = rows.T.astype(np.float64) @ cells.astype(np.float64)
-    return np.stack(np.nonzero(product % response.prime == 0))
+    return np.stack(np.nonzero(belongs(symbols, response)))
