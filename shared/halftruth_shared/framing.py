@@ -6,16 +6,15 @@ afterwards without being seen to.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
-from .documents import TextDocument, arranged, written
+from .documents import TextDocument, arranged
 from .errors import SurveyError
-from .texts import Text, expected_text, frozen_text
+from .texts import expected_text, frozen_text
 
 #: Most characters of each text.
 _TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
@@ -26,10 +25,17 @@ _MAX_REDIRECT = 2_000
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 
 
-class FramingDocument(
+class Framing(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Framing of a form in files and messages."""
+    """Introduction and ending of a form, as in files and messages; texts may be by language.
+
+    Whether consent was given is not sent, and nothing of a report is added to the redirect.
+
+    Raises
+    ------
+    SurveyError
+    """
 
     asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
     purpose: Annotated[TextDocument, Meta(description="What for.")] = ""
@@ -47,58 +53,10 @@ class FramingDocument(
         Annotated[int, Meta(description="Seconds after which that happens by itself.")] | None
     ) = None
 
-    def texts(self) -> Iterator[TextDocument]:
-        """Yield its texts, in order."""
-        for name in _TEXTS:
-            yield getattr(self, name)
-
-    def framing(self, languages: Sequence[str] = ()) -> "Framing":
-        """Return the framing, texts in the order of a survey's languages.
-
-        Raises
-        ------
-        SurveyError
-        """
-        texts = {name: arranged(getattr(self, name), languages) for name in _TEXTS}
-        return Framing(**texts, redirect=self.redirect, redirect_after=self.redirect_after)
-
-
-@dataclass(frozen=True)
-class Framing:
-    """Introduction and ending of a form.
-
-    Parameters
-    ----------
-    asked_by, purpose : str or mapping of str to str
-        Who asks, and what for; text, or text by language.
-    consent : str or mapping of str to str
-        What has to be agreed to before the first question. Whether it was is not sent.
-    thanks : str or mapping of str to str
-        Said once a report was counted.
-    redirect : str, optional
-        Where people can go on to then: an address with https://, or a path of the site where the
-        form is. Nothing of a report is added to it.
-    redirect_after : int, optional
-        Seconds after which they are taken there unless they stay.
-
-    Raises
-    ------
-    SurveyError
-    """
-
-    asked_by: Text = ""
-    purpose: Text = ""
-    consent: Text = ""
-    thanks: Text = ""
-    redirect: str | None = None
-    redirect_after: int | None = None
-
     def __post_init__(self) -> None:
         for name, most in _TEXTS.items():
-            text = frozen_text(getattr(self, name), most)
-            if text is None:
+            if frozen_text(getattr(self, name), most) is None:
                 raise _fault(name, expected_text(most))
-            object.__setattr__(self, name, text)
         if self.redirect is not None and not _is_redirect(self.redirect):
             raise _fault("redirect", "an address with https://, or a path of the form's own site")
         if self.redirect_after is None:
@@ -108,12 +66,15 @@ class Framing:
                 "redirect_after", f"{_LEAST_SECONDS} to {_MOST_SECONDS} seconds, with a redirect"
             )
 
-    def document(self) -> FramingDocument | None:
-        """Return the framing as a message; None if it is empty."""
-        if self == Framing():
-            return None
-        texts = {name: written(getattr(self, name)) for name in _TEXTS}
-        return FramingDocument(**texts, redirect=self.redirect, redirect_after=self.redirect_after)
+    def texts(self) -> Iterator[TextDocument]:
+        """Yield its texts, in order."""
+        for name in _TEXTS:
+            yield getattr(self, name)
+
+    def arranged(self, languages: Sequence[str]) -> "Framing":
+        """Return it with texts in the order of a survey's languages."""
+        texts = {name: arranged(getattr(self, name), languages) for name in _TEXTS}
+        return msgspec.structs.replace(self, **texts)
 
 
 def _is_redirect(text: str) -> bool:

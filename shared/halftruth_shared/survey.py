@@ -17,7 +17,7 @@ import msgspec
 from .attribute import repeated
 from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
-from .framing import Framing, FramingDocument
+from .framing import Framing
 from .mechanisms import MECHANISMS, AnyParameters, Mechanism, ReportSpace
 from .protocol.base import prepare
 from .schema import Schema
@@ -39,7 +39,7 @@ class SurveyDocument(
     mechanism: AnyParameters
     description: TextDocument = ""
     languages: list[str] = []
-    form: FramingDocument | None = None
+    form: Framing | None = None
 
 
 prepare(SurveyDocument)
@@ -81,7 +81,7 @@ class Survey:
     mechanism: Mechanism
     description: Text = ""
     languages: tuple[str, ...] = ()
-    framing: Framing = field(default_factory=Framing)
+    framing: Framing = field(default=Framing(), hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
@@ -98,7 +98,7 @@ class Survey:
         if not all(map(str.strip, _each(self.title))):
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
         documents = list(map(document_of, self.schema.questions))
-        texts = _texts(self.title, self.description, documents, self.framing.document())
+        texts = _texts(self.title, self.description, documents, self.framing)
         languages = _languages(self.languages, texts, documents)
         object.__setattr__(self, "languages", languages)
         self.schema.check_conditions()
@@ -161,7 +161,7 @@ class Survey:
             mechanism,
             arranged(document.description, languages),
             languages,
-            Framing() if document.form is None else document.form.framing(languages),
+            (document.form or Framing()).arranged(languages),
         )
 
     def document(self) -> SurveyDocument:
@@ -173,7 +173,7 @@ class Survey:
             languages=list(self.languages),
             mechanism=self.mechanism.parameters(),
             attributes=[document_of(question) for question in self.schema.questions],
-            form=self.framing.document(),
+            form=None if self.framing == Framing() else self.framing,
         )
 
     def title_in(self, *languages: str) -> str:
@@ -208,7 +208,7 @@ def _texts(
     title: Text,
     description: Text,
     questions: Iterable[AttributeDocument],
-    form: FramingDocument | None,
+    form: Framing | None,
 ) -> Iterator[Text]:
     yield from (title, description)
     for question in questions:
