@@ -10,6 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
 from ..errors import KeyFileError
 
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -52,8 +62,21 @@ def read_key_file(path: str | Path) -> bytes:
         raise _unusable(path, "read", error) from None
 
 
-def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> None:
-    """Apply a change to the keys in a file, atomically.
+def parse_private_key(pem: bytes) -> PrivateKeyTypes | None:
+    """Parse a private key (PKCS #8, not encrypted); None for anything else."""
+    try:
+        return load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError):
+        return None
+
+
+def format_private_key(private: X25519PrivateKey | Ed25519PrivateKey) -> bytes:
+    """Write a private key as a PEM block (PKCS #8, not encrypted)."""
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> bytes:
+    """Apply a change to the keys in a file, atomically, and return its new content.
 
     The new file is written beside the old one, under a name that only one change can have at a
     time; it keeps the owner.
@@ -66,7 +89,7 @@ def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> None:
     old = Path(path)
     new = old.with_name(old.name + ".new")
     try:
-        _replace(old, new, change)
+        return _replace(old, new, change)
     except FileExistsError:
         raise KeyFileError(
             f"{path}: is being changed; expected no file {new}, which an interrupted change may"
@@ -76,11 +99,12 @@ def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> None:
         raise _unusable(path, "written", error) from None
 
 
-def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> None:
+def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> bytes:
     descriptor = _open_new(new)
     try:
         with open(descriptor, "wb") as file:
-            _write_durably(file, change(read_key_file(old)))
+            content = change(read_key_file(old))
+            _write_durably(file, content)
             owner = old.stat()
             if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
                 os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
@@ -89,6 +113,7 @@ def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> None:
         new.unlink(missing_ok=True)
         raise
     _sync_folder(old)
+    return content
 
 
 def _open_new(path: Path) -> int:

@@ -6,21 +6,22 @@ and the report's id. All reports of a survey have one length, which thus reveals
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 
 from ..errors import KeyFileError, ParameterError, ReportError
-from .key_files import change_key_file, create_key_file, read_key_file
+from .key_files import (
+    change_key_file,
+    create_key_file,
+    format_private_key,
+    parse_private_key,
+    read_key_file,
+)
 
 #: Prefix of the associated data of a report, for domain separation.
 _PURPOSE = b"halftruth sealed report 1\n"
@@ -58,55 +59,37 @@ class SealingKeys:
         return cls((X25519PrivateKey.generate(),))
 
     @classmethod
-    def from_pem(cls, pem: bytes) -> "SealingKeys":
-        """Parse keys from PEM blocks (PKCS #8, not encrypted).
-
-        Raises
-        ------
-        KeyFileError
-            If there is none, or one of another kind.
-        """
-        blocks = _PEM_BLOCK.findall(pem)
-        private = tuple(map(_private_key, blocks))
-        if not private or _PEM_BLOCK.sub(b"", pem).strip():
-            raise _not_keys()
-        return cls(private)
-
-    @classmethod
     def read(cls, path: str | Path) -> "SealingKeys":
-        """Read the keys of a file.
+        """Read the keys of a file of PEM blocks (PKCS #8, not encrypted).
 
         Raises
         ------
         KeyFileError
             If the file cannot be read, others may read it, or it holds something else.
         """
-        return _of_file(path, read_key_file(path))
+        return cls._parse(path, read_key_file(path))
+
+    @classmethod
+    def _parse(cls, path: str | Path, pem: bytes) -> "SealingKeys":
+        private = [parse_private_key(block) for block in _PEM_BLOCK.findall(pem)]
+        keys = tuple(key for key in private if isinstance(key, X25519PrivateKey))
+        if not keys or len(keys) < len(private) or _PEM_BLOCK.sub(b"", pem).strip():
+            raise KeyFileError(f"{path}: expected X25519 private keys in PEM, not encrypted")
+        return cls(keys)
 
     def to_pem(self) -> bytes:
         """Return the keys as PEM blocks (PKCS #8), newest first."""
-        return b"".join(
-            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-            for key in self._private
-        )
+        return b"".join(map(format_private_key, self._private))
 
     @property
     def public(self) -> tuple[str, ...]:
         """The public keys, newest first, each as 64 hexadecimal digits."""
         return tuple(key.public_key().public_bytes_raw().hex() for key in self._private)
 
-    def with_new(self) -> "SealingKeys":
-        """Return these keys with a new one before them."""
+    def _with_new(self) -> "SealingKeys":
         return SealingKeys(SealingKeys.create()._private + self._private)
 
-    def without(self, public: str) -> "SealingKeys":
-        """Return these keys without one of them.
-
-        Raises
-        ------
-        ParameterError
-            If it is none of them, or the only one.
-        """
+    def _without(self, public: str) -> "SealingKeys":
         left = tuple(
             key for key, known in zip(self._private, self.public, strict=True) if known != public
         )
@@ -149,7 +132,7 @@ def create_sealing_key(path: str | Path) -> str:
         keys = SealingKeys.create()
         create_key_file(path, keys.to_pem())
         return keys.public[0]
-    return _change(path, SealingKeys.with_new).public[0]
+    return _change(path, SealingKeys._with_new).public[0]
 
 
 def retire_sealing_key(path: str | Path, public: str) -> None:
@@ -162,7 +145,7 @@ def retire_sealing_key(path: str | Path, public: str) -> None:
     KeyFileError
         If it cannot be read or written.
     """
-    _change(path, lambda keys: keys.without(public))
+    _change(path, lambda keys: keys._without(public))
 
 
 def seal(
@@ -248,34 +231,7 @@ def _info(digest: str, report_id: UUID) -> bytes:
     return _PURPOSE + bytes.fromhex(digest) + report_id.bytes
 
 
-def _private_key(pem: bytes) -> X25519PrivateKey:
-    try:
-        private = load_pem_private_key(pem, password=None)
-    except (ValueError, TypeError):
-        private = None
-    if not isinstance(private, X25519PrivateKey):
-        raise _not_keys()
-    return private
-
-
-def _not_keys() -> KeyFileError:
-    return KeyFileError("expected X25519 private keys in PEM, not encrypted")
-
-
-def _of_file(path: str | Path, pem: bytes) -> SealingKeys:
-    try:
-        return SealingKeys.from_pem(pem)
-    except KeyFileError as error:
-        raise KeyFileError(f"{path}: {error}") from None
-
-
 def _change(path: str | Path, change: Callable[[SealingKeys], SealingKeys]) -> SealingKeys:
     """Put other keys into a file, and return them."""
-    changed: list[SealingKeys] = []
-
-    def rewritten(pem: bytes) -> bytes:
-        changed.append(change(_of_file(path, pem)))
-        return changed[0].to_pem()
-
-    change_key_file(path, rewritten)
-    return changed[0]
+    parse = partial(SealingKeys._parse, path)
+    return parse(change_key_file(path, lambda pem: change(parse(pem)).to_pem()))

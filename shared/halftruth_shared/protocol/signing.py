@@ -11,16 +11,10 @@ from pathlib import Path
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 
 from ..errors import KeyFileError, ParameterError, SignatureError
 from .base import check_hexadecimal
-from .key_files import create_key_file, read_key_file
+from .key_files import create_key_file, format_private_key, parse_private_key, read_key_file
 from .terms import Signature, Terms
 
 #: Prefix of the signed message, for domain separation.
@@ -58,11 +52,7 @@ class OperatorKey:
         KeyFileError
             If the file cannot be read, others may read it, or it holds no such key.
         """
-        pem = read_key_file(path)
-        try:
-            private = load_pem_private_key(pem, password=None)
-        except (ValueError, TypeError):
-            private = None
+        private = parse_private_key(read_key_file(path))
         if not isinstance(private, Ed25519PrivateKey):
             raise KeyFileError(f"{path}: expected an Ed25519 private key in PEM, not encrypted")
         return cls(private)
@@ -75,8 +65,7 @@ class OperatorKey:
         KeyFileError
             If the file exists or cannot be written.
         """
-        pem = self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        create_key_file(path, pem)
+        create_key_file(path, format_private_key(self._private))
 
     @property
     def public(self) -> str:
@@ -138,14 +127,10 @@ def verify(
     SignatureError
         If there is no signature, or it is by another key, or of something else.
     """
-    if signature is None:
+    if signature is None or signature.key not in operator_keys:
+        wrong = "there is none" if signature is None else "by a key that is not pinned"
         raise SignatureError(
-            "signature: there is none; expected one by a pinned operator key", field="signature"
-        )
-    if signature.key not in operator_keys:
-        raise SignatureError(
-            "signature: by a key that is not pinned; expected one by a pinned operator key",
-            field="signature",
+            f"signature: {wrong}; expected one by a pinned operator key", field="signature"
         )
     try:
         if not _HEX_64.fullmatch(signature.value):
@@ -167,7 +152,7 @@ def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
     ParameterError
         If one of them is none, or they are given as a single text.
     """
-    pins = frozenset[str]() if isinstance(operator_keys, str) else frozenset(operator_keys)
+    pins = frozenset(operator_keys)
     if isinstance(operator_keys, str) or not all(
         isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins
     ):
