@@ -38,7 +38,6 @@ def draw(picture: Picture, figure: Figure | None = None) -> Figure:
 
     Parameters
     ----------
-    picture : Picture
     figure : Figure, optional
 
     Returns

@@ -26,12 +26,7 @@ _GAP = "\N{NARROW NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Amplification γ with its interpretations.
-
-    Attributes
-    ----------
-    gamma : Fraction, or ``math.inf`` where a report can prove an answer
-    """
+    """Amplification γ, infinite where a report can prove an answer, with its interpretations."""
 
     gamma: Fraction | float
 
@@ -96,7 +91,6 @@ class Protection:
 
         Parameters
         ----------
-        survey : Survey
         public : collection of str
             Attributes known to the adversary, in addition to those that are sent unperturbed.
 
@@ -195,7 +189,6 @@ def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Frac
 
     Parameters
     ----------
-    survey : Survey
     unprotected : collection of str
         Attributes that may be; of one with a provable answer, only that answer.
     """

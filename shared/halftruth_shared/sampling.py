@@ -50,7 +50,6 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
     ----------
     outcomes : int
         1 to `MAX_VECTOR_OUTCOMES`.
-    count : int
 
     Returns
     -------

@@ -55,9 +55,6 @@ class Survey:
         Lower-case letters, digits and hyphens, at most 64.
     title : str or mapping of str to str
         Text, or text by language.
-    schema : Schema
-    mechanism : Mechanism
-    description : str or mapping of str to str
     languages : sequence of str
         Languages of its texts. The first is that of plain texts and of categories, and the fallback
         of the others. By default in the order in which texts name them.

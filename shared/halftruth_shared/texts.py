@@ -66,7 +66,6 @@ def frozen_text(text: object, most: int) -> Text | None:
 
     Parameters
     ----------
-    text : object
     most : int
         Number of characters that each text may have.
     """

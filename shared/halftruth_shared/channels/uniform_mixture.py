@@ -27,7 +27,6 @@ class UniformMixture(Channel):
 
     Attributes
     ----------
-    keep : float
     spread : float
         Probability of each cell in the uniform draws, (1−p)/n.
     """

@@ -69,7 +69,6 @@ class Provable:
 
     Attributes
     ----------
-    answer : str
     other : str
         The only other answer to the question, which no report proves.
     amplification : Fraction, or ``math.inf``
@@ -130,7 +129,6 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        schema : Schema
         public : collection of str
             Attributes taken as known: only records that agree on them are compared.
 
@@ -147,7 +145,6 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        schema : Schema
         public : collection of str
             Attributes taken as known, as for :meth:`amplification`.
         """
@@ -214,7 +211,6 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        schema : Schema
         gamma : Fraction, int or str
             Amplification of the attributes that are not public, above 1.
         public : collection of str
@@ -253,7 +249,6 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        schema : Schema
         codes : sequence of int, length M
             The true record.
         randbelow : callable
@@ -277,7 +272,6 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        schema : Schema
         codes : ndarray of int, shape (N, M)
             The true records.
         rng : numpy.random.Generator, optional

@@ -140,7 +140,6 @@ class RandomizedGammaDiagonal(GammaDiagonal):
 
         Parameters
         ----------
-        schema : Schema
         prior : Fraction, int or str
             Probability of the property before the report, between 0 and 1.
 

@@ -71,7 +71,6 @@ class TableEstimate(ABC):
 
     Attributes
     ----------
-    attributes : tuple of str
     reports : int
         N, at least 1.
     """
@@ -183,10 +182,6 @@ class Reconstruction(ABC):
 
     All its tables are consistent: the table of fewer attributes is the margin of that of more,
     and the cells of each add up to 1.
-
-    Parameters
-    ----------
-    schema : Schema
     """
 
     def __init__(self, schema: Schema) -> None:

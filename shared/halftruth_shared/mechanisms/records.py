@@ -47,7 +47,6 @@ class ChannelTable(TableEstimate):
 
     Attributes
     ----------
-    attributes : tuple of str
     channel : Channel
         From this table to the counted report columns.
     observed : ndarray
@@ -123,7 +122,6 @@ class RecordReconstruction(Reconstruction):
 
     Parameters
     ----------
-    schema : Schema
     channel : callable
         The channel of some attributes, by name.
     """
@@ -190,7 +188,6 @@ class RecordReconstruction(Reconstruction):
 
         Parameters
         ----------
-        attributes : sequence of str
         categories : sequence of int or None
             Code of the category that counts as presence, attribute by attribute.
         """

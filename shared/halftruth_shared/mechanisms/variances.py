@@ -30,7 +30,6 @@ class UnitVariance:
 
     Attributes
     ----------
-    constant, linear, quadratic : ndarray
     worst : ndarray
         The largest over every s and every distribution of the others.
     """
@@ -98,7 +97,6 @@ def effective_reports(reports: int, share: Array, among: int = 1) -> Array:
         N.
     share : ndarray
         Probability of each mark.
-    among : int
 
     Examples
     --------

@@ -159,7 +159,6 @@ def seal(
         The survey's sealing key, 64 hexadecimal digits.
     digest : str
         Of the survey.
-    report_id : UUID
     packed : bytes
         See :meth:`~halftruth_shared.ReportSpace.pack`.
     invitation : str, optional
@@ -194,11 +193,8 @@ def open_sealed(
 
     Parameters
     ----------
-    keys : SealingKeys
     digest : str
         Of the survey that it is to be counted for.
-    report_id : UUID
-    sealed : bytes
     packed_size : int
         See :attr:`~halftruth_shared.ReportSpace.packed_size`.
     with_invitation : bool

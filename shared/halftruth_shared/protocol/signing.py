@@ -25,12 +25,7 @@ _HEX_64 = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class OperatorKey:
-    """The private key of an operator.
-
-    Parameters
-    ----------
-    private : Ed25519PrivateKey
-    """
+    """The private key of an operator."""
 
     def __init__(self, private: Ed25519PrivateKey) -> None:
         self._private = private
@@ -118,7 +113,6 @@ def verify(
         What came with the survey.
     digest : str
         Of the survey, computed and not taken from who sent it.
-    terms : Terms
     operator_keys : collection of str
         The pinned public keys.
 

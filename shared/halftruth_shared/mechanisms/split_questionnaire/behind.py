@@ -33,10 +33,8 @@ class Behind:
 
     Attributes
     ----------
-    views : sequence of View
     columns : Views
         The views as columns of a table.
-    gamma : Fraction
     positions : tuple of int
         Of the attributes of the table that are not public, in increasing order.
     by_view : ndarray, shape (V,)

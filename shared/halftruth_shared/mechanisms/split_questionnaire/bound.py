@@ -41,7 +41,6 @@ def information_bound(
 
     Parameters
     ----------
-    schema : Schema
     gamma : Fraction
         Amplification, above 1.
     respondents : int

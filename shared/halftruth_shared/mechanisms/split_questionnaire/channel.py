@@ -76,8 +76,6 @@ class SplitChannel:
     ----------
     shape : tuple of int
         Of the table.
-    gamma : Fraction
-    views : sequence of View
     public : sequence of int
         Positions of the public attributes, which have P cells.
 

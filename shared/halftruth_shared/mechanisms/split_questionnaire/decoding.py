@@ -57,13 +57,11 @@ class Decoded:
 
     Parameters
     ----------
-    views : sequence of View
     columns : Views
         The same as columns.
     public : dict of int to int
         Number of categories of each public attribute, by its position in the schema; their codes
         are the first columns of a report.
-    counts : ReportCounts
     """
 
     def __init__(

@@ -70,7 +70,6 @@ def choose_views(
 
     Parameters
     ----------
-    schema : Schema
     gamma : Fraction
         Amplification, above 1.
     public : collection of str
@@ -131,8 +130,6 @@ def decodable_prime(
 
     Parameters
     ----------
-    schema : Schema
-    gamma : Fraction
     public : collection of str
         Attributes that are in none of the tables.
     longest : int

@@ -29,8 +29,6 @@ def unknown_amplification(
 
     Parameters
     ----------
-    views : sequence of View
-    gamma : Fraction
     known : collection of int
         Positions of the attributes whose answers are known.
     conditional : collection of int

@@ -110,7 +110,6 @@ class SplitQuestionnaire(Mechanism):
     ----------
     gamma : Fraction, int or str
         Amplification, above 1.
-    views : sequence of ViewClass
     public : sequence of str
         Attributes that are not sensitive.
     prime : int, optional
@@ -168,9 +167,6 @@ class SplitQuestionnaire(Mechanism):
 
         Parameters
         ----------
-        schema : Schema
-        gamma : Fraction, int or str
-        public : sequence of str
         importance : mapping of int to float
             Weight of the errors of each length, the largest of which is minimized.
         prime, direct : int, optional

@@ -37,7 +37,6 @@ class ReportMoments:
     ----------
     scale : float
         κ.
-    constant, slope : float
     """
 
     scale: float
@@ -59,10 +58,8 @@ class Views:
 
     Parameters
     ----------
-    views : sequence of View
     attributes : int
         M.
-    gamma : Fraction
 
     Attributes
     ----------
@@ -102,7 +99,6 @@ class Views:
 
         Parameters
         ----------
-        positions, sizes : sequence of int
         reports : ndarray, shape (V,)
             N_v, or what is proportional to it.
         """
@@ -125,7 +121,6 @@ class SecondMoments:
 
     Attributes
     ----------
-    constant : float
     by_margin, by_overlap : ndarray, shape (2^m,)
     """
 

@@ -37,8 +37,6 @@ class SplitReconstruction(Reconstruction):
 
     Parameters
     ----------
-    schema : Schema
-    gamma : Fraction
     views : sequence of View
         In the order of their symbols.
     public : sequence of str

@@ -30,15 +30,7 @@ def outcomes(response: Response, gamma: Fraction) -> int:
 
 
 def symbol(response: Response, gamma: Fraction, cell: int, randbelow: RandBelow) -> int:
-    """Draw a symbol that answers for a cell.
-
-    Parameters
-    ----------
-    response : Response
-    gamma : Fraction
-    cell : int
-    randbelow : callable
-    """
+    """Draw a symbol that answers for a cell."""
     own, other = gamma.as_integer_ratio()
     chances = own * response.inside
     drawn = randbelow(chances + other * (response.symbols - response.inside))
@@ -169,10 +161,8 @@ class SplitSampler(Sampler):
 
     Attributes
     ----------
-    gamma : Fraction
     public : tuple of int
         Positions of the attributes that are sent unperturbed.
-    views : tuple of View
     """
 
     gamma: Fraction

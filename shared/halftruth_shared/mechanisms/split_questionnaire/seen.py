@@ -28,7 +28,6 @@ class SeenReports(SplitChannel):
     ----------
     shape, gamma, views, public
         As of the channel.
-    counts : ReportCounts
     """
 
     def __init__(

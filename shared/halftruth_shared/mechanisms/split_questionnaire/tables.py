@@ -44,7 +44,6 @@ class Grid:
     support, means : ndarray, shape (*public, d_1 + 1, …, d_m + 1)
         π̂, and Σ_{∅≠U⊆W} (n_U/Ω_U)·θ_U(c_U), which is n_T·(R_W π)(c). The last place along an axis
         is that of the margin without it.
-    overlaps : Overlaps
     reports : int
         N.
     """
@@ -62,9 +61,6 @@ class Grid:
         ----------
         shares : ndarray
             Of the public cells.
-        components : callable
-        overlaps : Overlaps
-        reports : int
         """
         sizes, public = overlaps.sizes, shares.shape
         grids = np.zeros((2, *public, *(size + 1 for size in sizes)))
@@ -183,12 +179,10 @@ class SplitTable(TableEstimate):
 
     Parameters
     ----------
-    attributes : tuple of str
     grid : Grid
         The public attributes first.
     order : tuple of int
         Axis of the grid for each attribute.
-    behind : Behind
     """
 
     def __init__(
@@ -229,7 +223,6 @@ class SplitMargins(Margins):
 
     Parameters
     ----------
-    grid : Grid
     order : tuple of int
         Axis of the grid for each attribute.
     """

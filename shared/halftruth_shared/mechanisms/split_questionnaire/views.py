@@ -58,7 +58,6 @@ class View:
         Chances of being drawn, out of the sum over all views.
     first : int
         Its first symbol; the symbols of all views are numbered one after the other.
-    response : Response
     """
 
     positions: tuple[int, ...]
