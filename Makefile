@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
-.PHONY: install demo test nightly check bench soak studies serve dist clean
+.PHONY: install demo test nightly check bench soak studies serve dist wheels npm clean
 
 install: .venv/.installed
 
@@ -57,11 +57,17 @@ studies: .venv/.installed
 
 # Wheels of the four distributions, the npm package with types and a bundle, and that bundle for plain pages.
 DIST ?= dist
-dist: .venv/.installed client/node_modules/.installed
+dist: wheels npm
+
+wheels: .venv/.installed
 	mkdir -p $(DIST)
-	rm -rf client/dist $(DIST)/halftruth*
+	rm -f $(DIST)/halftruth*.whl
 	$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir $(DIST) \
 	  ./shared ./client ./collector ./docs/studies
+
+npm: client/node_modules/.installed
+	mkdir -p $(DIST)
+	rm -rf client/dist $(DIST)/halftruth*.js $(DIST)/halftruth*.tgz
 	cd client && npm pack --silent --pack-destination $(abspath $(DIST))
 	cp client/dist/halftruth.js $(DIST)
 	@echo "halftruth.js: $$(gzip -9 -c $(DIST)/halftruth.js | wc -c) bytes compressed"

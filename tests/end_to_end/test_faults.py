@@ -56,14 +56,13 @@ def test_every_acknowledged_report_is_counted_exactly_once_through(scenario, dat
     assert "kept" in said
 
 
-def test_no_scenario_is_left_out():
-    status, said = soak("--list")
-    assert status == 0
-    listed = [line.split() for line in said.splitlines()]
-    assert {name: kinds for name, *kinds in listed} == SCENARIOS
+def test_no_scenario_is_left_out(suite):
+    assert {each.name: [*each.kinds] for each in suite.scenarios} == SCENARIOS
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
+)
 def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
     process = subprocess.Popen(
         [sys.executable, SOAK / "run.py", "--only", "kill-collector", "--database", "SQLite"],
@@ -134,6 +133,7 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     import processes
     import promise
     import reading
+    import scenarios
     import sqlite
 
     yield SimpleNamespace(
@@ -142,6 +142,7 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         Entry=reading.Entry,
         SqliteFile=sqlite.SqliteFile,
         promise=promise,
+        scenarios=scenarios.SCENARIOS,
         sending=load.sending,
     )
     for name in set(sys.modules) - before:

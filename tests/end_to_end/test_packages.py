@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from email.parser import Parser
+from importlib.metadata import requires
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
@@ -17,6 +16,12 @@ ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "client" / "node_modules" / ".bin"
 ROOMS = ("halftruth_shared", "halftruth_client", "halftruth_collector")
 STUDIES = "halftruth_studies"
+NEEDED = {
+    "halftruth_shared": set(),
+    "halftruth_client": {"halftruth-shared==0.1.0"},
+    "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
+    STUDIES: {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"},
+}
 
 #: What is taken for installed already: the test installs nothing but what it built.
 MADE = (".venv/.installed", "client/node_modules/.installed")
@@ -55,18 +60,28 @@ CONFIG = {
 }
 
 
+def test_the_rooms_need_each_other_in_this_version():
+    needed = {room: {line for line in requires(room) if "halftruth" in line} for room in NEEDED}
+    assert needed == NEEDED
+
+
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory):
+def npm(tmp_path_factory):
+    """The folder that `make npm` fills, and the bytes of the compressed bundle."""
     if shutil.which("npm") is None or not TOOLS.exists():
         reason = "npm, or client/node_modules, is missing; make test installs what it can"
         if os.environ.get("CI"):
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("dist")
-    made = [word for file in MADE for word in ("--assume-old", file)]
-    said = run("make", *made, "dist", f"DIST={folder}", cwd=ROOT)
+    folder = tmp_path_factory.mktemp("npm")
+    said = make("npm", folder)
     [size] = re.findall(r"halftruth\.js: (\d+) bytes compressed", said)
     return folder, int(size)
+
+
+def make(target, folder):
+    made = [word for file in MADE for word in ("--assume-old", file)]
+    return run("make", *made, target, f"DIST={folder}", cwd=ROOT)
 
 
 def run(*command, cwd):
@@ -75,21 +90,11 @@ def run(*command, cwd):
     return ran.stdout
 
 
-def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_path):
-    folder, _ = dist
-    wheels = {wheel.name.split("-")[0]: wheel for wheel in folder.glob("*.whl")}
+@pytest.mark.nightly
+def test_the_wheels_work_together_without_this_repository(tmp_path):
+    make("wheels", tmp_path)
+    wheels = {wheel.name.split("-")[0]: wheel for wheel in tmp_path.glob("*.whl")}
     assert wheels.keys() == {*ROOMS, STUDIES}
-    needed = {
-        name: {line for line in metadata(wheel).get_all("Requires-Dist") if "halftruth" in line}
-        for name, wheel in wheels.items()
-    }
-    assert needed == {
-        "halftruth_shared": set(),
-        "halftruth_client": {"halftruth-shared==0.1.0"},
-        "halftruth_collector": {"halftruth-client==0.1.0", "halftruth-shared==0.1.0"},
-        STUDIES: {"halftruth-collector==0.1.0", "halftruth-shared==0.1.0"},
-    }
-
     # Third parties are those of this environment, which tests/docker installs anew; without its
     # files of paths, which name the rooms of this repository.
     run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
@@ -111,14 +116,8 @@ def test_the_wheels_need_each_other_in_this_version_and_work_together(dist, tmp_
     assert {"attack", "compare", "limit", "rivals"} <= set(said.split())
 
 
-def metadata(wheel):
-    with ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        return Parser().parsestr(archive.read(name).decode())
-
-
-def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(dist, tmp_path):
-    folder, size = dist
+def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(npm, tmp_path):
+    folder, size = npm
     [package] = folder.glob("*.tgz")
     (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     quiet = ("--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")

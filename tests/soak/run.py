@@ -46,11 +46,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=names, help="one scenario; repeatable")
     parser.add_argument("--database", choices=["SQLite", "PostgreSQL"], help="one database")
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
-    parser.add_argument("--list", action="store_true", help="name the scenarios, and end")
     asked = parser.parse_args()
-    if asked.list:
-        print(*(" ".join([each.name, *each.kinds]) for each in SCENARIOS), sep="\n")
-        return 0
     # Whoever is told to stop leaves every block, and with it every process and mount.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     logging.getLogger("halftruth_client").setLevel(logging.ERROR)

@@ -100,17 +100,22 @@ CATEGORIES: dict[str, list[str]] = {
 }
 
 
-def survey() -> Survey:
-    """The survey of the file."""
-    return Survey.from_toml(FILE)
+def survey(mechanism: str = "") -> Survey:
+    """The survey of the file, or of the file with another mechanism."""
+    return Survey.from_toml(file(mechanism) if mechanism else FILE)
 
 
 def unprotected() -> Survey:
     """The same questions, of which every answer is sent as it is, so that counts are exact."""
     keep = ", ".join(f'"{name}" = "1"' for name in CATEGORIES)
-    written = f'[mechanism]\nkind = "randomized-response"\nkeep = {{{keep}}}'
-    written = re.sub(r"\[mechanism\]\n.*?\n\n", f"{written}\n\n", FILE, flags=re.DOTALL)
+    written = file(f'kind = "randomized-response"\nkeep = {{{keep}}}')
     return Survey.from_toml(re.sub("(?m)^(name = .*)$", r"\1\nsensitive = false", written))
+
+
+def file(mechanism: str) -> str:
+    """The file with another mechanism."""
+    before, _, after = FILE.partition('kind = "split-questionnaire"\ngamma = "19"\nmax_length = 2')
+    return before + mechanism + after
 
 
 def people(count: int, seed: int) -> list[Record]:

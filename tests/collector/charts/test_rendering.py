@@ -133,13 +133,14 @@ CHARTS = {
 }
 
 
-def drawn(chart):
-    """The figure of a chart as Matplotlib lays it out."""
+def drawn(chart, whole=True):
+    """The figure of a chart as Matplotlib lays it out; with its texts alone it is quicker."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
         figure = figure_of(shortened(chart))
-        figure.draw_without_rendering()
+        if whole:
+            figure.draw_without_rendering()
     return figure
 
 
@@ -172,6 +173,11 @@ def shown(figure):
             texts += parts if axes.axison else []
     texts += [text for legend in legends for text in legend.get_texts()]
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def words(figure):
+    """Every line that is drawn."""
+    return {line for text in shown(figure) for line in text.get_text().split("\n")}
 
 
 def texts(svg):
@@ -368,21 +374,23 @@ def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():
         groups = (BarGroup("one", tuple(some[:50])), BarGroup("other", tuple(some[50:])))
         return BarChart("t", (), SUPPORT, groups, "", "")
 
-    heights = [drawn(chart(count)).get_figheight() for count in (1, 40, MOST_ROWS, 5000)]
+    figures = [drawn(chart(count), whole=False) for count in (1, 40, MOST_ROWS, 5000)]
+    heights = [each.get_figheight() for each in figures]
     assert heights[:3] == sorted(set(heights[:3]))
     # At 96 to the inch, less than the longest page that may be asked for.
     assert heights[3] < heights[2] + 1 < 50
-    cut = to_svg(chart(5000))
-    assert "Not drawn: 4 900 more rows." in map(plain, texts(cut))
-    assert f"cell {MOST_ROWS - 1}" in texts(cut)
+    cut = words(figures[3])
+    assert "Not drawn: 4 900 more rows." in map(plain, cut)
+    assert f"cell {MOST_ROWS - 1}" in cut
     assert f"cell {MOST_ROWS}" not in cut
 
 
 def test_large_grids_and_many_curves_are_cut_and_say_so():
-    assert "Not drawn: 5 more rows or columns." in texts(to_svg(grid(MOST_NAMES + 5)))
+    assert "Not drawn: 5 more rows or columns." in words(drawn(grid(MOST_NAMES + 5), whole=False))
     curves = tuple(Curve(f"curve {i}", (1, 2), (i, i)) for i in range(MOST_CURVES + 1))
-    cut = to_svg(CurveChart("t", (), Axis("x"), Axis("y"), curves))
-    assert "Not drawn: 1 more curves." in texts(cut)
+    cut = words(drawn(CurveChart("t", (), Axis("x"), Axis("y"), curves), whole=False))
+    assert "Not drawn: 1 more curves." in cut
+    assert f"curve {MOST_CURVES - 1}" in cut
     assert f"curve {MOST_CURVES}" not in cut
 
 
@@ -423,15 +431,17 @@ def test_texts_keep_their_side_in_another_font():
     assert len(ends) >= sum(row.interval is not None for row in rows(CHARTS["overview"]))
 
 
-@pytest.mark.parametrize("name", CHARTS)
-def test_png_is_a_picture_of_sensible_size(name, tmp_path):
+def test_png_is_a_picture_of_sensible_size(tmp_path):
     file = tmp_path / "chart.PNG"
-    render(CHARTS[name], file)
+    render(CHARTS["measures"], file)
     with Image.open(file) as picture:
+        dots = picture.width / figure("measures").get_figwidth()
         assert picture.format == "PNG"
-        assert 1000 < picture.width < 3000
-        assert 400 < picture.height < 6000
-        assert picture.text["Description"] == CHARTS[name].description
+        assert picture.text["Description"] == CHARTS["measures"].description
+    for name in CHARTS:
+        width, height = dots * figure(name).get_size_inches()
+        assert 1000 < width < 3000
+        assert 400 < height < 6000
 
 
 @pytest.mark.parametrize(
@@ -446,7 +456,7 @@ def test_the_same_chart_gives_the_same_bytes(ending, magic, tmp_path):
 
 
 def test_drawing_in_several_threads_gives_the_same():
-    names = ["overview", "measures", "curves", "small grid"] * 2
+    names = ["overview", "small grid"] * 2
     with ThreadPoolExecutor(4) as pool:
         again = pool.map(to_svg, [CHARTS[name] for name in names])
         assert list(again) == [svg(name) for name in names]
