@@ -8,19 +8,22 @@ from .access.keys import KeyStore
 from .access.tokens import TokenStore
 from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
+from .offloading import Offload, run_inline
 from .store import backups, schema, transfer
 from .store.audit import AuditLog
 from .store.compaction import compact
-from .store.database import Database, Offload, here
+from .store.database import Database
 from .store.files import Progress
 from .store.invitations import InvitationStore
 from .store.retention import RetentionStore
-from .store.states import SurveyState, survey_state, survey_states
+from .store.states import SurveyState, survey_states
 from .store.surveys import SurveyStore
 
 
 class Store:
     """Surveys, reports and tokens of one database; as a context, it closes its connections.
+
+    Everything raises StoreUnavailable if the database does not answer.
 
     Parameters
     ----------
@@ -31,8 +34,8 @@ class Store:
     observer : Observer, optional
         Told of every commit and refusal, by the thread or greenlet that asked for it.
     offload : callable, optional
-        Called with a function and its arguments for everything that waits for the database: it
-        returns or raises what the function does. By default, whoever asks waits.
+        Called with a function and its arguments for what a report waits for: it returns or raises
+        what the function does. By default, whoever asks waits, as for everything else.
 
     Raises
     ------
@@ -50,17 +53,14 @@ class Store:
         *,
         actor: str = "command line",
         observer: Observer | None = None,
-        offload: Offload = here,
+        offload: Offload = run_inline,
     ) -> None:
-        self.database = Database(url, offload)
+        self.database = Database(url)
         self._observer = observer
+        self._offload = offload
         self._actor = actor
         try:
-            found = self.database.read(schema.version)
-            if found is None:
-                offload(schema.migrate, self.database)
-            else:
-                schema.check(found)
+            offload(self._open)
         except BaseException as error:
             self.close()
             if not isinstance(error, StoreUnavailable):
@@ -79,12 +79,12 @@ class Store:
     @cached_property
     def surveys(self) -> SurveyStore:
         """Published surveys."""
-        return SurveyStore(self.database, self.audit)
+        return SurveyStore(self.database, self.audit, self._offload)
 
     @cached_property
     def reports(self) -> ReportStore:
         """Perturbed reports and their counts."""
-        return ReportStore(self.database, self.surveys, self._observer)
+        return ReportStore(self.database, self.surveys, self._observer, self._offload)
 
     @cached_property
     def invitations(self) -> InvitationStore:
@@ -97,7 +97,8 @@ class Store:
 
     def state(self, survey_id: str) -> SurveyState:
         """Return the state of one survey; see :mod:`~.store.states`."""
-        return survey_state(self.database, survey_id)
+        [found] = survey_states(self.database, survey_id)
+        return found
 
     @cached_property
     def retention(self) -> RetentionStore:
@@ -121,27 +122,23 @@ class Store:
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:
         """Write everything into a new file; see :mod:`~.store.backups`."""
-        return self.database.offload(backups.back_up, self.database, file, progress)
+        return backups.back_up(self.database, file, progress)
 
     def restore(self, file: Path, progress: Progress | None = None) -> int:
         """Read a back-up into this empty store; see :mod:`~.store.backups`."""
-        return self.database.offload(backups.restore, self.database, file, progress)
+        return backups.restore(self.database, file, progress)
 
     def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
         """Write the reports of a survey into a file; see :mod:`~.store.transfer`."""
-        return self.database.offload(
-            transfer.export_reports, self.database, survey_id, file, progress
-        )
+        return transfer.export_reports(self.database, survey_id, file, progress)
 
     def import_reports(self, file: Path, progress: Progress | None = None) -> transfer.Imported:
         """Count the reports of a file; see :mod:`~.store.transfer`."""
-        return self.database.offload(
-            transfer.import_reports, self.database, self.audit, file, progress
-        )
+        return transfer.import_reports(self.database, self.audit, file, progress)
 
     def compact(self) -> None:
         """Destroy the order in which reports arrived; see :mod:`~.store.compaction`."""
-        self.database.offload(compact, self.database)
+        compact(self.database)
         self.audit.note("compact", "")
 
     def check(self) -> None:
@@ -151,11 +148,21 @@ class Store:
         ------
         SchemaOutdated, StoreUnavailable
         """
-        schema.check(self.database.read(schema.version))
-        self.database.offload(self.database.probe)
+        with self.database.reading() as connection:
+            schema.check(schema.version(connection))
+        self.database.probe()
 
     def close(self) -> None:
         """Write down what is remembered, and close every connection."""
         if "reports" in vars(self):
             self.reports.flush()
-        self.database.close()
+        self._offload(self.database.close)
+
+    def _open(self) -> None:
+        """Check the tables, or make them where there are none."""
+        with self.database.reading() as connection:
+            version = schema.version(connection)
+        if version is None:
+            schema.migrate(self.database)
+        else:
+            schema.check(version)

@@ -1,8 +1,22 @@
 """Threads for functions that would hold up every other request of a process."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
-from .store.database import Offload, here
+Result = TypeVar("Result")
+
+
+class Offload(Protocol):
+    """Run a function where it may wait, and return its result or raise its error."""
+
+    def __call__(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """Return what the function returns for these arguments."""
+
+
+def run_inline(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a function in the thread that asks for it."""
+    return work(*arguments)
 
 
 @dataclass(frozen=True)
@@ -19,10 +33,10 @@ class Offloading:
         For computations, such as analyses, of which some may run at the same time.
     """
 
-    transactions: Offload = here
-    brief: Offload = here
-    long: Offload = here
+    transactions: Offload = run_inline
+    brief: Offload = run_inline
+    long: Offload = run_inline
 
 
 #: Everything where it is called: what a process does that has no event loop.
-HERE = Offloading()
+INLINE = Offloading()

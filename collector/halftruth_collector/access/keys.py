@@ -6,7 +6,7 @@ from typing import Annotated
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message, PublicKey
 from msgspec import Meta
-from sqlalchemy import Connection, select, update
+from sqlalchemy import select, update
 
 from ..store.audit import AuditLog
 from ..store.database import Database
@@ -29,13 +29,22 @@ class KeyStore:
         self._audit = audit
 
     def all(self) -> list[KnownKey]:
-        """Return keys that signed a survey, and revoked keys.
-
-        Raises
-        ------
-        StoreUnavailable
-        """
-        return self._database.read(_all)
+        """Return keys that signed a survey, and revoked keys."""
+        with self._database.reading() as connection:
+            signed = connection.execute(
+                select(surveys.c.signature_key, surveys.c.id)
+                .where(surveys.c.signature_key.is_not(None))
+                .order_by(surveys.c.id)
+            ).all()
+            revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
+        return [
+            KnownKey(
+                key=key,
+                surveys=[row.id for row in signed if row.signature_key == key],
+                revoked_at=revoked.get(key),
+            )
+            for key in sorted({row.signature_key for row in signed} | revoked.keys())
+        ]
 
     def revoke(self, key: str, *, actor: str | None = None) -> list[str]:
         """Revoke a key: remove its signatures and accept no new ones.
@@ -49,14 +58,12 @@ class KeyStore:
         ------
         ParameterError
             If it is not a public key.
-        StoreUnavailable
         """
         if len(key) != 64 or set(key) - set("0123456789abcdef"):
             raise ParameterError("key: expected a public key of 64 hexadecimal digits", field="key")
-
-        def revoke(connection: Connection) -> list[str]:
+        with self._database.writing() as connection:
             # Locked against new signatures of it.
-            self._database.exclude_others(connection)
+            self._database.advisory_lock(connection)
             statement = select(surveys.c.id).where(surveys.c.signature_key == key)
             # In the order in which counting holds them, so that neither waits for the other.
             statement = statement.order_by(surveys.c.id).with_for_update()
@@ -72,24 +79,4 @@ class KeyStore:
                 .values(signature_key=None, signature=None)
             )
             self._audit.record(connection, "key revoke", key, ", ".join(unsigned), actor=actor)
-            return unsigned
-
-        return self._database.write(revoke)
-
-
-def _all(connection: Connection) -> list[KnownKey]:
-    signed = connection.execute(
-        select(surveys.c.signature_key, surveys.c.id)
-        .where(surveys.c.signature_key.is_not(None))
-        .order_by(surveys.c.id)
-    ).all()
-    revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
-    keys = sorted({row.signature_key for row in signed} | revoked.keys())
-    return [
-        KnownKey(
-            key=key,
-            surveys=[row.id for row in signed if row.signature_key == key],
-            revoked_at=revoked.get(key),
-        )
-        for key in keys
-    ]
+        return unsigned

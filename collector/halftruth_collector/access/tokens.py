@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Row, select, update
 
 from ..errors import Unauthorized, UnknownToken
 from ..store.audit import AuditLog
@@ -99,7 +99,7 @@ class TokenStore:
         ParameterError
             If a token of another role is to be for one survey, the name is no line of up to 100
             characters, or the day is over or more than ten years away.
-        UnknownSurvey, StoreUnavailable
+        UnknownSurvey
         """
         if survey is not None and role != "analyst":
             raise ParameterError("survey: expected none, but for an analyst", field="survey")
@@ -118,14 +118,11 @@ class TokenStore:
         details = role if survey is None else f"{role} of {survey}"
         details += "" if name is None else f"; {name}"
         details += "" if last_day is None else f"; until {last_day}"
-
-        def create(connection: Connection) -> None:
+        with self._database.writing() as connection:
             # Locked against deletion of its survey.
             number = None if survey is None else find(connection, survey, lock=True).number
             connection.execute(self._database.insert(tokens).values(survey=number, **row))
             self._audit.record(connection, "token create", str(row["id"]), details, actor=actor)
-
-        self._database.write(create)
         return token
 
     def bearer(self, token: str) -> StoredToken:
@@ -135,12 +132,11 @@ class TokenStore:
         ------
         Unauthorized
             If it is unknown, revoked or expired.
-        StoreUnavailable
         """
         # The index is searched by hash: the time that this takes reveals no token.
         hash_ = _hash(token)
-        statement = _SELECT.where(tokens.c.hash == hash_)
-        row = self._database.read(lambda connection: connection.execute(statement).first())
+        with self._database.reading() as connection:
+            row = connection.execute(_SELECT.where(tokens.c.hash == hash_)).first()
         if row is None or row.revoked_at or not hmac.compare_digest(row.hash, hash_):
             raise Unauthorized("token: it is not known here, or has been revoked", field="token")
         stored = _stored(row)
@@ -154,8 +150,8 @@ class TokenStore:
     def all(self) -> list[StoredToken]:
         """Return all tokens, oldest first."""
         statement = _SELECT.order_by(tokens.c.created_at, tokens.c.id)
-        rows = self._database.read(lambda connection: connection.execute(statement).all())
-        return [_stored(row) for row in rows]
+        with self._database.reading() as connection:
+            return [_stored(row) for row in connection.execute(statement)]
 
     def revoke(self, id: str, *, actor: str | None = None) -> None:
         """Revoke a token. Revoking it twice changes nothing.
@@ -164,8 +160,7 @@ class TokenStore:
         ------
         UnknownToken
         """
-
-        def revoke(connection: Connection) -> None:
+        with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.id).where(tokens.c.id == id)).scalar()
             if known is None:
                 raise UnknownToken(
@@ -177,8 +172,6 @@ class TokenStore:
                 .values(revoked_at=datetime.now(UTC))
             )
             self._audit.record(connection, "token revoke", id, actor=actor)
-
-        self._database.write(revoke)
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from ..collector_store import Store
 from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
-from ..store.closing import limits_said
+from ..store.closing import describe_limits
 from ..store.surveys import SurveyStore
 from ..store.terms import Changes
 from . import options
@@ -318,7 +318,7 @@ def _taken(terms: Terms, *, signed: bool) -> str:
         [
             "with invitations" if terms.invitations else "from anyone",
             "sealed" if terms.sealing_key else "not sealed",
-            *limits_said(terms),
+            *describe_limits(terms),
             "signed" if signed else "not signed",
         ]
     )

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ from ..errors import (
     UnknownSurvey,
     slug,
 )
+from ..offloading import Offload, run_inline
 from ..store import rows
 from ..store.closing import COUNTED, counted, reason
 from ..store.counts import REPEATED, CountStore, DailyOutcomes
@@ -78,14 +79,21 @@ class ReportStore(CountStore):
     database : Database
     surveys : SurveyStore
     observer : Observer, optional
+    offload : callable, optional
+        Where what is counted or refused waits for the database.
     """
 
     def __init__(
-        self, database: Database, surveys: SurveyStore, observer: Observer | None = None
+        self,
+        database: Database,
+        surveys: SurveyStore,
+        observer: Observer | None = None,
+        offload: Offload = run_inline,
     ) -> None:
         super().__init__(database)
         self._surveys = surveys
         self._observer = observer
+        self._offload = offload
         self._commits: GroupCommit[Batch, Receipt] = GroupCommit(
             self._commit,
             most=_MOST,
@@ -151,7 +159,7 @@ class ReportStore(CountStore):
         if not refused:
             return
         try:
-            self._database.write(lambda connection: self._write_refused(connection, refused))
+            self._offload(self._write_refused, refused)
         except StoreUnavailable:
             with self._lock:
                 self._refused.update(refused)
@@ -161,19 +169,31 @@ class ReportStore(CountStore):
         self.flush()
         return super().daily_outcomes(survey_id)
 
-    def _write_refused(self, connection: Connection, refused: Counter[tuple[str, str]]) -> None:
-        for name in sorted({survey for survey, _ in refused}):
-            row = connection.execute(self._lock_survey, {"id": name}).first()
-            if row is not None:
-                outcomes = {reason: n for (survey, reason), n in refused.items() if survey == name}
-                rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
+    def _write_refused(self, refused: Counter[tuple[str, str]]) -> None:
+        with self._database.writing() as connection:
+            for name in sorted({survey for survey, _ in refused}):
+                row = connection.execute(self._lock_survey, {"id": name}).first()
+                if row is not None:
+                    outcomes = {why: n for (survey, why), n in refused.items() if survey == name}
+                    rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
 
     def _commit(self, items: Sequence[Batch]) -> Sequence[Receipt | Exception]:
         """Commit a group; the outcome of each of its items."""
         started = time.perf_counter()
-        outcomes = self._database.write(lambda connection: self._write(connection, items))
-        self._tell(items, outcomes, time.perf_counter() - started)
+        outcomes: list[Receipt | Exception] = self._offload(self._transact, items)
+        if self._observer is not None:
+            receipts = [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
+            self._observer.committed(
+                time.perf_counter() - started,
+                len(items),
+                sum(receipt.accepted for receipt in receipts),
+                sum(receipt.duplicates for receipt in receipts),
+            )
         return outcomes
+
+    def _transact(self, items: Sequence[Batch]) -> list[Receipt | Exception]:
+        with self._database.writing() as connection:
+            return self._write(connection, items)
 
     def _write(self, connection: Connection, items: Sequence[Batch]) -> list[Receipt | Exception]:
         """Everything that the items of a group come to, in one transaction."""
@@ -186,7 +206,7 @@ class ReportStore(CountStore):
             if row is not None:
                 plans[name] = _Plan(row, reason(row.status, row.closes_at, now))
         for plan in plans.values():
-            plan.look(connection, [item for item in items if item.survey_id == plan.row.id])
+            plan.load(connection, [item for item in items if item.survey_id == plan.row.id])
         decided = [_decide(item, plans.get(item.survey_id)) for item in items]
         # Where all shards are taken, one waits for another's commit.
         shard = next((plan.row.shard or 0 for plan in plans.values()), 0)
@@ -201,19 +221,6 @@ class ReportStore(CountStore):
             plan.write(connection, shard)
         return outcomes
 
-    def _tell(
-        self, items: Sequence[Batch], outcomes: Sequence[Receipt | Exception], seconds: float
-    ) -> None:
-        if self._observer is None:
-            return
-        receipts = [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
-        self._observer.committed(
-            seconds,
-            len(items),
-            sum(receipt.accepted for receipt in receipts),
-            sum(receipt.duplicates for receipt in receipts),
-        )
-
 
 @dataclass
 class _Plan:
@@ -225,12 +232,12 @@ class _Plan:
         The survey, which nobody may close or replace before the transaction ends.
     closed : str or None
         Why it takes no more reports, whatever it has.
-    room : int or None
+    remaining_quota : int or None
         How many more it takes; None where it has no quota.
     known : set of bytes
         Ids that were counted before, as far as that matters.
-    unspent : set of bytes
-        Hashes of the invitations that were brought and are still good.
+    unused : set of bytes
+        Hashes of the invitations that came with reports and are unused.
     cells, invitations : dict of bytes to bytes
         Cell and hash of the invitation by id, of the reports that are new.
     counted : set of bytes
@@ -240,40 +247,36 @@ class _Plan:
 
     row: Row[*tuple[Any, ...]]
     closed: str | None
-    room: int | None = None
+    remaining_quota: int | None = None
     known: set[bytes] = field(default_factory=set)
-    unspent: set[bytes] = field(default_factory=set)
+    unused: set[bytes] = field(default_factory=set)
     cells: dict[bytes, bytes] = field(default_factory=dict)
     invitations: dict[bytes, bytes] = field(default_factory=dict)
     counted: set[bytes] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
 
-    def look(self, connection: Connection, items: Sequence[Batch]) -> None:
-        """Look for what a decision about these items depends on."""
-        if self.row.max_reports is not None:
-            self._measure_room(connection)
-        if self.row.invitations:
-            brought = {hash_ for batch in items for hash_ in batch.invitations.values()}
-            self.unspent = rows.unspent(connection, self.row.number, brought)
-        # After the invitations: whoever spent one of them has committed its report by now.
-        doubtful = {id_ for batch in items for id_ in self._doubtful(batch)}
-        self.known = rows.find_ids(connection, self.row.number, doubtful)
-
-    def _measure_room(self, connection: Connection) -> None:
-        """Measure the room below the quota; nobody else changes it until the transaction ends."""
+    def load(self, connection: Connection, items: Sequence[Batch]) -> None:
+        """Read what a decision about these items depends on."""
         number = self.row.number
-        if connection.dialect.name != "sqlite":
-            # SQLite has one writer. Elsewhere others hold the survey's row at the same time.
-            connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
-        self.room = max(0, self.row.max_reports - counted(connection, number))
+        if self.row.max_reports is not None:
+            if connection.dialect.name != "sqlite":
+                # SQLite has one writer. Elsewhere others hold the survey's row at the same time.
+                connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
+            self.remaining_quota = max(0, self.row.max_reports - counted(connection, number))
+        if self.row.invitations:
+            hashes = {hash_ for batch in items for hash_ in batch.invitations.values()}
+            self.unused = rows.lock_unused(connection, number, hashes)
+        # After the invitations: whoever spent one of them has committed its report by now.
+        ids = {id_ for batch in items for id_ in self._ids_to_check(batch)}
+        self.known = rows.find_ids(connection, number, ids)
 
-    def _doubtful(self, batch: Batch) -> list[bytes]:
+    def _ids_to_check(self, batch: Batch) -> Iterable[bytes]:
         """Ids of the reports that would be refused as new ones, but not as duplicates."""
         row = self.row
-        may_be_full = self.closed is not None or self.room is not None
+        may_be_full = self.closed is not None or self.remaining_quota is not None
         if row.invitations or may_be_full or (row.sealing_key is None) == batch.sealed:
-            return list(batch.cells)
-        return list(batch.invitations)
+            return batch.cells
+        return batch.invitations
 
     def write(self, connection: Connection, shard: int) -> None:
         """Count the reports that are new, spend their invitations, and say what became of all."""
@@ -317,17 +320,17 @@ def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
         if id_ not in plan.known and id_ not in plan.cells
     }
     error = _check_survey(item, plan, new) or (
-        _check_invitations(item, new, plan.unspent) if plan.row.invitations else None
+        _check_invitations(item, new, plan.unused) if plan.row.invitations else None
     )
     if error is not None:
         return error
     plan.cells.update(new)
-    if plan.room is not None:
-        plan.room -= len(new)
+    if plan.remaining_quota is not None:
+        plan.remaining_quota -= len(new)
     if plan.row.invitations:
         spent = {id_: item.invitations[id_] for id_ in new}
         plan.invitations.update(spent)
-        plan.unspent.difference_update(spent.values())
+        plan.unused.difference_update(spent.values())
     return new
 
 
@@ -367,30 +370,31 @@ def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthE
         return DeadlinePassed(
             f"{survey} is closed since {moment:%Y-%m-%d %H:%M:%S} UTC", field="closes_at"
         )
-    if plan.room is None or len(new) <= plan.room:
+    left = plan.remaining_quota
+    if left is None or len(new) <= left:
         return None
-    said = (
-        f"takes {plan.room} more reports; expected no more in one request"
-        if plan.room
+    detail = (
+        f"takes {left} more reports; expected no more in one request"
+        if left
         else "is closed, since it has all the reports that it asked for"
     )
-    return QuotaReached(f"{survey} {said}", field="max_reports")
+    return QuotaReached(f"{survey} {detail}", field="max_reports")
 
 
 def _check_invitations(
-    item: Batch, new: dict[bytes, bytes], unspent: set[bytes]
+    item: Batch, new: dict[bytes, bytes], unused: set[bytes]
 ) -> HalftruthError | None:
     """Make sure that every new report has an invitation of its own that nobody used."""
     used: set[bytes] = set()
     for id_ in new:
         hash_ = item.invitations.get(id_)
         if hash_ is None:
-            said = "this survey needs one, of 32 hexadecimal digits, for each report"
-        elif hash_ not in unspent or hash_ in used:
-            said = "it is not known here, or was used before; expected one of your own"
+            detail = "this survey needs one, of 32 hexadecimal digits, for each report"
+        elif hash_ not in unused or hash_ in used:
+            detail = "it is not known here, or was used before; expected one of your own"
         else:
             used.add(hash_)
             continue
         index = item.ids.index(id_)
-        return InvitationRefused(f"report {index}: invitation: {said}", index=index)
+        return InvitationRefused(f"report {index}: invitation: {detail}", index=index)
     return None

@@ -27,10 +27,9 @@ from gevent.threadpool import ThreadPool
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from ..offloading import Offloading
+from ..offloading import Offload, Offloading
 from ..ops import logs
 from ..ops.settings import Config
-from ..store.database import Offload
 
 #: By its name, for this module is also run as a program.
 _log = logging.getLogger("halftruth_collector.server.serve")

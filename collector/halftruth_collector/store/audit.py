@@ -58,23 +58,12 @@ class AuditLog:
     def note(
         self, action: str, subject: str, detail: str = "", *, actor: str | None = None
     ) -> None:
-        """Write one entry about what was done outside of the database.
-
-        Raises
-        ------
-        StoreUnavailable
-        """
-        self._database.write(
-            lambda connection: self.record(connection, action, subject, detail, actor=actor)
-        )
+        """Write one entry about what was done outside of the database."""
+        with self._database.writing() as connection:
+            self.record(connection, action, subject, detail, actor=actor)
 
     def all(self) -> list[AuditEntry]:
-        """Every entry, the first one first.
-
-        Raises
-        ------
-        StoreUnavailable
-        """
+        """Every entry, the first one first."""
         return self._entries(select(audit).order_by(audit.c.number))
 
     def latest(self, most: int, before: int | None = None) -> list[AuditEntry]:
@@ -86,10 +75,6 @@ class AuditLog:
             How many there are at most.
         before : int, optional
             Number of an entry that comes after all of them.
-
-        Raises
-        ------
-        StoreUnavailable
         """
         statement = select(audit).order_by(audit.c.number.desc()).limit(most)
         if before is not None:
@@ -97,5 +82,5 @@ class AuditLog:
         return self._entries(statement)
 
     def _entries(self, statement: Select[*tuple[Any, ...]]) -> list[AuditEntry]:
-        rows = self._database.read(lambda connection: connection.execute(statement).all())
-        return [AuditEntry(**row._mapping) for row in rows]
+        with self._database.reading() as connection:
+            return [AuditEntry(**row._mapping) for row in connection.execute(statement)]

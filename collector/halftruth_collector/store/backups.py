@@ -37,14 +37,13 @@ def back_up(database: Database, file: Path, progress: Progress | None = None) ->
     ------
     ParameterError
         If the file exists or cannot be written.
-    StoreUnavailable
     """
-    with new_file(file) as target, database.reading() as source, target.writing() as connection:
-        database.keep_reports(source)
-        return sum(
-            copy(source, select(table), connection, table, progress)
-            for table in metadata.sorted_tables
-        )
+    with (
+        new_file(file) as target,
+        database.reading_reports() as source,
+        target.writing() as connection,
+    ):
+        return _copy_tables(source, connection, progress)
 
 
 def restore(database: Database, file: Path, progress: Progress | None = None) -> int:
@@ -61,10 +60,9 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
         If the file is no back-up, or the database is not empty.
     SchemaOutdated
         If the back-up is of another version.
-    StoreUnavailable
     """
     with existing_file(file) as backup, database.writing() as connection:
-        database.exclude_others(connection)
+        database.advisory_lock(connection)
         for table in metadata.sorted_tables:
             if connection.execute(select(table).limit(1)).first() is not None:
                 raise ParameterError(
@@ -72,13 +70,17 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
                     field="database",
                 )
         with backup.reading() as source:
-            rows = sum(
-                copy(source, select(table), connection, table, progress)
-                for table in metadata.sorted_tables
-            )
+            rows = _copy_tables(source, connection, progress)
         if not database.is_sqlite:
             _advance_sequences(connection)
     return rows
+
+
+def _copy_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
+    """Copy the rows of every table, and return how many there were."""
+    return sum(
+        copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
+    )
 
 
 def _advance_sequences(connection: Connection) -> None:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from halftruth_shared.protocol.terms import Terms
-from sqlalchemy import BigInteger, Connection, cast, func, select
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, cast, func, select
 
 from .tables import daily_outcomes
 
@@ -39,13 +39,18 @@ def reason(
 
 def counted(connection: Connection, number: int) -> int:
     """Number of a survey's reports."""
-    statement = select(cast(func.sum(daily_outcomes.c.count), BigInteger)).where(
+    statement = select(total(daily_outcomes.c.count)).where(
         daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED
     )
     return connection.execute(statement).scalar() or 0
 
 
-def limits_said(terms: Terms) -> list[str]:
+def total(shards: Column[int]) -> ColumnElement[int]:
+    """Sum over shards; PostgreSQL would make it a decimal number."""
+    return cast(func.sum(shards), BigInteger)
+
+
+def describe_limits(terms: Terms) -> list[str]:
     """Deadline, quota and shared devices in words; nothing where there are none."""
     return [
         *([] if terms.closes_at is None else [f"until {terms.closes_at:%Y-%m-%d %H:%M:%S} UTC"]),

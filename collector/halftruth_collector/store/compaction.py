@@ -41,14 +41,14 @@ def compact(database: Database) -> None:
 def compact_or_warn(database: Database, left: str) -> None:
     """Compact a database; where it is too busy, say in the log what is left to do."""
     try:
-        database.offload(compact, database)
+        compact(database)
     except StoreUnavailable:
         _log.warning("%s: run 'halftruth compact'", left)
 
 
 def _compact_sqlite(database: Database) -> None:
     """VACUUM writes a new file in order; then nothing must be left of the old one's log."""
-    with database.outside() as cursor:
+    with database.autocommit_cursor() as cursor:
         cursor.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE}")
         cursor.execute("VACUUM")
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,25 +1,14 @@
 """Reading what was counted."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    cast,
-    func,
-    select,
-)
+from sqlalchemy import Select, select
 
 from ..estimation import Counts
-from .closing import COUNTED
+from .closing import COUNTED, total
 from .database import Database
 from .surveys import StoredSurvey, find
 from .tables import cells, daily_outcomes
@@ -61,31 +50,20 @@ class Snapshot(NamedTuple):
 
 
 class CountStore:
-    """Reads the counts of reports."""
+    """Reads the counts of reports; of a survey that there is not, UnknownSurvey is raised."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def counts(self, survey_id: str) -> tuple[StoredSurvey, Counts, datetime]:
-        """A survey, its counts at one moment, and that moment.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
+        """A survey, its counts at one moment, and that moment."""
         return self.snapshot(survey_id)[:3]
 
     def snapshot(self, survey_id: str) -> Snapshot:
-        """Read a survey, its counts, and the reports counted each day.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
-
-        def read(
-            connection: Connection,
-        ) -> tuple[StoredSurvey, bytes, list[int], datetime, dict[date, int]]:
+        """Read a survey, its counts, and the reports counted each day."""
+        # A row takes many times the memory of what it holds, and there may be millions.
+        packed, counts = bytearray(), []
+        with self._database.reading_reports() as connection:
             stored = find(connection, survey_id)
             statement = (
                 select(cells.c.cell, total(cells.c.count))
@@ -93,41 +71,30 @@ class CountStore:
                 .group_by(cells.c.cell)
                 .order_by(cells.c.cell)
             )
-            # A row takes many times the memory of what it holds, and there may be millions.
-            packed, counts = bytearray(), []
             with connection.execution_options(yield_per=_PAGE).execute(statement) as rows:
                 for page in rows.partitions():
                     packed += b"".join(row[0] for row in page)
                     counts += [row[1] for row in page]
             days = dict(connection.execute(by_day(stored.number)).all())
-            return stored, bytes(packed), counts, datetime.now(UTC), days
-
-        stored, packed, counts, now, days = self._database.read_reports(read)
+            now = datetime.now(UTC)
         survey = stored.survey()
         space = survey.report_space
         values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
-        found = Counts.from_cells(survey, values, np.array(counts, dtype=np.int64))
-        return Snapshot(stored, found, now, days)
+        counted = Counts.from_cells(survey, values, np.array(counts, dtype=np.int64))
+        return Snapshot(stored, counted, now, days)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
-        """Outcomes of the reports of each day, the last one first.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
-
-        def read(connection: Connection) -> Sequence[Row[date, str, int]]:
-            table = daily_outcomes.c
-            return connection.execute(
+        """Outcomes of the reports of each day, the last one first."""
+        table = daily_outcomes.c
+        days: dict[date, dict[str, int]] = {}
+        with self._database.reading_reports() as connection:
+            statement = (
                 select(table.day, table.outcome, total(table.count))
                 .where(table.survey == find(connection, survey_id).number)
                 .group_by(table.day, table.outcome)
-            ).all()
-
-        days: dict[date, dict[str, int]] = {}
-        for day, outcome, count in self._database.read_reports(read):
-            days.setdefault(day, {})[outcome] = count
+            )
+            for day, outcome, count in connection.execute(statement):
+                days.setdefault(day, {})[outcome] = count
         return [
             DailyOutcomes(
                 day,
@@ -149,8 +116,3 @@ def by_day(survey: int | None = None) -> Select[date, int]:
         .group_by(table.day)
         .order_by(table.day)
     )
-
-
-def total(shards: Column[int]) -> ColumnElement[int]:
-    """Sum over shards; PostgreSQL would make it a decimal number."""
-    return cast(func.sum(shards), BigInteger)

@@ -2,9 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from halftruth_shared import ParameterError
 from halftruth_shared.private_files import create_private, tighten
@@ -26,21 +26,6 @@ from sqlalchemy.sql.schema import Table
 
 from ..errors import StoreRefused, StoreUnavailable
 from .tables import REPORT_TABLES
-
-Result = TypeVar("Result")
-
-
-class Offload(Protocol):
-    """Run a function where it may wait, and return its result or raise its error."""
-
-    def __call__(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Return what the function returns for these arguments."""
-
-
-def here(work: Callable[..., Result], *arguments: Any) -> Result:
-    """Do the work in the thread that asks for it."""
-    return work(*arguments)
-
 
 _DIALECTS = ("sqlite", "postgresql")
 
@@ -76,13 +61,13 @@ _REPORT_TABLES = ", ".join(table.name for table in REPORT_TABLES)
 class Database:
     """Transactions on one database, none of which waits without a limit.
 
+    Each raises StoreUnavailable if the database does not answer; whether what it wrote was
+    committed is then unknown.
+
     Parameters
     ----------
     url : str or URL
         An SQLAlchemy URL of SQLite or PostgreSQL.
-    offload : Offload
-        Where transactions are made, so that only they wait for the database. Connections, their
-        pool and its locks are used there alone.
 
     Raises
     ------
@@ -90,8 +75,7 @@ class Database:
         If it is not one.
     """
 
-    def __init__(self, url: str | URL, offload: Offload = here) -> None:
-        self.offload = offload
+    def __init__(self, url: str | URL) -> None:
         try:
             parsed = make_url(url)
         except ArgumentError:
@@ -111,91 +95,47 @@ class Database:
         self._readers = self.engine.execution_options(**level)
         self._process = os.getpid()
 
-    def read(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a function in a transaction that sees one state of the database.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database does not answer.
-        """
-        result: Result = self.offload(self._read, work)
-        return result
-
-    def read_reports(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a function that reads rows of reports, in such a transaction."""
-
-        def kept(connection: Connection) -> Result:
-            self.keep_reports(connection)
-            return work(connection)
-
-        return self.read(kept)
-
-    def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a function in a transaction that is durable on return, or undone by an exception.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database does not answer; whether it was committed is then unknown.
-        """
-        result: Result = self.offload(self._write, work)
-        return result
-
-    def _read(self, work: Callable[[Connection], Result]) -> Result:
-        with self.reading() as connection:
-            return work(connection)
-
-    def _write(self, work: Callable[[Connection], Result]) -> Result:
-        with self.writing() as connection:
-            return work(connection)
-
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database, where it may wait.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database does not answer.
-        """
-        self._forget_parent()
+        """A transaction that sees one state of the database."""
+        self._dispose_after_fork()
         with _failures(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
-    def writing(self, patience: int | None = None) -> Iterator[Connection]:
+    def reading_reports(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database, with rows of reports.
+
+        They stay where they are until it ends. PostgreSQL would show empty tables to one that began
+        to look before they were compacted and goes on afterwards, so they are locked first.
+        """
+        with self.reading() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS SHARE MODE")
+            yield connection
+
+    @contextmanager
+    def writing(self, lock_timeout: int | None = None) -> Iterator[Connection]:
         """A transaction that is durable once the block is left, or undone by an exception.
 
         Parameters
         ----------
-        patience : int, optional
+        lock_timeout : int, optional
             Seconds for which it waits for locks of others, if fewer than usual.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database does not answer; whether it was committed is then unknown.
         """
-        self._forget_parent()
+        self._dispose_after_fork()
         with _failures(), self.engine.connect() as connection:
-            limit = _LOCK_TIMEOUT if patience is None else patience
-            connection = connection.execution_options(halftruth_patience=limit)
+            seconds = _LOCK_TIMEOUT if lock_timeout is None else lock_timeout
+            connection = connection.execution_options(halftruth_lock_timeout=seconds)
             with connection.begin():
-                if patience is not None and not self.is_sqlite:
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{patience}s'")
+                if lock_timeout is not None and not self.is_sqlite:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock_timeout}s'")
                 yield connection
 
     @contextmanager
-    def outside(self) -> Iterator[Any]:
-        """A cursor of the driver, whose statements are in no transaction.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database does not answer.
-        """
-        self._forget_parent()
+    def autocommit_cursor(self) -> Iterator[Any]:
+        """A cursor of the driver, whose statements are in no transaction."""
+        self._dispose_after_fork()
         with _failures():
             connection = self.engine.raw_connection()
             try:
@@ -208,31 +148,17 @@ class Database:
                 connection.close()
 
     def probe(self) -> None:
-        """Make sure that a writer could have its turn now.
-
-        Raises
-        ------
-        StoreUnavailable
-        """
+        """Make sure that a writer could have its turn now."""
         with self.writing(_PROBE_TIMEOUT) as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ROW EXCLUSIVE MODE")
-
-    def keep_reports(self, connection: Connection) -> None:
-        """Let the rows of reports be where they are until this transaction ends.
-
-        The state that it sees is one from before they are compacted or from after that: PostgreSQL
-        would show empty tables in between. So this comes before it looks at anything.
-        """
-        if not self.is_sqlite:
-            connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS SHARE MODE")
 
     @property
     def is_sqlite(self) -> bool:
         """True if one file is the whole database, with one writing transaction at a time."""
         return self.engine.dialect.name == "sqlite"
 
-    def exclude_others(self, connection: Connection) -> None:
+    def advisory_lock(self, connection: Connection) -> None:
         """Let no other transaction of this kind run until this writing one ends."""
         # SQLite has one writer in any case.
         if not self.is_sqlite:
@@ -240,7 +166,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection that nobody uses."""
-        self.offload(self.engine.dispose)
+        self.engine.dispose()
 
     def insert(self, table: Table) -> Any:
         """An INSERT that can say ON CONFLICT, in the dialect of this database."""
@@ -248,7 +174,7 @@ class Database:
         statement: Insert = dialect.insert(table)
         return statement
 
-    def _forget_parent(self) -> None:
+    def _dispose_after_fork(self) -> None:
         """Leave the connections alone that a process had from which this one was forked."""
         if self._process != os.getpid():
             self.engine.dispose(close=False)
@@ -326,11 +252,11 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # A writer that starts by reading could not upgrade its lock while another one writes.
-        patience = connection.get_execution_options().get("halftruth_patience")
-        if patience is None:
+        seconds = connection.get_execution_options().get("halftruth_lock_timeout")
+        if seconds is None:
             connection.exec_driver_sql("BEGIN")
             return
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * patience}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * seconds}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

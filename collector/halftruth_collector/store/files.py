@@ -67,7 +67,7 @@ def new_file(file: Path) -> Iterator[Database]:
             schema.migrate(database)
             yield database
             # One file, whose log is part of it.
-            with database.outside() as cursor:
+            with database.autocommit_cursor() as cursor:
                 cursor.execute("PRAGMA journal_mode = DELETE")
         finally:
             database.close()

@@ -7,12 +7,12 @@ import secrets
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
-from sqlalchemy import Connection, exists, select, update
+from sqlalchemy import exists, select, update
 
 from .audit import AuditLog
 from .database import Database
 from .rows import add_invitations, delete_invitations
-from .states import survey_state
+from .states import survey_states
 from .surveys import find
 from .tables import invitations, surveys
 
@@ -36,7 +36,7 @@ class InvitationStore:
     """Issues, counts and withdraws invitations.
 
     Only the hash of an invitation is stored, and its row is deleted in the transaction that counts
-    the report that it let in.
+    the report that it let in. Of a survey that there is not, UnknownSurvey is raised.
     """
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
@@ -50,14 +50,12 @@ class InvitationStore:
         ------
         ParameterError
             If there would be none, or more than a million.
-        UnknownSurvey, StoreUnavailable
         """
         if not 1 <= count <= _MOST:
             raise ParameterError(f"count: expected 1 to {_MOST} invitations", field="count")
         made = [secrets.token_bytes(_SIZE) for _ in range(count)]
         hashes = [hash_invitation(invitation) for invitation in made]
-
-        def create(connection: Connection) -> None:
+        with self._database.writing() as connection:
             number = find(connection, survey_id).number
             add_invitations(connection, number, hashes)
             changed = connection.execute(
@@ -68,20 +66,13 @@ class InvitationStore:
             if not changed.rowcount:
                 # It was deleted meanwhile, and these rows would be nobody's.
                 find(connection, survey_id)
-            said = f"{count} invitations"
-            self._audit.record(connection, "invite create", survey_id, said, actor=actor)
-
-        self._database.write(create)
+            detail = f"{count} invitations"
+            self._audit.record(connection, "invite create", survey_id, detail, actor=actor)
         return [invitation.hex() for invitation in made]
 
     def count(self, survey_id: str) -> InvitationCount:
-        """Numbers of a survey's invitations.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
-        state = survey_state(self._database, survey_id)
+        """Numbers of a survey's invitations."""
+        [state] = survey_states(self._database, survey_id)
         return InvitationCount(
             issued=state.invited,
             used=state.invited - state.withdrawn - state.unused,
@@ -89,20 +80,12 @@ class InvitationStore:
             unused=state.unused,
         )
 
-    def is_unspent(self, survey_id: str, hash_: bytes) -> bool:
-        """True if an invitation would let a report in now; nothing is kept of the question.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
-
-        def look(connection: Connection) -> bool:
+    def is_unused(self, survey_id: str, hash_: bytes) -> bool:
+        """True if an invitation would let a report in now; nothing is kept of the question."""
+        with self._database.reading_reports() as connection:
             number = find(connection, survey_id).number
             where = (invitations.c.survey == number, invitations.c.hash == hash_)
             return connection.execute(select(exists().where(*where))).scalar_one()
-
-        return self._database.read_reports(look)
 
     def revoke(
         self, survey_id: str, chosen: list[bytes] | None = None, *, actor: str | None = None
@@ -113,13 +96,8 @@ class InvitationStore:
         -------
         int
             How many there were.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
         """
-
-        def revoke(connection: Connection) -> int:
+        with self._database.writing() as connection:
             number = find(connection, survey_id, lock=True).number
             if chosen is None:
                 done = connection.execute(
@@ -133,11 +111,9 @@ class InvitationStore:
                 .where(surveys.c.number == number)
                 .values(withdrawn=surveys.c.withdrawn + done)
             )
-            said = f"{done} invitations"
-            self._audit.record(connection, "invite revoke", survey_id, said, actor=actor)
-            return done
-
-        return self._database.write(revoke)
+            detail = f"{done} invitations"
+            self._audit.record(connection, "invite revoke", survey_id, detail, actor=actor)
+        return done
 
 
 def hash_invitation(invitation: bytes) -> bytes:

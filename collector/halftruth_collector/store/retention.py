@@ -19,12 +19,11 @@ from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
 from .audit import AuditLog
-from .closing import COUNTED
+from .closing import counted
 from .compaction import compact_or_warn
-from .counts import total
 from .database import Database
 from .surveys import find
-from .tables import REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
+from .tables import REPORT_TABLES, invitations, report_ids, surveys, tokens
 
 #: What a database that is too busy leaves to do.
 _LEFT = "what was deleted may be left in files"
@@ -63,15 +62,11 @@ class RetentionStore:
 
         Raises
         ------
-        UnknownSurvey, StoreUnavailable
+        UnknownSurvey
         """
-
-        def work(connection: Connection) -> Deleted:
+        with self._database.writing() as connection:
             stored = find(connection, id, lock=True)
-            counted = select(total(daily_outcomes.c.count)).where(
-                daily_outcomes.c.survey == stored.number, daily_outcomes.c.outcome == COUNTED
-            )
-            reports = connection.execute(counted).scalar() or 0
+            reports = counted(connection, stored.number)
             rows = {
                 table: _delete(connection, table, stored.number)
                 for table in (*REPORT_TABLES, tokens)
@@ -84,12 +79,8 @@ class RetentionStore:
                 invitations=rows[invitations],
                 tokens=rows[tokens],
             )
-            self._audit.record(
-                connection, "survey delete", id, f"{stored.digest}; {_said(done)}", actor=actor
-            )
-            return done
-
-        done = self._database.write(work)
+            detail = f"{stored.digest}; {_describe(done)}"
+            self._audit.record(connection, "survey delete", id, detail, actor=actor)
         compact_or_warn(self._database, _LEFT)
         return done
 
@@ -113,13 +104,11 @@ class RetentionStore:
         ------
         ParameterError
             If there cannot be so many days.
-        StoreUnavailable
         """
         if not 0 <= days <= MOST_DAYS:
             raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
         now = datetime.now(UTC)
-
-        def work(connection: Connection) -> list[Deleted]:
+        with self._database.writing() as connection:
             # In the order in which counting holds them, so that neither waits for the other.
             chosen = connection.execute(
                 select(surveys.c.id, surveys.c.number)
@@ -131,9 +120,7 @@ class RetentionStore:
                 .order_by(surveys.c.id)
                 .with_for_update()
             ).all()
-            return [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
-
-        done = self._database.write(work)
+            done = [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
         if done:
             compact_or_warn(self._database, _LEFT)
         return done
@@ -150,7 +137,7 @@ class RetentionStore:
             .values(purged_at=now, withdrawn=surveys.c.withdrawn + unused)
         )
         done = Deleted(id=id, ids=ids, invitations=unused)
-        self._audit.record(connection, "survey purge", id, _said(done), actor=actor)
+        self._audit.record(connection, "survey purge", id, _describe(done), actor=actor)
         return done
 
 
@@ -158,7 +145,7 @@ def _delete(connection: Connection, table: Table, number: int) -> int:
     return connection.execute(delete(table).where(table.c.survey == number)).rowcount
 
 
-def _said(done: Deleted) -> str:
+def _describe(done: Deleted) -> str:
     parts = {
         "reports": done.reports,
         "ids": done.ids,

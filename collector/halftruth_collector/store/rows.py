@@ -74,14 +74,14 @@ def add_ids(connection: Connection, survey: int, ids: Iterable[bytes]) -> set[by
     They are sorted, so that two transactions with common ids cannot wait for each other, and their
     order says nothing.
     """
-    given = sorted(ids)
+    in_order = sorted(ids)
     if connection.dialect.name == "sqlite":
         # Most often all are new, and SQLite takes half as long again to return them. Where one is
         # known, it undoes this statement only.
         with suppress(IntegrityError):
-            _execute(connection, _ADD_NEW_IDS, (survey,), given)
-            return set(given)
-    return _returned(connection, _ADD_IDS, survey, given)
+            _execute(connection, _ADD_NEW_IDS, (survey,), in_order)
+            return set(in_order)
+    return _returned(connection, _ADD_IDS, survey, in_order)
 
 
 def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[bytes]) -> None:
@@ -89,8 +89,8 @@ def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[
     _execute(connection, _ADD_COUNTS, (survey, shard), cells)
 
 
-def unspent(connection: Connection, survey: int, hashes: Iterable[bytes]) -> set[bytes]:
-    """Return the unused ones of some invitations, locked until this transaction ends."""
+def lock_unused(connection: Connection, survey: int, hashes: Iterable[bytes]) -> set[bytes]:
+    """Lock the unused ones of some invitations until this transaction ends, and return them."""
     statement = _FIND_INVITATIONS
     if connection.dialect.name != "sqlite":
         # SQLite has one writer, so that nothing needs to be locked there.

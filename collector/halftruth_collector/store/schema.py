@@ -59,7 +59,6 @@ def migrate(database: Database) -> tuple[str | None, str]:
     ------
     SchemaOutdated
         If they are of a version that this program does not know.
-    StoreUnavailable
     """
     # Imported here: a database that is up to date needs none of it.
     from alembic import command
@@ -67,7 +66,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
     from alembic.util import CommandError
 
     with database.writing() as connection:
-        database.exclude_others(connection)
+        database.advisory_lock(connection)
         before = version(connection)
         if before == HEAD:
             return before, HEAD

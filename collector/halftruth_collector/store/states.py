@@ -1,17 +1,16 @@
 """States of surveys, as operators see them."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Terms
 from msgspec import Meta
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
-from .closing import COUNTED, Reason, reason
-from .counts import total
+from .closing import COUNTED, Reason, reason, total
 from .database import Database
-from .surveys import StoredSurvey, as_stored, find
+from .surveys import as_stored, find
 from .tables import daily_outcomes, invitations, surveys
 
 
@@ -46,72 +45,38 @@ class SurveyState(Message, frozen=True, kw_only=True):
     ]
 
 
-def survey_states(database: Database) -> list[SurveyState]:
-    """States of all surveys, by id.
+def survey_states(database: Database, id: str | None = None) -> list[SurveyState]:
+    """States of all surveys by id, or of one.
 
     Raises
     ------
-    StoreUnavailable
+    UnknownSurvey
     """
-
-    def read(connection: Connection) -> list[SurveyState]:
-        rows = connection.execute(select(surveys).order_by(surveys.c.id)).all()
-        reports, unused = _numbers(connection)
-        return [_state(as_stored(row), row.invited, row.withdrawn, reports, unused) for row in rows]
-
-    return database.read_reports(read)
-
-
-def survey_state(database: Database, id: str) -> SurveyState:
-    """State of one survey.
-
-    Raises
-    ------
-    UnknownSurvey, StoreUnavailable
-    """
-
-    def read(connection: Connection) -> SurveyState:
-        stored = find(connection, id)
-        row = connection.execute(
-            select(surveys.c.invited, surveys.c.withdrawn).where(surveys.c.number == stored.number)
-        ).one()
-        reports, unused = _numbers(connection, stored.number)
-        return _state(stored, row.invited, row.withdrawn, reports, unused)
-
-    return database.read_reports(read)
-
-
-def _numbers(
-    connection: Connection, number: int | None = None
-) -> tuple[dict[int, int], dict[int, int]]:
-    """Reports and unused invitations by number of a survey, of one or of all of them."""
+    chosen = select(surveys).order_by(surveys.c.id)
     counted = select(daily_outcomes.c.survey, total(daily_outcomes.c.count)).where(
         daily_outcomes.c.outcome == COUNTED
     )
     unused = select(invitations.c.survey, func.count())
-    if number is not None:
-        counted = counted.where(daily_outcomes.c.survey == number)
-        unused = unused.where(invitations.c.survey == number)
-    found = [
-        {row[0]: row[1] for row in connection.execute(statement)}
-        for statement in (
-            counted.group_by(daily_outcomes.c.survey),
-            unused.group_by(invitations.c.survey),
-        )
-    ]
-    return found[0], found[1]
+    with database.reading_reports() as connection:
+        if id is not None:
+            number = find(connection, id).number
+            chosen = chosen.where(surveys.c.number == number)
+            counted = counted.where(daily_outcomes.c.survey == number)
+            unused = unused.where(invitations.c.survey == number)
+        rows = connection.execute(chosen).all()
+        reports = _by_survey(connection, counted.group_by(daily_outcomes.c.survey))
+        left = _by_survey(connection, unused.group_by(invitations.c.survey))
+    return [_state(row, reports.get(row.number, 0), left.get(row.number, 0)) for row in rows]
 
 
-def _state(
-    stored: StoredSurvey,
-    invited: int,
-    withdrawn: int,
-    reports: dict[int, int],
-    unused: dict[int, int],
-) -> SurveyState:
+def _by_survey(connection: Connection, numbers: Select[int, int]) -> dict[int, int]:
+    return dict(connection.execute(numbers).all())
+
+
+def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState:
+    stored = as_stored(row)
     survey, signature, terms = stored.survey(), stored.signature, stored.terms
-    have, now = reports.get(stored.number, 0), datetime.now(UTC)
-    why = reason(stored.status, terms.closes_at, now, terms.max_reports, have)
+    why = reason(stored.status, terms.closes_at, datetime.now(UTC), terms.max_reports, reports)
     return SurveyState(
         id=stored.id,
         title=survey.title_in(),
@@ -122,10 +87,10 @@ def _state(
         mechanism=survey.mechanism.kind,
         terms=terms,
         signed_by=None if signature is None else signature.key,
-        reports=have,
-        invited=invited,
-        withdrawn=withdrawn,
-        unused=unused.get(stored.number, 0),
+        reports=reports,
+        invited=row.invited,
+        withdrawn=row.withdrawn,
+        unused=unused,
         published_at=stored.published_at,
         closed_at=stored.closed_at,
         purged_at=stored.purged_at,

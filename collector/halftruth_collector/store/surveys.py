@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, exists, select, update
 from sqlalchemy.engine import Row
 
 from ..errors import SurveyClosed, SurveyExists, UnknownSurvey
+from ..offloading import Offload, run_inline
 from .audit import AuditLog
 from .closing import Reason, counted, reason
 from .compaction import compact_or_warn
@@ -47,12 +48,23 @@ class StoredSurvey:
 
 
 class SurveyStore:
-    """Publishes, lists, opens and closes surveys."""
+    """Publishes, lists, opens and closes surveys.
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
+    A call about a survey that there is not raises UnknownSurvey.
+
+    Parameters
+    ----------
+    database : Database
+    audit : AuditLog
+    offload : callable, optional
+        Where `get` waits for the database.
+    """
+
+    def __init__(self, database: Database, audit: AuditLog, offload: Offload = run_inline) -> None:
         self._database = database
         self._audit = audit
-        self._seen: dict[str, StoredSurvey] = {}
+        self._offload = offload
+        self._cache: dict[str, StoredSurvey] = {}
 
     def publish(
         self,
@@ -91,7 +103,6 @@ class SurveyStore:
             If terms that are signed would change without a word about the signature.
         SignatureRefused
             If the signature does not hold, or is by a key that was revoked.
-        StoreUnavailable
         """
         row = {
             "digest": survey.digest,
@@ -102,12 +113,11 @@ class SurveyStore:
             "purged_at": None,
         }
         listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
-
-        def publish(connection: Connection) -> list[str]:
+        with self._database.writing() as connection:
             if signature:
                 # Nobody revokes its key meanwhile.
-                self._database.exclude_others(connection)
-            values, said = changed(connection, survey.digest, Terms(), None, terms, signature)
+                self._database.advisory_lock(connection)
+            values, messages = changed(connection, survey.digest, Terms(), None, terms, signature)
             first = row | columns(Terms(), None) | values | listing
             added = connection.execute(
                 self._database.insert(surveys)
@@ -120,7 +130,7 @@ class SurveyStore:
                 known = as_stored(connection.execute(statement).one())
                 other = known.digest != survey.digest
                 by = None if other and signature is UNSET else signature
-                values, said = changed(
+                values, messages = changed(
                     connection, survey.digest, known.terms, known.signature, terms, by
                 )
                 if other:
@@ -128,15 +138,11 @@ class SurveyStore:
                     values |= row
                 elif not values and not listing:
                     return []
-                connection.execute(
-                    update(surveys).where(surveys.c.number == known.number).values(values | listing)
-                )
+                _update(connection, known, **values, **listing)
             listed_or_not = [] if listed is None else ["listed" if listed else "unlisted"]
-            detail = "; ".join([survey.digest, *said, *listed_or_not])
+            detail = "; ".join([survey.digest, *messages, *listed_or_not])
             self._audit.record(connection, "survey publish", survey.id, detail, actor=actor)
-            return said if added is None else []
-
-        return self._database.write(publish)
+            return messages if added is None else []
 
     def set_terms(
         self,
@@ -152,49 +158,33 @@ class SurveyStore:
 
         Raises
         ------
-        UnknownSurvey, ParameterError, SignatureRefused, StoreUnavailable
+        ParameterError, SignatureRefused
         """
-
-        def set_terms(connection: Connection) -> list[str]:
+        with self._database.writing() as connection:
             if signature:
                 # Nobody revokes its key meanwhile.
-                self._database.exclude_others(connection)
+                self._database.advisory_lock(connection)
             stored = find(connection, id, lock=True)
-            values, said = changed(
+            values, messages = changed(
                 connection, stored.digest, stored.terms, stored.signature, terms, signature
             )
             if values:
-                connection.execute(
-                    update(surveys).where(surveys.c.number == stored.number).values(values)
-                )
-                self._audit.record(connection, "survey terms", id, "; ".join(said), actor=actor)
-            return said
-
-        return self._database.write(set_terms)
+                _update(connection, stored, **values)
+                self._audit.record(connection, "survey terms", id, "; ".join(messages), actor=actor)
+            return messages
 
     def close(self, id: str, *, actor: str | None = None) -> None:
         """Take no more reports, and destroy the order in which they arrived.
 
         Closing a closed survey changes nothing. Where the database is too busy for the latter, it
         is left to :meth:`.Store.compact`, and a line in the log says so.
-
-        Raises
-        ------
-        UnknownSurvey
         """
-
-        def close(connection: Connection) -> bool:
-            is_open = find(connection, id, lock=True).status == "open"
-            if is_open:
-                connection.execute(
-                    update(surveys)
-                    .where(surveys.c.id == id)
-                    .values(status="closed", closed_at=datetime.now(UTC))
-                )
+        with self._database.writing() as connection:
+            stored = find(connection, id, lock=True)
+            if stored.status == "open":
+                _update(connection, stored, status="closed", closed_at=datetime.now(UTC))
                 self._audit.record(connection, "survey close", id, actor=actor)
-            return is_open
-
-        if self._database.write(close):
+        if stored.status == "open":
             compact_or_warn(self._database, "order of arrival is not destroyed yet")
 
     def reopen(self, id: str, *, actor: str | None = None) -> None:
@@ -206,13 +196,10 @@ class SurveyStore:
 
         Raises
         ------
-        UnknownSurvey
         SurveyClosed
             If it has reports.
-        StoreUnavailable
         """
-
-        def reopen(connection: Connection) -> None:
+        with self._database.writing() as connection:
             stored = find(connection, id, lock=True)
             if stored.status == "open":
                 return
@@ -222,49 +209,26 @@ class SurveyStore:
                     " one that was closed before the first",
                     field="survey",
                 )
-            connection.execute(
-                update(surveys)
-                .where(surveys.c.number == stored.number)
-                .values(status="open", closed_at=None, purged_at=None)
-            )
+            _update(connection, stored, status="open", closed_at=None, purged_at=None)
             self._audit.record(connection, "survey reopen", id, actor=actor)
 
-        self._database.write(reopen)
-
     def set_listed(self, id: str, listed: bool, *, actor: str | None = None) -> None:
-        """Tell everyone of a survey, or only those who know its address.
-
-        Raises
-        ------
-        UnknownSurvey, StoreUnavailable
-        """
-
-        def set_listed(connection: Connection) -> None:
+        """Tell everyone of a survey, or only those who know its address."""
+        with self._database.writing() as connection:
             stored = find(connection, id, lock=True)
-            if stored.listed == listed:
-                return
-            connection.execute(
-                update(surveys).where(surveys.c.number == stored.number).values(unlisted=not listed)
-            )
-            action = "survey list" if listed else "survey unlist"
-            self._audit.record(connection, action, id, actor=actor)
-
-        self._database.write(set_listed)
+            if stored.listed != listed:
+                _update(connection, stored, unlisted=not listed)
+                action = "survey list" if listed else "survey unlist"
+                self._audit.record(connection, action, id, actor=actor)
 
     def get(self, id: str) -> StoredSurvey:
-        """One survey.
+        """One survey."""
+        stored: StoredSurvey = self._offload(self._read, id)
+        return stored
 
-        Raises
-        ------
-        UnknownSurvey
-        """
-        found = self._database.read(lambda connection: find(connection, id))
-        self._seen[id] = found
-        return found
-
-    def recent(self, id: str) -> StoredSurvey | None:
+    def get_cached(self, id: str) -> StoredSurvey:
         """One survey as it was when it was last read here, which spares a look at the database."""
-        return self._seen.get(id)
+        return self._cache.get(id) or self.get(id)
 
     def listed(self) -> list[StoredSurvey]:
         """The surveys that everyone is told of, by id."""
@@ -274,17 +238,21 @@ class SurveyStore:
         """Reason for which a survey takes no report now; None where it does."""
         limits, have = stored.terms, 0
         if limits.max_reports is not None:
-            have = self._database.read_reports(
-                lambda connection: counted(connection, stored.number)
-            )
+            with self._database.reading_reports() as connection:
+                have = counted(connection, stored.number)
         now = datetime.now(UTC)
         return reason(stored.status, limits.closes_at, now, limits.max_reports, have)
 
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
-        statement = select(surveys).order_by(surveys.c.id)
-        rows = self._database.read(lambda connection: connection.execute(statement).all())
+        with self._database.reading() as connection:
+            rows = connection.execute(select(surveys).order_by(surveys.c.id)).all()
         return [as_stored(row) for row in rows]
+
+    def _read(self, id: str) -> StoredSurvey:
+        with self._database.reading() as connection:
+            stored = self._cache[id] = find(connection, id)
+        return stored
 
 
 #: Built once: that takes as long as running it.
@@ -351,6 +319,11 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
         row.closed_at,
         row.purged_at,
     )
+
+
+def _update(connection: Connection, stored: StoredSurvey, **values: object) -> None:
+    """Set columns of a survey."""
+    connection.execute(update(surveys).where(surveys.c.number == stored.number).values(values))
 
 
 def _check_replaceable(connection: Connection, known: StoredSurvey) -> None:

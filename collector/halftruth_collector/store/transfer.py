@@ -25,8 +25,8 @@ from sqlalchemy import cast as as_type
 from ..errors import SurveyExists
 from . import counts_folder, files
 from .audit import AuditLog
-from .closing import COUNTED
-from .counts import by_day, total
+from .closing import COUNTED, total
+from .counts import by_day
 from .database import Database
 from .files import Progress, copy, existing_file, new_file, pages
 from .rows import SHARDS, add_ids, add_outcomes
@@ -62,10 +62,13 @@ def export_reports(
     ------
     ParameterError
         If the file exists or cannot be written, or the ids of the reports were purged.
-    UnknownSurvey, StoreUnavailable
+    UnknownSurvey
     """
-    with new_file(file) as target, database.reading() as source, target.writing() as connection:
-        database.keep_reports(source)
+    with (
+        new_file(file) as target,
+        database.reading_reports() as source,
+        target.writing() as connection,
+    ):
         stored = find(source, survey_id)
         if stored.purged_at is not None:
             raise _purged(survey_id)
@@ -105,7 +108,7 @@ def import_reports(
         if two collectors may have taken a report each for one invitation. Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
-    SchemaOutdated, StoreUnavailable
+    SchemaOutdated
     """
     with exported(file) as (source, ids):
         rows = source.execute(select(surveys)).all()
@@ -116,7 +119,7 @@ def import_reports(
         space = _report_space(rows[0])
         with database.writing() as connection:
             # No other import is under way, nor is a key revoked meanwhile.
-            database.exclude_others(connection)
+            database.advisory_lock(connection)
             known = _known_survey(database, connection, rows[0], file.is_dir())
             done = _import_ids(connection, known.number, ids, progress)
             if done.counted:

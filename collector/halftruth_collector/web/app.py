@@ -9,7 +9,7 @@ from flask import Flask, Response, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from ..collector_store import Store
-from ..offloading import HERE, Offloading
+from ..offloading import INLINE, Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from . import errors as problems
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..access.sealing_keys import SealingKeyFile
 
 #: What waits for nothing but a commit, or for nothing at all.
-_HERE = frozenset(["respondents.add_reports", "operations.get_health"])
+_EVENT_LOOP_ENDPOINTS = frozenset(["respondents.add_reports", "operations.get_health"])
 
 #: Blueprints whose answers are there as soon as the database has said what it knows. All others
 #: may compute for a while.
@@ -38,15 +38,15 @@ class Application(Flask):
     """Answers each request where it holds up no other one; see `Offloading`.
 
     This is the one place that decides it: a view function may wait and compute as it likes, unless
-    its endpoint is in `_HERE`.
+    its endpoint is in `_EVENT_LOOP_ENDPOINTS`.
     """
 
-    offloading = HERE
+    offloading = INLINE
 
     def full_dispatch_request(self) -> Response:
         """Answer a request, in a thread that may wait for the database or compute."""
         answer = super().full_dispatch_request
-        if request.endpoint in _HERE:
+        if request.endpoint in _EVENT_LOOP_ENDPOINTS:
             return answer()
         brief = request.endpoint is None or request.blueprint in _BRIEF
         offload = self.offloading.brief if brief else self.offloading.long
@@ -55,7 +55,7 @@ class Application(Flask):
         return response
 
 
-def create_app(config: Config | None = None, offloading: Offloading = HERE) -> Flask:
+def create_app(config: Config | None = None, offloading: Offloading = INLINE) -> Flask:
     """Make a collector.
 
     Parameters

@@ -15,7 +15,7 @@ from ..access.tokens import Role, StoredToken
 from ..analyses import Counted
 from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
-from ..offloading import HERE, Offloading
+from ..offloading import INLINE, Offloading
 from ..ops.settings import Config
 from ..store.surveys import StoredSurvey
 from .limits import ReportLimit
@@ -52,7 +52,7 @@ class Collector:
     store: Store
     limit: ReportLimit | None = None
     key_file: SealingKeyFile | None = None
-    offloading: Offloading = HERE
+    offloading: Offloading = INLINE
 
     @property
     def sealing_keys(self) -> SealingKeys | None:

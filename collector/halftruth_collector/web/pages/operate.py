@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
-from ...store.closing import limits_said
+from ...store.closing import describe_limits
 from ...store.retention import KEEP_DAYS
 from .. import invitations as invited
 from .. import parameters
@@ -92,7 +92,7 @@ _KEY_ACTIONS: dict[str, Callable[[str], object]] = {
 def surveys() -> str:
     """Every survey, with how it does."""
     states = collector().store.states()
-    return render_template("operate_surveys.html", states=states, limits_said=limits_said)
+    return render_template("operate_surveys.html", states=states, describe_limits=describe_limits)
 
 
 @blueprint.get("/surveys/<survey_id>")
@@ -223,7 +223,7 @@ def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
     page = render_template(
         "operate_survey.html",
         state=state,
-        limits=limits_said(state.terms),
+        limits=describe_limits(state.terms),
         before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), this.config.max_gamma),
         sealing_keys=access.list_sealing_keys().keys,

@@ -21,14 +21,14 @@ from ...errors import (
 )
 from ...intake.checking import Batch, stale
 from ...intake.opening import open_batch
-from ...store.database import here
+from ...offloading import run_inline
 from ...store.surveys import StoredSurvey
 from .. import parameters
 from ..calls import RESPONDENTS
 from ..context import asked, collector, published
 
 #: Bytes of a body that are read and checked in no time.
-_FEW = 16_384
+_INLINE_BODY = 16_384
 
 #: Bytes for which a body that cannot be read counts as one report.
 _BYTES_OF_REPORT = 500
@@ -149,23 +149,23 @@ def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
     this = collector()
     if this.limit is not None:
         this.limit.check_failures()
-    unspent = this.store.invitations.is_unspent(survey_id, bytes.fromhex(check.hash))
-    if not unspent and this.limit is not None:
+    unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(check.hash))
+    if not unused and this.limit is not None:
         this.limit.record_failures(1)
-    return InvitationState(unspent=unspent)
+    return InvitationState(unspent=unused)
 
 
 def _receive(survey_id: str) -> Batch:
     """Read the batch of this request; count a refusal among those of the survey."""
     this = collector()
     store = this.store
-    known = store.surveys.recent(survey_id) or store.surveys.get(survey_id)
+    known = store.surveys.get_cached(survey_id)
     try:
         if this.limit is not None:
             this.limit.check_failures()
         data = parameters.data()
         try:
-            return _brought(known, data)
+            return _parse_reports(known, data)
         except MalformedRequest:
             raise
         except HalftruthError:
@@ -173,7 +173,7 @@ def _receive(survey_id: str) -> Batch:
             current = store.surveys.get(survey_id)
             if current == known:
                 raise
-            return _brought(current, data)
+            return _parse_reports(current, data)
     except StoreUnavailable:
         raise
     except HalftruthError as error:
@@ -181,7 +181,7 @@ def _receive(survey_id: str) -> Batch:
         raise
 
 
-def _brought(stored: StoredSurvey, data: bytes) -> Batch:
+def _parse_reports(stored: StoredSurvey, data: bytes) -> Batch:
     """Read a batch from the body of a request."""
     this = collector()
     sealed = stored.terms.sealing_key is not None
@@ -190,7 +190,7 @@ def _brought(stored: StoredSurvey, data: bytes) -> Batch:
     # Before it is read, since that takes a hundred times the memory of an empty report.
     if data.count(b",") > (most + 1) * (columns + 3):
         raise TooLarge(f"reports: expected at most {most} in one request", field="reports")
-    compute = here if len(data) <= _FEW else this.offloading.brief
+    compute = run_inline if len(data) <= _INLINE_BODY else this.offloading.brief
     batch = compute(parameters.report_batch, data, stored)
     reports = len(batch.reports)
     if batch.digest != stored.digest:
