@@ -56,16 +56,6 @@ def test_a_survey_is_published_listed_and_closed(halftruth, survey_file):
     assert "closed" in halftruth("survey", "list")[1]
 
 
-def test_a_token_is_listed_by_id_and_revoked(halftruth, store):
-    token = halftruth("token", "create", "--role", "operator")[1].strip()
-    [known] = store.tokens.all()
-    listed = halftruth("token", "list")[1]
-    assert known.id in listed
-    assert token not in listed
-    assert halftruth("token", "revoke", known.id)[0] == 0
-    assert "no" not in halftruth("token", "list")[1].splitlines()[-1].split()[-1]
-
-
 def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     records = tmp_path / "records.csv"
     records.write_text("drinks,smoker\n" + "daily,yes\n" * 500, encoding="utf-8")

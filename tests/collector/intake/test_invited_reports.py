@@ -2,7 +2,6 @@
 
 import pytest
 from databases import on_both
-from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
 
 pytestmark = on_both
@@ -84,14 +83,6 @@ def test_what_is_no_invitation_is_refused(invited, invite, invitations, counted,
     assert (counted(), unused()) == (0, 1)
 
 
-@pytest.mark.parametrize("wrong", [7, True, [], {}, ["0" * 32]])
-def test_an_invitation_of_another_type_is_refused(invited, invite, counted, wrong):
-    response = invited.post(URL, json=invite("0" * 32, wrong))
-    assert response.status_code == 422
-    assert response.get_json()["report"] == 1
-    assert counted() == 0
-
-
 def test_an_unknown_or_spent_invitation_is_refused(invited, invite, invitations, counted, unused):
     first, second = invitations(2)
     assert accepted(invited.post(URL, json=invite(first))) == (1, 0)
@@ -101,29 +92,6 @@ def test_an_unknown_or_spent_invitation_is_refused(invited, invite, invitations,
         assert wrong not in response.text
         assert second not in response.text
     assert (counted(), unused()) == (1, 1)
-
-
-def test_one_invitation_is_not_for_two_reports_of_a_batch(
-    invited, invite, invitations, counted, unused
-):
-    first, second = invitations(2)
-    refused(invited.post(URL, json=invite(first, second, first)), 2, UNKNOWN)
-    assert (counted(), unused()) == (0, 2)
-
-
-def test_an_invitation_is_for_its_own_survey(
-    invited, invite, invitations, store, survey, counted, unused
-):
-    store.surveys.publish(
-        Survey("second", "Second", survey.schema, survey.mechanism), Terms(invitations=True)
-    )
-    [other] = invitations(1, "second")
-    response = invited.post(URL, json=invite(other))
-    refused(response, 0, UNKNOWN)
-    assert (counted(), unused("second")) == (0, 1)
-    body = invite(other)
-    body["digest"] = store.surveys.get("second").digest
-    assert accepted(invited.post("/v1/surveys/second/reports", json=body)) == (1, 0)
 
 
 def test_a_refused_request_spends_nothing(invited, invite, invitations, store, counted, unused):
@@ -145,22 +113,6 @@ def test_a_refused_request_spends_nothing(invited, invite, invitations, store, c
     store.surveys.close("health")
     assert invited.post(URL, json=invite(*given)).status_code == 409
     assert (counted(), unused()) == (0, 2)
-
-
-def test_a_report_that_was_counted_is_a_duplicate_whatever_its_invitation(
-    invited, invite, invitations, counted, unused
-):
-    first, second = invitations(2)
-    body = invite(first)
-    assert accepted(invited.post(URL, json=body)) == (1, 0)
-    assert accepted(invited.post(URL, json=body)) == (0, 1)
-    for other in ("0" * 32, second, None):
-        body["reports"][0].update(invitation=other, values=[1, 2])
-        assert accepted(invited.post(URL, json=body)) == (0, 1)
-    fresh = invite(second)
-    fresh["reports"] += body["reports"]
-    assert accepted(invited.post(URL, json=fresh)) == (1, 1)
-    assert (counted(), unused()) == (2, 0)
 
 
 def test_an_invitation_to_a_survey_that_asks_for_none_is_refused(

@@ -171,8 +171,11 @@ def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, capl
 
     monkeypatch.setattr(app.extensions["halftruth"].store.reports, "count", fail)
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    document = problem(http.post(URL, json=batch([0, 0])), 500)
+    response = http.post(URL, json=batch([0, 0]))
+    document = problem(response, 500)
     assert "nothing of this request was counted" in document["detail"]
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Cache-Control"] == "no-store"
     assert "4711" not in caplog.text
     assert "RuntimeError" in caplog.text
     assert counted() == 0

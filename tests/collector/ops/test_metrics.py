@@ -94,16 +94,6 @@ def test_two_collectors_in_one_process_count_apart(database, http, batch, monito
     other.extensions["halftruth"].store.close()
 
 
-def test_only_monitors_and_operators_see_the_numbers(http, monitor, operator, analyst):
-    assert http.get("/metrics").status_code == 401
-    assert http.get("/metrics", headers=analyst).status_code == 403
-    for who in (monitor, operator):
-        response = http.get("/metrics", headers=who)
-        assert response.status_code == 200
-        assert response.content_type == "text/plain; version=0.0.4; charset=utf-8"
-    assert http.get("/metrics?more=1", headers=monitor).status_code == 422
-
-
 def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor):
     reports = 30
     with running("--workers", "2") as collector:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from halftruth_collector.collector_store import Store
-from halftruth_collector.errors import InvitationRefused, StoreUnavailable, UnknownSurvey
+from halftruth_collector.errors import InvitationRefused, StoreUnavailable
 from halftruth_collector.intake.checking import check
 from halftruth_collector.store.tables import metadata
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE, wait_until
@@ -172,39 +172,6 @@ def test_an_invitation_is_spent_in_the_transaction_that_counts(store, invited, c
     assert counts() == (1, 1, 0, 0)
 
 
-def test_terms_hold_from_the_moment_they_are_set(store, survey, add, true_counts):
-    [made] = store.invitations.create("health", 1)
-    store.surveys.set_terms("health", Terms())
-    assert add(report(1, 0, 0)).accepted == 1
-    store.surveys.set_terms("health", INVITED)
-    with pytest.raises(InvitationRefused):
-        add(report(2, 0, 0))
-    assert add(report(1, 0, 0), report(2, 0, 0, invitation=made)).accepted == 1
-    store.surveys.set_terms("health", Terms())
-    # A retry stays one.
-    assert add(report(2, 0, 0, invitation=made)).duplicates == 1
-    assert true_counts() == {1: Counter({b"\0\0": 2})}
-
-
-def test_unused_invitations_are_withdrawn_chosen_ones_or_all(store, survey, add, counts):
-    second = Survey("second", "Second", survey.schema, survey.mechanism)
-    store.surveys.publish(second, INVITED)
-    [elsewhere] = store.invitations.create("second", 1)
-    used, gone, kept, *_ = store.invitations.create("health", 5)
-    add(report(1, 0, 0, invitation=used))
-    chosen = [bytes.fromhex(each) for each in (used, gone, gone, elsewhere, "0" * 32)]
-    for which, withdrawn in (([], 0), (chosen, 1), (chosen, 0)):
-        assert store.invitations.revoke("health", which) == withdrawn
-    assert counts() == (5, 1, 1, 3)
-    with pytest.raises(InvitationRefused):
-        add(report(2, 0, 0, invitation=gone))
-    assert add(report(2, 0, 0, invitation=kept)).accepted == 1
-    assert [store.invitations.revoke("health") for _ in range(2)] == [2, 0]
-    store.invitations.create("health", 2)
-    assert counts() == (7, 2, 3, 2)
-    assert counts("second") == (1, 0, 0, 1)
-
-
 def test_invitations_are_withdrawn_or_used_but_never_both(database, store, invited, counts):
     """Reports and withdrawals race for sixty invitations."""
     made = store.invitations.create("health", 60)
@@ -235,23 +202,6 @@ def test_invitations_are_withdrawn_or_used_but_never_both(database, store, invit
         counts()
         made_use, made_useless = used.result(4 * PATIENCE), gone.result(4 * PATIENCE)
     assert counts() == (60, made_use, made_useless, 60 - made_use - made_useless)
-
-
-@pytest.mark.parametrize("count", [0, -1, 1_000_001])
-def test_a_number_of_invitations_that_makes_no_sense_is_refused(store, invited, counts, count):
-    with pytest.raises(ParameterError, match="count: expected 1 to 1000000 invitations"):
-        store.invitations.create("health", count)
-    assert counts() == (0, 0, 0, 0)
-
-
-def test_invitations_for_an_unknown_survey_are_refused(store):
-    for call in (
-        lambda: store.invitations.create("nothing", 1),
-        lambda: store.invitations.count("nothing"),
-        lambda: store.invitations.revoke("nothing"),
-    ):
-        with pytest.raises(UnknownSurvey):
-            call()
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -1,6 +1,5 @@
 """Back-ups show one moment and come back whole; counts of other collectors count once."""
 
-import random
 import sqlite3
 import stat
 import threading
@@ -167,33 +166,6 @@ def test_a_back_up_while_others_write_shows_one_moment(
     assert rows_of(file, "SELECT sum(count) FROM daily_outcomes") == [(20,)]
     assert rows_of(file, "SELECT status FROM surveys") == [("open",)]
     assert true_counts()[1].total() == 60
-
-
-def test_back_ups_under_load_agree_with_themselves(store, published, folder):
-    stop = threading.Event()
-
-    def write(number: int) -> None:
-        chance = random.Random(number)
-        for _ in range(200):
-            if stop.is_set():
-                return
-            ids = chance.choices(range(2000), k=10)
-            store.reports.add("health", published.digest, [report(n, n % 2, n % 3) for n in ids])
-
-    with ThreadPoolExecutor() as threads:
-        writers = [threads.submit(write, number) for number in range(3)]
-        for number in range(4):
-            store.back_up(folder / f"{number}.db")
-        stop.set()
-        for writer in writers:
-            writer.result(PATIENCE)
-    for number in range(4):
-        file = folder / f"{number}.db"
-        ids = [int(each, 16) for (each,) in rows_of(file, "SELECT hex(report_id) FROM report_ids")]
-        assert dict(
-            rows_of(file, "SELECT hex(cell), sum(count) FROM cells GROUP BY cell")
-        ) == Counter(f"{n % 2:02}{n % 3:02}" for n in ids)
-        assert rows_of(file, "PRAGMA integrity_check") == [("ok",)]
 
 
 @pytest.mark.parametrize("name", ["all.db", "a [b] *?.db", "100%41 #1&mode=rw?.db", "ü ‚x‘.db"])
@@ -401,18 +373,6 @@ def test_collectors_are_merged_and_each_report_counts_once(
     again = [report(n, 0, 0) for n in (100, 139)]
     assert store.reports.add("health", published.digest, again).duplicates == 2
     assert store.reports.daily_outcomes("health")[0].counted == 80
-
-
-def test_several_collectors_are_merged(store, published, elsewhere, move, tmp_path):
-    elsewhere.surveys.publish(published)
-    send(elsewhere, *range(10))
-    assert move(elsewhere, store) == (10, 0)
-    with Store(f"sqlite:///{tmp_path / 'third.db'}") as third:
-        third.surveys.publish(published)
-        send(third, *range(10, 25))
-        assert move(third, store) == (15, 0)
-    assert counted(store) == cells_of(*range(25))
-    assert store.reports.daily_outcomes("health")[0].counted == 25
 
 
 def test_imported_reports_are_of_the_days_on_which_they_were_counted(

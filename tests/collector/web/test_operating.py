@@ -46,9 +46,11 @@ def signed_in(http, store):
     "headers",
     [
         {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
         {"Sec-Fetch-Site": "none"},
         {"Origin": "https://elsewhere.example"},
+        {"Origin": "http://localhost:8000"},
+        {"Origin": "http://[::1"},
         {"Origin": "null"},
         {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"},
     ],
@@ -64,8 +66,10 @@ def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers
     assert [store.states(), store.tokens.all(), store.audit.all()] == before
 
 
-def test_a_form_of_the_collector_itself_works(signed_in, store):
-    headers = {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}], ids=str
+)
+def test_a_form_of_the_collector_itself_works(signed_in, store, headers):
     assert signed_in.post("/operate/surveys/health/close", headers=headers).status_code == 303
     assert store.surveys.get("health").status == "closed"
 
@@ -101,16 +105,21 @@ def test_terms_that_are_none_are_said_in_a_line(signed_in, store, given, said):
     assert store.surveys.get("health").terms == before
 
 
-def test_the_token_is_sent_to_pages_for_operators_and_analysts_alone(http, store):
-    response = http.post("/sign-in", data={"token": store.tokens.create("operator")})
+@pytest.mark.parametrize(
+    ("role", "homes"), [("operator", ["/operate/", "/results/"]), ("analyst", ["/results/"])]
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_cookie_is_for_the_pages_of_its_role_and_out_of_reach_for_scripts_and_other_sites(
+    http, store, role, homes, scheme
+):
+    data = {"token": store.tokens.create(role), "next": homes[0]}
+    response = http.post("/sign-in", data=data, base_url=f"{scheme}://localhost")
     cookies = response.headers.getlist("Set-Cookie")
-    assert sorted(re.search("Path=([^;]+)", each)[1] for each in cookies) == [
-        "/operate/",
-        "/results/",
-    ]
+    assert sorted(re.search("Path=([^;]+)", each)[1] for each in cookies) == homes
     for each in cookies:
         assert "HttpOnly" in each
         assert "SameSite=Strict" in each
+        assert ("Secure" in each) == (scheme == "https")
 
 
 def test_an_unlisted_survey_is_in_no_list_and_can_be_answered(http, operator, batch, store):

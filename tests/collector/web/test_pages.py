@@ -80,37 +80,6 @@ def test_an_analyst_who_signed_in_sees_results(signed_in, filled, path):
         assert not {name for name in attributes if name == "style" or name.startswith("on")}
 
 
-def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(http, analyst):
-    token = analyst["Authorization"].removeprefix("Bearer ")
-    for url, secure in (("http://localhost", False), ("https://localhost", True)):
-        answer = http.post("/sign-in", data={"token": token}, base_url=url)
-        cookie = answer.headers["Set-Cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=Strict" in cookie
-        assert "Path=/results/" in cookie
-        assert ("Secure" in cookie) is secure
-
-
-@pytest.mark.parametrize("token", ["", "ht_wrong", "\x00"])
-def test_a_wrong_token_signs_nobody_in(http, filled, token):
-    answer = http.post("/sign-in", data={"token": token, "next": "/results/health"})
-    assert answer.status_code == 401
-    assert "Set-Cookie" not in answer.headers
-    page = Page(answer.get_data(as_text=True))
-    assert any(tag.get("role") == "alert" for tag in page.all("p"))
-
-
-def test_who_signs_out_is_asked_again(signed_in, filled):
-    assert signed_in.post("/sign-out").status_code == 303
-    assert signed_in.get("/results/health").status_code == 401
-
-
-def test_a_revoked_token_shows_nothing_any_more(signed_in, filled, store):
-    [token] = store.tokens.all()
-    store.tokens.revoke(token.id)
-    assert signed_in.get("/results/health").status_code == 401
-
-
 @pytest.mark.parametrize(
     "elsewhere",
     ["https://example.org/", "//example.org", "/results/..\\evil", "/s/health", "javascript:x", ""],
@@ -119,30 +88,6 @@ def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
     token = analyst["Authorization"].removeprefix("Bearer ")
     answer = http.post("/sign-in", data={"token": token, "next": elsewhere})
     assert answer.headers["Location"] == "/results/"
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "http://localhost:8000"},
-        {"Origin": "null"},
-        {"Origin": "http://[::1"},
-    ],
-)
-def test_no_other_site_signs_anybody_in_or_out(http, analyst, said):
-    token = analyst["Authorization"].removeprefix("Bearer ")
-    answer = http.post("/sign-in", data={"token": token}, headers=said)
-    assert answer.status_code == 403
-    assert "Set-Cookie" not in answer.headers
-    assert "expected a form of this collector" in answer.text
-    for own in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}, {}):
-        assert http.post("/sign-in", data={"token": token}, headers=own).status_code == 303
-    answer = http.post("/sign-out", headers=said)
-    assert answer.status_code == 403
-    assert http.get("/results/").status_code == 200
 
 
 def test_the_surveys_are_listed_for_whom_their_results_are(http, store, survey, analyst):
@@ -265,21 +210,6 @@ def test_there_is_no_report_without_a_token_or_without_reports(http, signed_in, 
 def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
     page = Page(signed_in.get("/results/health/comparison").get_data(as_text=True))
     assert "not usable" in page.text
-
-
-@pytest.mark.parametrize(
-    ("asked", "status", "said"),
-    [
-        ("/itemsets?min_support=0.1&colour=red", 422, "colour: unknown parameter"),
-        ("/nothing", 404, ""),
-    ],
-)
-def test_a_question_that_there_is_not_is_a_page_that_says_so(
-    signed_in, filled, asked, status, said
-):
-    answer = signed_in.get(f"/results/health{asked}")
-    assert answer.status_code == status
-    assert said in Page(answer.get_data(as_text=True)).text
 
 
 def test_no_reports_is_a_page_that_says_so(signed_in, survey):
@@ -426,11 +356,6 @@ def test_arrivals_are_told_by_day_and_refusals_by_reason(signed_in, batch, surve
     assert found.refused == {"report-error": 1, "stale-digest": 2}
     text = Page(signed_in.get("/results/health").get_data(as_text=True)).text
     assert "report-error: 1, stale-digest: 2" in text
-
-
-def test_a_refusal_of_an_unknown_survey_is_kept_nowhere(http, store, batch):
-    assert http.post("/v1/surveys/nobody/reports", json=batch([0, 0])).status_code == 404
-    assert store.reports.daily_outcomes("health") == []
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/s", "/js", "/assets/nothing.css"])

@@ -155,19 +155,6 @@ def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
 
 
 @on_both
-def test_surveys_with_invitations_have_no_limit(limited, clock, batch, store, counted):
-    http = limited()
-    store.surveys.set_terms("health", Terms(invitations=True))
-    body = batch(*[[0, 0]] * 25)
-    for report, invitation in zip(
-        body["reports"], store.invitations.create("health", 25), strict=True
-    ):
-        report["invitation"] = invitation
-    assert send(http, body).get_json() == {"accepted": 25, "duplicates": 0}
-    assert counted() == 25
-
-
-@on_both
 def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store, counted):
     """Looking for them takes time; whoever has one of their own is let in from elsewhere."""
     http = limited()
@@ -225,27 +212,6 @@ def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, cl
     # Beside the proxy, the address is that of the connection.
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
-
-
-@on_both
-def test_refused_requests_are_written_down(limited, clock, batch, store):
-    http = limited()
-    send(http, batch(*[[0, 0]] * 10))
-    refused(send(http, batch([0, 0])))
-    refused(send(http, batch([0, 0])))
-    assert send(http, batch(*[[0, 0]] * 11)).status_code == 413
-    http.application.extensions["halftruth"].store.close()
-    [day] = store.reports.daily_outcomes("health")
-    assert (day.counted, day.repeated) == (10, 0)
-    assert day.refused == {"too-many-reports": 2, "too-large": 1}
-
-
-@on_both
-def test_the_limit_can_be_off(limited, batch, counted):
-    http = limited(None)
-    for _ in range(3):
-        assert send(http, batch(*[[0, 0]] * 1_000)).status_code == 202
-    assert counted() == 3_000
 
 
 @on_both

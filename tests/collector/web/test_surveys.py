@@ -26,38 +26,11 @@ def test_a_survey_is_published_with_its_digest(http, survey):
     assert Survey.from_json(json.dumps(document["survey"])).digest == survey.digest
 
 
-def test_surveys_are_listed(http, survey):
-    assert http.get("/v1/surveys").get_json() == {
-        "surveys": [
-            {
-                "id": "health",
-                "title": "Health at work",
-                "digest": survey.digest,
-                "status": "open",
-            }
-        ]
-    }
-
-
-def test_an_operator_publishes_and_closes(http, operator):
-    response = http.post("/v1/surveys", json=DOCUMENT, headers=operator)
-    assert response.status_code == 201
-    assert http.get("/v1/surveys/new").get_json()["digest"] == response.get_json()["digest"]
-    closed = http.post("/v1/surveys/new/close", headers=operator)
-    assert closed.get_json()["status"] == "closed"
-    assert http.post("/v1/surveys/new/close", headers=operator).status_code == 200
-
-
 def test_publishing_the_same_survey_again_changes_nothing(http, batch, operator, survey, counted):
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     response = http.post("/v1/surveys", data=survey.canonical_json, headers=operator)
     assert response.status_code == 201
     assert counted() == 1
-
-
-def test_a_survey_without_reports_can_be_replaced(http, store, survey):
-    store.surveys.publish(Survey("health", "Better", survey.schema, GammaDiagonal("9")))
-    assert http.get("/v1/surveys/health").get_json()["survey"]["title"] == "Better"
 
 
 def test_a_survey_with_reports_cannot_be_replaced(http, batch, store, survey, operator):
@@ -100,12 +73,6 @@ def test_a_misspelt_parameter_is_not_ignored(http):
     response = http.get("/v1/surveys?limit=3")
     assert response.status_code == 422
     assert response.get_json()["detail"] == "limit: unknown parameter; expected none"
-
-
-def test_unknown_paths_and_methods_are_problems_too(http):
-    for response, status in ((http.get("/nothing"), 404), (http.put("/v1/surveys"), 405)):
-        assert response.status_code == status
-        assert response.mimetype == "application/problem+json"
 
 
 def test_a_collector_without_its_database_says_so(http, app, monkeypatch):

@@ -8,7 +8,7 @@ from databases import on_both
 from halftruth_client import Client, RequestRefused, SurveyRefused
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_shared import GammaDiagonal, ParameterError, Survey
+from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
 
 pytestmark = on_both
@@ -162,28 +162,6 @@ def test_what_is_not_hexadecimal_is_refused(put, shown, alice, survey, sealing_k
 def test_a_body_of_another_shape_is_refused(http, operator, shown, body):
     refused(http.patch(URL, data=body, headers=operator), 422, "body")
     assert shown() == (PLAIN, None)
-
-
-def test_terms_of_an_unknown_survey_are_refused(put, alice, survey):
-    refused(put(PLAIN, to="nothing"), 404, "survey")
-    refused(put(INVITED, alice.sign(survey.digest, INVITED), to="nothing"), 404, "survey")
-
-
-def test_another_survey_under_the_id_is_not_signed(http, put, shown, alice, survey, operator):
-    put(INVITED, alice.sign(survey.digest, INVITED))
-    other = Survey("health", "Health", survey.schema, GammaDiagonal("9"))
-    response = http.post("/v1/surveys", data=other.canonical_json, headers=operator)
-    assert response.status_code == 201
-    assert shown()[1] is None
-
-
-def test_changes_of_terms_are_in_the_audit_log(put, alice, survey, store):
-    put(INVITED, alice.sign(survey.digest, INVITED))
-    refused(put(PLAIN, alice.sign(survey.digest, INVITED)), 422, "signature")
-    entries = [entry for entry in store.audit.all() if entry.action == "survey terms"]
-    [known] = [token.id for token in store.tokens.all() if token.role == "operator"]
-    assert [(entry.actor, entry.subject) for entry in entries] == [(f"token {known}", "health")]
-    assert alice.public in entries[0].detail
 
 
 def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
