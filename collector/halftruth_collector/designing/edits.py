@@ -1,4 +1,4 @@
-"""Edits of a survey file's data, one function each; what is given stays as it is."""
+"""Edits of a survey file's data, one function each; what is passed in stays as it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -13,6 +13,7 @@ from .questions import (
     by_language,
     languages,
     names,
+    put,
     questions,
     start,
     successors,
@@ -36,25 +37,31 @@ def add(data: Data, kind: str, name: str = "") -> Data:
     """
     if kind not in KINDS:
         raise ParameterError(f"kind: expected one of: {', '.join(KINDS)}", field="kind")
-    taken = names(data)
+    data, taken = deepcopy(data), names(data)
     free = next(f"question{n}" for n in range(len(taken) + 1, 2 * len(taken) + 2))
     free = free if free not in taken else f"{free}-new"
-    return mechanism.completed(_with(data, [*questions(data), start(kind, name.strip() or free)]))
+    data[QUESTIONS] = [*questions(data), start(kind, name.strip() or free)]
+    mechanism.complete(data)
+    return data
 
 
 def remove(data: Data, place: int) -> Data:
     """Without the question at a place, and without what others and the mechanism say of it."""
-    left = [deepcopy(one) for k, one in enumerate(questions(data)) if k != place]
-    gone = _attributes(questions(data)[place])
-    return _referring(_with(data, left), lambda said: None if said in gone else said)
+    data = deepcopy(data)
+    left = questions(data)
+    gone = _attributes(left.pop(place))
+    put(data, QUESTIONS, left)
+    _rename_attributes(data, lambda name: None if name in gone else name)
+    return data
 
 
 def move(data: Data, place: int, to: int) -> Data:
     """With a question at another place; one beyond the ends is that at the end."""
-    found = list(questions(data))
+    data = deepcopy(data)
+    data[QUESTIONS] = found = questions(data)
     moved = found.pop(place)
     found.insert(min(max(to, 0), len(found)), moved)
-    return _with(data, found)
+    return data
 
 
 def fields_of(data: Data, place: int) -> Fields:
@@ -65,19 +72,21 @@ def fields_of(data: Data, place: int) -> Fields:
 
 def edit(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
     """With other fields of a question; who names it calls it as it is called then."""
-    data = mechanism.with_design(data, place, given)
-    found = list(questions(data))
+    data = deepcopy(data)
+    mechanism.set_design(data, place, given)
+    found = questions(data)
     before = found[place]
-    found[place] = after = with_fields(before, given, languages(data))
-    changed = _with(data, found)
+    after = with_fields(before, given, languages(data))
+    if after == before:
+        return data
+    data[QUESTIONS] = [*found[:place], after, *found[place + 1 :]]
     old, new = _attributes(before), _attributes(after)
-    if old != new and len(old) == len(new):
+    if len(old) == len(new):
         renamed = dict(zip(old, new, strict=True))
-        changed = _referring(changed, lambda said: renamed.get(said, said))
-    gone = successors(before, after)
-    if gone:
-        changed = _answering(changed, new, gone)
-    return changed if before == after else mechanism.completed(changed)
+        _rename_attributes(data, lambda name: renamed.get(name, name))
+    _rename_categories(data, new, successors(before, after))
+    mechanism.complete(data)
+    return data
 
 
 def settings_of(data: Data) -> dict[str, list[str]]:
@@ -85,7 +94,7 @@ def settings_of(data: Data) -> dict[str, list[str]]:
     spoken, around = languages(data), _around(data)
     return {
         "id": [str(data.get("id", ""))],
-        "languages": [" ".join(one for one in spoken if one)],
+        "languages": [" ".join(language for language in spoken if language)],
         "title": by_language(data.get("title", ""), spoken),
         "description": by_language(data.get("description", ""), spoken),
         **{what: by_language(around.get(what, ""), spoken) for what in AROUND},
@@ -94,40 +103,34 @@ def settings_of(data: Data) -> dict[str, list[str]]:
     }
 
 
-def settle(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
+def update_settings(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
     """With other fields of the survey itself; those that are as they were stay as written."""
-    before, spoken, changed = settings_of(data), languages(data), deepcopy(data)
+    before, spoken, data = settings_of(data), languages(data), deepcopy(data)
     other = {
         name: [text.replace("\r\n", "\n").strip() for text in texts]
         for name, texts in given.items()
         if name in before and [t.strip() for t in texts] != [t.strip() for t in before[name]]
     }
     if "id" in other:
-        changed["id"] = other["id"][0]
-    for what in ("title", "description"):
-        if what in other:
-            changed[what] = text_of(other[what], spoken)
-            if what == "description" and not changed[what]:
-                del changed[what]
+        data["id"] = other["id"][0]
+    if "title" in other:
+        data["title"] = text_of(other["title"], spoken)
+    if "description" in other:
+        put(data, "description", text_of(other["description"], spoken))
     if "languages" in other:
-        named = other["languages"][0].replace(",", " ").split()
-        changed["languages"] = named
-        if not named:
-            del changed["languages"]
-    around = dict(_around(changed))
-    for what in (*AROUND, *_AFTER):
-        if what in other:
-            around[what] = text_of(other[what], spoken) if what in AROUND else other[what][0]
-            if what == "redirect_after":
-                around[what] = whole_number(around[what])
-            if around[what] in ("", {}):
-                del around[what]
-    if around != _around(changed):
-        changed[FORM] = around
-        if not around:
-            del changed[FORM]
-    changed = mechanism.with_fields(changed, other)
-    return mechanism.completed(changed) if "kind" in other else changed
+        put(data, "languages", other["languages"][0].replace(",", " ").split())
+    around = _around(data)
+    for what in [what for what in (*AROUND, *_AFTER) if what in other]:
+        if what in AROUND:
+            put(around, what, text_of(other[what], spoken))
+        else:
+            text = other[what][0]
+            put(around, what, whole_number(text) if what == "redirect_after" else text)
+        put(data, FORM, around)
+    mechanism.set_fields(data, other)
+    if "kind" in other:
+        mechanism.complete(data)
+    return data
 
 
 def _around(data: Data) -> Data:
@@ -145,53 +148,35 @@ def _attributes(question: Data) -> list[str]:
     return [f"{name}.{one['name']}" for one in options if isinstance(one, dict) and "name" in one]
 
 
-def _referring(data: Data, named: Callable[[str], str | None]) -> Data:
-    """With other names of attributes wherever they are named; None is not named any more."""
-    changed = deepcopy(data)
-    for question in questions(changed):
-        _rekeyed(question, "ask_if", named)
-    owner = changed.get(MECHANISM)
+def _rename_attributes(data: Data, renamed: Callable[[str], str | None]) -> None:
+    """Rename attributes wherever they are named; None is not named any more."""
+    for question in questions(data):
+        _rename_keys(question, "ask_if", renamed)
+    owner = data.get(MECHANISM)
     if not isinstance(owner, dict):
-        return changed
+        return
     for key in ("keep", "matrices", "designs"):
-        _rekeyed(owner, key, named)
+        _rename_keys(owner, key, renamed)
     public = owner.get("public")
     if isinstance(public, list):
-        said = [named(str(one)) for one in public]
-        owner["public"] = [one for one in said if one is not None]
-        if not owner["public"]:
-            del owner["public"]
-    return changed
+        put(owner, "public", [name for one in public if (name := renamed(str(one))) is not None])
 
 
-def _answering(data: Data, names: Sequence[str], gone: Mapping[str, str | None]) -> Data:
-    """With other answers of some attributes wherever these are named; None is not any more."""
-    changed = deepcopy(data)
-    for question in questions(changed):
-        said = question.get("ask_if")
-        for name in names:
-            if isinstance(said, dict) and isinstance(said.get(name), list):
-                kept = [gone.get(answer, answer) for answer in said[name]]
-                said[name] = [answer for answer in kept if answer is not None]
-        if isinstance(said, dict):
-            question["ask_if"] = {name: answers for name, answers in said.items() if answers}
-            _rekeyed(question, "ask_if", lambda name: name)
-    return mechanism.answering(changed, names, gone)
+def _rename_categories(data: Data, names: Sequence[str], renamed: Mapping[str, str | None]) -> None:
+    """Rename categories of some attributes wherever they are named; None is not any more."""
+    for conditions in [question.get("ask_if") for question in questions(data)]:
+        for name in names if isinstance(conditions, dict) else ():
+            if isinstance(conditions.get(name), list):
+                kept = [renamed.get(answer, answer) for answer in conditions[name]]
+                put(conditions, name, [answer for answer in kept if answer is not None])
+    for question in questions(data):
+        if question.get("ask_if") == {}:
+            del question["ask_if"]
+    mechanism.rename_categories(data, names, renamed)
 
 
-def _rekeyed(owner: Data, key: str, named: Callable[[str], str | None]) -> None:
-    found = owner.get(key)
-    if not isinstance(found, dict):
-        return
-    pairs = [(named(name), value) for name, value in found.items()]
-    owner[key] = {name: value for name, value in pairs if name is not None}
-    if not owner[key]:
-        del owner[key]
-
-
-def _with(data: Data, found: list[Data]) -> Data:
-    changed = deepcopy(data)
-    changed[QUESTIONS] = deepcopy(found)
-    if not found:
-        del changed[QUESTIONS]
-    return changed
+def _rename_keys(owner: Data, key: str, renamed: Callable[[str], str | None]) -> None:
+    members = owner.get(key)
+    if isinstance(members, dict):
+        pairs = [(renamed(name), value) for name, value in members.items()]
+        put(owner, key, {name: value for name, value in pairs if name is not None})

@@ -1,7 +1,6 @@
 """The mechanism as the fields of a form: one promise, or a design for each question."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +11,7 @@ from halftruth_shared.privacy import amplification_for_breach, worst_case_poster
 from halftruth_shared.protection import PRIOR
 from halftruth_shared.rational import format_rational, parse_rational
 
-from .questions import Fields, attributes, questions
+from .questions import Fields, attributes, put, questions
 from .text import CHOSEN, MECHANISM, Data, whole_number
 
 #: Least and largest of the chances in percent that the slider of γ can be set to.
@@ -51,40 +50,40 @@ def fields_of(data: Data) -> Fields:
     }
 
 
-def with_fields(data: Data, other: Mapping[str, Sequence[str]]) -> Data:
-    """With other fields of the mechanism; an exact γ counts before a chance."""
-    mechanism = dict(_mechanism(data))
+def set_fields(data: Data, other: Mapping[str, Sequence[str]]) -> None:
+    """Set fields of the mechanism; an exact γ counts before a chance."""
+    mechanism = _mechanism(data)
     if "kind" in other:
-        mechanism = _begun(other["kind"][0], mechanism)
+        mechanism = _new_mechanism(other["kind"][0], mechanism)
     if "gamma" in other and other["gamma"][0]:
-        _promised(mechanism, {"gamma": other["gamma"][0]})
+        _set_gamma(mechanism, {"gamma": other["gamma"][0]})
     elif "chance" in other and other["chance"][0]:
         # What is no percentage goes into the file, which then says what is expected.
         percent = whole_number(other["chance"][0])
         share = _decimal(Fraction(percent, 100)) if isinstance(percent, int) else percent
-        _promised(mechanism, {"breach": [_decimal(PRIOR), share]})
+        _set_gamma(mechanism, {"breach": [_decimal(PRIOR), share]})
     if "max_length" in other:
-        written = other["max_length"][0]
-        mechanism = {k: v for k, v in mechanism.items() if k not in (*CHOSEN, "max_length")}
-        if written:
-            mechanism["max_length"] = whole_number(written)
+        for key in CHOSEN:
+            mechanism.pop(key, None)
+        put(mechanism, "max_length", whole_number(other["max_length"][0]))
     if "alpha" in other:
         mechanism["alpha"] = other["alpha"][0]
-    return _replaced(data, mechanism)
+    if mechanism:
+        data[MECHANISM] = mechanism
 
 
-def completed(data: Data) -> Data:
-    """With a design or a matrix for every question, where the mechanism takes these."""
-    mechanism = deepcopy(_mechanism(data))
+def complete(data: Data) -> None:
+    """Give every question a design or a matrix, where the mechanism takes these."""
+    mechanism = _mechanism(data)
     if mechanism.get("kind") != BY_QUESTION:
-        return data
+        return
     for question in questions(data):
         for name, answers in attributes(question).items():
             design, matrix = _entry(mechanism, "designs", name), _entry(mechanism, "matrices", name)
             fits = design is not None and len(answers) == 2
             if not fits and not (isinstance(matrix, list) and len(matrix) == len(answers)):
-                _give(mechanism, name, "warner" if len(answers) == 2 else MATRIX, answers)
-    return _replaced(data, {key: value for key, value in mechanism.items() if value != {}})
+                design = "warner" if len(answers) == 2 else MATRIX
+                _assign_design(mechanism, name, design, answers)
 
 
 def chance(data: Data) -> int | None:
@@ -111,51 +110,45 @@ def design_of(data: Data, place: int) -> Fields:
     kind = DESIGNS[written["design"]]
     fields = {f"design-{one}": [str(written.get(one, ""))] for one in kind.parameters}
     fields["design-answer"] = [str(written.get("answer", "yes"))]
-    if can_prove(written["design"]):
+    if _can_prove(written["design"]):
         fields[MAY_PROVE] = ["yes"] if "not_sensitive" in written else []
     return {"design": [str(written["design"])], **fields}
 
 
-def can_prove(design: str) -> bool:
-    """True if a report under a design can prove an answer, whatever its numbers."""
-    numbers = {name: Fraction(number) for name, number in _STARTS[design].items()}
-    return DESIGNS[design].reported(**numbers)[0] == 1
-
-
-def with_design(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
-    """With another design of a question, or other numbers of the one that it has."""
-    before = design_of(data, place)
+def set_design(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> None:
+    """Give a question another design, or other numbers of the one that it has."""
+    before, mechanism = design_of(data, place), _mechanism(data)
     other = {
         name: list(texts)
         for name, texts in given.items()
         if name in before and list(texts) != before[name]
     }
-    if not other:
-        return data
-    mechanism = deepcopy(_mechanism(data))
-    for name, answers in attributes(questions(data)[place]).items():
+    for name, answers in attributes(questions(data)[place]).items() if other else ():
         if "design" in other:
-            _give(mechanism, name, other["design"][0], answers)
+            _assign_design(mechanism, name, other["design"][0], answers)
         else:
-            _tell(mechanism["designs"][name], other, answers)
-    return _replaced(data, {key: value for key, value in mechanism.items() if value != {}})
+            _update_design(mechanism["designs"][name], other, answers)
 
 
-def answering(data: Data, names: Sequence[str], gone: Mapping[str, str | None]) -> Data:
-    """With other answers of some attributes in the designs that name them."""
-    mechanism = deepcopy(_mechanism(data))
+def rename_categories(data: Data, names: Sequence[str], renamed: Mapping[str, str | None]) -> None:
+    """Rename categories of some attributes in the designs that name them."""
     for name in names:
-        design = _entry(mechanism, "designs", name)
+        design = _entry(_mechanism(data), "designs", name)
         for key in ("answer", "not_sensitive") if isinstance(design, dict) else ():
             usual = "yes" if key == "answer" else None
-            kept = gone.get(design.get(key, usual))
+            kept = renamed.get(design.get(key, usual))
             if kept is not None:
                 design[key] = kept
-    return _replaced(data, mechanism)
 
 
-def _give(mechanism: Data, name: str, design: str, answers: Sequence[str]) -> None:
-    """An attribute has this design from now on, with the numbers that it begins with."""
+def _can_prove(design: str) -> bool:
+    """True if a report under a design can prove an answer, whatever its numbers."""
+    numbers = {name: Fraction(number) for name, number in _STARTS[design].items()}
+    return DESIGNS[design].reported(**numbers)[0] == 1
+
+
+def _assign_design(mechanism: Data, name: str, design: str, answers: Sequence[str]) -> None:
+    """Give an attribute a design, with the numbers that it begins with."""
     tables = {
         table: dict(found) if isinstance(found := mechanism.get(table), dict) else {}
         for table in ("designs", "matrices")
@@ -170,11 +163,14 @@ def _give(mechanism: Data, name: str, design: str, answers: Sequence[str]) -> No
         kept, other = (format_rational(Fraction(k, size + 2), "matrices") for k in (3, 1))
         rows = [[kept if v == u else other for u in range(size)] for v in range(size)]
         tables["matrices"][name] = rows
-    mechanism.update(tables)
+    for table, members in tables.items():
+        put(mechanism, table, members)
 
 
-def _tell(design: Data, other: Mapping[str, Sequence[str]], answers: Sequence[str]) -> None:
-    """Other numbers and answers of a design."""
+def _update_design(
+    design: Data, other: Mapping[str, Sequence[str]], answers: Sequence[str]
+) -> None:
+    """Set numbers and answers of a design."""
     for field, texts in other.items():
         key = field.removeprefix("design-")
         if field != MAY_PROVE:
@@ -182,19 +178,23 @@ def _tell(design: Data, other: Mapping[str, Sequence[str]], answers: Sequence[st
     if design.get("answer") == "yes":
         del design["answer"]
     if MAY_PROVE in other or "not_sensitive" in design:
-        said = other.get(MAY_PROVE, ["yes"])
+        ticked = other.get(MAY_PROVE, ["yes"])
         design.pop("not_sensitive", None)
         others = [answer for answer in answers if answer != design.get("answer", "yes")]
-        if said and others:
+        if ticked and others:
             design["not_sensitive"] = others[0]
 
 
-def _begun(kind: str, before: Data) -> Data:
+def _new_mechanism(kind: str, before: Data) -> Data:
     """A mechanism of another kind, with the promise of the one before."""
-    if not _shares_gamma(kind):
+    known = next((known for known in MECHANISMS if known.kind == kind), None)
+    if known is not None and "gamma" not in known.written_as.__struct_fields__:
         return {"kind": kind}
-    begun = {"kind": kind, **_promise(before)}
-    return {**begun, "alpha": "1/20"} if kind == "randomized-gamma-diagonal" else begun
+    promise = {key: before[key] for key in ("gamma", "breach", "public") if key in before}
+    if not {"gamma", "breach"} & promise.keys():
+        promise["gamma"] = "19"
+    alpha = {"alpha": "1/20"} if kind == "randomized-gamma-diagonal" else {}
+    return {"kind": kind, **promise, **alpha}
 
 
 def _gamma(data: Data) -> str:
@@ -209,22 +209,11 @@ def _gamma(data: Data) -> str:
     return str(mechanism.get("gamma", ""))
 
 
-def _promised(mechanism: Data, promise: Data) -> None:
-    """Another promise of a mechanism, which may be kept in another way."""
+def _set_gamma(mechanism: Data, promise: Data) -> None:
+    """Set the promise of a mechanism, which may be kept in another way."""
     for key in ("gamma", "breach", "keep", *CHOSEN):
         mechanism.pop(key, None)
     mechanism.update(promise)
-
-
-def _promise(mechanism: Data) -> Data:
-    kept: Data = {key: mechanism[key] for key in ("gamma", "breach", "public") if key in mechanism}
-    return kept if "gamma" in kept or "breach" in kept else {**kept, "gamma": "19"}
-
-
-def _shares_gamma(kind: str) -> bool:
-    """True if a mechanism of this kind has an amplification as its parameter."""
-    found = [known for known in MECHANISMS if known.kind == kind]
-    return not found or "gamma" in found[0].written_as.__struct_fields__
 
 
 def _mechanism(data: Data) -> Data:
@@ -236,10 +225,6 @@ def _entry(mechanism: Data, table: str, name: str) -> Any:
     """Entry of an attribute in a table of the mechanism, or None."""
     found = mechanism.get(table)
     return found.get(name) if isinstance(found, dict) else None
-
-
-def _replaced(data: Data, mechanism: Data) -> Data:
-    return data if mechanism == _mechanism(data) else data | {MECHANISM: mechanism}
 
 
 def _decimal(share: Fraction) -> str:

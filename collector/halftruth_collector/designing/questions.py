@@ -164,15 +164,15 @@ def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequ
     changed = deepcopy(question)
     for name, texts in other.items():
         if name in TEXTS:
-            _put(changed, name, text_of(texts, spoken))
+            put(changed, name, text_of(texts, spoken))
         elif name in FLAGS:
-            _put(changed, name, bool(texts), FLAGS[name])
+            put(changed, name, bool(texts), FLAGS[name])
         elif name in NUMBERS:
-            _put(changed, name, whole_number(_first(texts)))
+            put(changed, name, whole_number(_first(texts)))
         elif name in ("categories", "missing", "items"):
-            _put(changed, name, _split(texts))
+            put(changed, name, _split(texts))
         elif name == "ask_if":
-            _put(changed, name, _conditions(texts))
+            put(changed, name, _conditions(texts))
         elif name == "name":
             changed["name"] = _first(texts).strip()
     if "categories" in other:
@@ -233,9 +233,9 @@ def _carry(changed: Data, before: Data) -> None:
     answers, items = changed.get("answers"), changed.get("items")
     if isinstance(answers, dict):
         moved = [(gone.get(one, one), text) for one, text in answers.items()]
-        _put(changed, "answers", {one: text for one, text in moved if one is not None})
+        put(changed, "answers", {one: text for one, text in moved if one is not None})
     if isinstance(items, list):
-        _put(changed, "items", [kept for one in items if (kept := gone.get(one, one)) is not None])
+        put(changed, "items", [kept for one in items if (kept := gone.get(one, one)) is not None])
 
 
 def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> None:
@@ -254,17 +254,17 @@ def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[st
             # Without one of its own, the first language would be shown another one's text.
             if isinstance(label, dict):
                 label = {spoken[0]: str(option.get("name", "")), **label}
-            _put(option, "label", label)
+            put(option, "label", label)
         changed["options"] = options
     elif lines:
         answers = changed.get("answers")
         shown = dict(answers) if isinstance(answers, dict) else {}
         for place, answer in enumerate(_shown(changed)):
-            _put(shown, answer, text(place))
-        _put(changed, "answers", shown)
+            put(shown, answer, text(place))
+        put(changed, "answers", shown)
 
 
-def _put(owner: Data, key: str, value: Any, usual: object = None) -> None:
+def put(owner: Data, key: str, value: Any, usual: object = None) -> None:
     """Write a member, or take it away where it says nothing."""
     if value == usual or value in ("", [], {}):
         owner.pop(key, None)

@@ -71,14 +71,14 @@ def written(changed, before=WRITTEN):
 def test_a_form_that_says_what_the_file_says_changes_nothing(data):
     spoken = languages(data)
     assert spoken == ["en", "de"]
-    assert edits.settle(data, edits.settings_of(data)) == data
+    assert edits.update_settings(data, edits.settings_of(data)) == data
     for question in questions(data):
         assert with_fields(question, fields_of(question, spoken), spoken) == question
     assert written(data) == WRITTEN
 
 
 def test_what_is_not_changed_stays_as_it_was_written(data):
-    changed = edits.settle(data, {"max_length": ["2"], "languages": ["en de"]})
+    changed = edits.update_settings(data, {"max_length": ["2"], "languages": ["en de"]})
     changed = edits.edit(changed, 3, {"label": ["Where?", "Wo?"]})
     found = written(changed)
     for line in WRITTEN.splitlines():
@@ -168,7 +168,7 @@ def test_options_are_added_renamed_and_shown(data):
     ],
 )
 def test_the_promise_is_said_once(data, given, expected):
-    mechanism = edits.settle(data, given)["mechanism"]
+    mechanism = edits.update_settings(data, given)["mechanism"]
     assert {key: mechanism[key] for key in ("gamma", "breach") if key in mechanism} == expected
     if "kind" in given:
         assert "max_length" not in mechanism
@@ -177,8 +177,8 @@ def test_the_promise_is_said_once(data, given, expected):
 def test_the_slider_stands_where_the_promise_is(data):
     # ργ / (ργ + 1 − ρ) of 5 % and 19 is one half, and of 9 is 9/28.
     assert mechanism.chance(data) == 50
-    assert mechanism.chance(edits.settle(data, {"gamma": ["9"]})) == 32
-    assert mechanism.chance(edits.settle(data, {"gamma": ["much"]})) is None
+    assert mechanism.chance(edits.update_settings(data, {"gamma": ["9"]})) == 32
+    assert mechanism.chance(edits.update_settings(data, {"gamma": ["much"]})) is None
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_slider_stands_where_the_promise_is(data):
 )
 def test_what_is_no_survey_can_be_shown_and_changed_all_the_same(odd):
     data = text.read(odd)
-    assert edits.settle(data, edits.settings_of(data)) == data
+    assert edits.update_settings(data, edits.settings_of(data)) == data
     for question in questions(data):
         assert with_fields(question, fields_of(question, [""]), [""]) == question
     written(edits.add(data, "scale", "more"), odd)
@@ -260,14 +260,14 @@ def test_answers_of_a_market_basket_and_bins_are_said(data):
 
 def test_what_is_said_around_the_questions_has_a_table_of_its_own(data):
     said = {"asked_by": ["The board", "Der Vorstand"], "thanks": ["Thanks.", ""]}
-    changed = edits.settle(data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]})
+    changed = edits.update_settings(data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]})
     found = written(changed)
     assert "[form]\n" in found
     framing = Survey.from_toml(found).framing
     assert framing.asked_by == {"en": "The board", "de": "Der Vorstand"}
     assert (framing.thanks, framing.redirect, framing.redirect_after) == ("Thanks.", "/thanks", 9)
     nothing = {name: ["", ""] for name in ("asked_by", "thanks", "redirect", "redirect_after")}
-    assert edits.settle(tomllib.loads(found), nothing) == data
+    assert edits.update_settings(tomllib.loads(found), nothing) == data
 
 
 BY_QUESTION = {"kind": [mechanism.BY_QUESTION]}
@@ -275,7 +275,7 @@ BY_QUESTION = {"kind": [mechanism.BY_QUESTION]}
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_named_design_can_be_chosen_and_is_a_survey_at_once(design):
-    data = edits.settle(text.read(text.STARTER), BY_QUESTION)
+    data = edits.update_settings(text.read(text.STARTER), BY_QUESTION)
     assert edits.fields_of(data, 0)["design"] == ["warner"]
     assert "design" not in edits.fields_of(data, 1)
     data = edits.edit(data, 0, {"design": [design]})
@@ -297,7 +297,7 @@ def test_every_named_design_can_be_chosen_and_is_a_survey_at_once(design):
 
 
 def test_a_design_goes_with_its_question(data):
-    data = edits.settle(text.read(text.STARTER), BY_QUESTION)
+    data = edits.update_settings(text.read(text.STARTER), BY_QUESTION)
     data = edits.edit(data, 0, {"design": ["triangular"]})
     data = edits.edit(data, 0, {mechanism.MAY_PROVE: ["yes"]})
     data = edits.edit(data, 0, {"name": ["cheated"], "categories": ["nein\nja"]})
@@ -316,7 +316,7 @@ def test_a_design_goes_with_its_question(data):
 
 def test_other_mechanisms_are_surveys_at_once(data):
     for kind in ("randomized-gamma-diagonal", "randomized-response", "gamma-diagonal"):
-        changed = edits.settle(text.read(text.STARTER), {"kind": [kind]})
+        changed = edits.update_settings(text.read(text.STARTER), {"kind": [kind]})
         assert Survey.from_toml(written(changed, text.STARTER)).mechanism.kind == kind
 
 

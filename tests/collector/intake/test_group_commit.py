@@ -238,73 +238,36 @@ def test_an_interrupted_leader_leaves_nobody_waiting(recorder, interrupt):
     assert crowd.commits("later") == "committed later"
 
 
-class Traffic:
-    """Items from everywhere to a database that takes one group at a time and refuses every seventh.
+def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
+    """Of a database that takes one group at a time and refuses every seventh item."""
+    groups: list[list[int]] = []
+    database = threading.Lock()
 
-    Attributes
-    ----------
-    groups : list of list of int
-        As they came to the database.
-    overlapping, wrong : list of int
-        Items of a group that came during another one, and those with an outcome not their own.
-    """
-
-    def __init__(self, pause: float = 0.0) -> None:
-        self.groups: list[list[int]] = []
-        self.overlapping: list[int] = []
-        self.wrong: list[int] = []
-        self._pause = pause
-        self._database = threading.Lock()
-        self._commits = group_commit(self._commit)
-
-    def send(self, item: int) -> None:
+    def commit(items):
+        assert database.acquire(blocking=False), "two groups at the same time"
         try:
-            outcome = self._commits(item, size=item % 4)
-        except ValueError as error:
-            if item % 7 or error.args != (item,):
-                self.wrong.append(item)
-        else:
-            if item % 7 == 0 or outcome != -item:
-                self.wrong.append(item)
-
-    def threads(self, number: int, first: int, items: int) -> list[threading.Thread]:
-        """Started threads that send items from this one on."""
-
-        def work(begin: int) -> None:
-            for item in range(begin, begin + items):
-                self.send(item)
-
-        begins = range(first, first + number * items, items)
-        threads = [threading.Thread(target=work, args=(begin,)) for begin in begins]
-        for thread in threads:
-            thread.start()
-        return threads
-
-    def _commit(self, items: Sequence[int]) -> Sequence[int | Exception]:
-        if not self._database.acquire(blocking=False):
-            self.overlapping += items
-            return [ValueError("two groups at the same time") for _ in items]
-        try:
-            self.groups.append(list(items))
-            # Meanwhile the others come.
-            time.sleep(self._pause)
+            groups.append(list(items))
             if any(item % 97 == 13 for item in items) and len(items) > 1:
                 raise ValueError("a bad one is among them")
             return [ValueError(item) if item % 7 == 0 else -item for item in items]
         finally:
-            self._database.release()
+            database.release()
 
+    commits = group_commit(commit)
 
-def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
-    traffic = Traffic()
-    threads = traffic.threads(32, first=1, items=200)
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in threads)
-    assert traffic.wrong == traffic.overlapping == []
+    def send(item):
+        try:
+            return commits(item, size=item % 4)
+        except ValueError as error:
+            return error.args
+
+    items = range(1, 6401)
+    with ThreadPoolExecutor(32) as threads:
+        found = list(threads.map(send, items))
+    assert found == [-item if item % 7 else (item,) for item in items]
     # Each at least once, and more often only where a group was tried again.
-    assert {item for group in traffic.groups for item in group} == set(range(1, 6401))
-    assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in traffic.groups)
+    assert {item for group in groups for item in group} == set(items)
+    assert all(len(group) == 1 or sum(item % 4 for item in group) <= 10 for group in groups)
 
 
 def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):

@@ -1,13 +1,10 @@
 """Posting reports: counted exactly once, all or nothing, with one clear line otherwise."""
 
 import json
-import threading
-from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
 from databases import on_both
-from halftruth_collector.errors import SurveyClosed
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
@@ -34,31 +31,6 @@ def test_reports_are_counted(http, batch, store):
     assert response.get_json() == {"accepted": 3, "duplicates": 0}
     _, counts, _ = store.reports.counts("health")
     assert counts.marginal((0, 1)).tolist() == [[1, 0, 0], [0, 0, 2]]
-
-
-def test_an_id_with_another_report_is_a_duplicate_like_any_other(http, batch, store):
-    assert http.post(URL, json=batch()).get_json() == {"accepted": 0, "duplicates": 0}
-    old = batch([0, 1])
-    assert http.post(URL, json=old).get_json() == {"accepted": 1, "duplicates": 0}
-    assert http.post(URL, json=old).get_json() == {"accepted": 0, "duplicates": 1}
-    other = batch([1, 1])
-    other["reports"] += [{**old["reports"][0], "values": [1, 0]}]
-    assert http.post(URL, json=other).get_json() == {"accepted": 1, "duplicates": 1}
-    twice = batch([0, 0], [1, 2])
-    twice["reports"][1]["id"] = twice["reports"][0]["id"]
-    assert http.post(URL, json=twice).get_json() == {"accepted": 1, "duplicates": 1}
-    _, counts, _ = store.reports.counts("health")
-    assert counts.marginal((0, 1)).tolist() == [[1, 1, 0], [0, 1, 0]]
-
-
-def test_the_same_id_under_another_survey_is_another_report(http, batch, store, counted, survey):
-    store.surveys.publish(Survey("second", "Second", survey.schema, survey.mechanism))
-    body = batch([0, 1])
-    http.post(URL, json=body)
-    body["digest"] = store.surveys.get("second").digest
-    response = http.post("/v1/surveys/second/reports", json=body)
-    assert response.get_json() == {"accepted": 1, "duplicates": 0}
-    assert (counted("health"), counted("second")) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -154,17 +126,6 @@ def test_reports_to_no_open_survey_of_this_digest_are_refused(http, batch, count
     assert counted() == 0
 
 
-def test_a_store_that_is_away_is_said_to_be(http, batch, store, monkeypatch, app):
-    engine = app.extensions["halftruth"].store.database.engine
-    engine.dispose()
-    away = engine.dialect.loaded_dbapi.OperationalError("gone")
-    monkeypatch.setattr(engine.dialect, "connect", Mock(side_effect=away))
-    response = http.post(URL, json=batch([0, 0]))
-    document = problem(response, 503)
-    assert document["detail"] == "the database does not answer (OperationalError)"
-    assert response.headers["Retry-After"] == "5"
-
-
 def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, caplog, counted):
     def fail(*_: object) -> None:
         raise RuntimeError("secret value 4711")
@@ -179,29 +140,6 @@ def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, capl
     assert "4711" not in caplog.text
     assert "RuntimeError" in caplog.text
     assert counted() == 0
-
-
-def test_nothing_is_counted_after_a_survey_was_closed(store, survey):
-    store.surveys.publish(survey)
-    stop = threading.Event()
-    after_close: list[int] = []
-
-    def write() -> None:
-        while not stop.is_set():
-            try:
-                store.reports.add("health", survey.digest, [Report(id=uuid4(), values=[0, 0])])
-            except SurveyClosed:
-                return
-
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    store.surveys.close("health")
-    after_close.append(store.reports.counts("health")[1].reports)
-    for thread in threads:
-        thread.join(10)
-    stop.set()
-    assert store.reports.counts("health")[1].reports == after_close[0]
 
 
 @pytest.mark.parametrize("sizes", [(2, 256), (2, 257), (3, 65_536), (200,) * 12])

@@ -41,24 +41,6 @@ def request(store, survey, *reports, digest=None):
     return lambda: store.reports.add(survey.id, digest or survey.digest, list(reports))
 
 
-def test_a_survey_that_is_unknown_at_the_commit_fails_alone_in_its_group(
-    store, published, second, true_counts, raw
-):
-    """Nothing deletes surveys, but a group must not depend on that."""
-    made = check("gone", "0" * 64, published.report_space, [])
-    one, bad = map(
-        outcome,
-        in_one_transaction(
-            store,
-            request(store, published, report(1, 0, 1)),
-            lambda: store.reports.count(made),
-        ),
-    )
-    assert one == (1, 0)
-    assert isinstance(bad, UnknownSurvey)
-    assert true_counts() == {1: Counter({b"\0\1": 1})}
-
-
 @pytest.mark.parametrize("invitations", [False, True])
 @pytest.mark.parametrize("closed", [False, True])
 def test_whatever_comes_with_a_known_id_gets_the_same_answer(
@@ -144,27 +126,6 @@ def test_a_group_with_old_ids_counts_the_new_ones(
     assert true_counts() == {
         number: Counter(cells) for number, cells in ((1, health), (2, seconds)) if cells
     }
-
-
-def test_after_the_end_of_a_survey_retries_are_told_so_and_new_reports_refused(
-    store, published, second, true_counts
-):
-    old = [report(1, 0, 0), report(2, 1, 1)]
-    store.reports.add("health", published.digest, old)
-    store.surveys.close("health")
-    made = in_one_transaction(
-        store,
-        request(store, published, *old),
-        request(store, published, report(3, 0, 0)),
-        request(store, second, report(3, 0, 0)),
-        request(store, published, report(1, 0, 0), report(3, 0, 0)),
-        request(store, published),
-        request(store, published, report(1, 1, 0)),
-    )
-    retried, new, elsewhere, both, empty, other = map(outcome, made)
-    assert (retried, elsewhere, other) == ((0, 2), (1, 0), (0, 1))
-    assert [type(error) for error in (new, both, empty)] == [SurveyClosed] * 3
-    assert true_counts() == {1: Counter({b"\0\0": 1, b"\1\1": 1}), 2: Counter({b"\0\0": 1})}
 
 
 def test_an_answer_that_was_lost_after_the_commit_is_a_duplicate(

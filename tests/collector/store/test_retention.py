@@ -192,12 +192,6 @@ def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     assert filled.state("health").reports == 3
 
 
-@pytest.mark.parametrize("days", [-1, 36_501])
-def test_days_that_cannot_be_are_refused(store, days):
-    with pytest.raises(ParameterError, match="days: expected 0 to 36500 days"):
-        store.retention.purge(days)
-
-
 def test_a_survey_is_reopened_before_its_first_report_only(store, published):
     store.surveys.reopen("health")
     store.surveys.close("health")

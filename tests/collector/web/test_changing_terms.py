@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from html import unescape
 
 import pytest
-from click.testing import CliRunner
-from halftruth_collector.cli import main
 from halftruth_collector.designing.text import of_survey
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
@@ -60,11 +58,13 @@ def other(key_file):
 
 
 @pytest.fixture
-def command(database):
-    def run(*arguments):
-        result = CliRunner().invoke(main, [*arguments, "--database", database])
-        assert result.exit_code == 0, result.output
-        return result.output
+def done(halftruth):
+    """Run a command that works, and give what it prints."""
+
+    def run(*words):
+        status, said, complaint = halftruth(*words)
+        assert (status, complaint) == (0, "")
+        return said
 
     return run
 
@@ -73,31 +73,24 @@ def asked(value):
     return f"{value:%Y-%m-%dT%H:%M:%SZ}" if isinstance(value, datetime) else str(value)
 
 
-@pytest.fixture
-def by_command(command):
-    def change(name, value):
-        option = OPTIONS[name]
-        if value is None or value is False:
-            return command("survey", "terms", "health", f"--no-{option}")
-        given = [f"--{option}"] if value is True else [f"--{option}", asked(value)]
-        return command("survey", "terms", "health", *given)
-
-    return change
+def words(name, value):
+    """The options of a command by which a term gets a value."""
+    option = OPTIONS[name]
+    if value is None or value is False:
+        return [f"--no-{option}"]
+    return [f"--{option}"] if value is True else [f"--{option}", asked(value)]
 
 
 @pytest.fixture
-def by_publishing(command, tmp_path, survey):
+def by_command(done):
+    return lambda name, value: done("survey", "terms", "health", *words(name, value))
+
+
+@pytest.fixture
+def by_publishing(done, tmp_path, survey):
     file = tmp_path / "health.toml"
     file.write_text(of_survey(survey))
-
-    def change(name, value):
-        option = OPTIONS[name]
-        if value is None or value is False:
-            return command("survey", "publish", str(file), f"--no-{option}")
-        given = [f"--{option}"] if value is True else [f"--{option}", asked(value)]
-        return command("survey", "publish", str(file), *given)
-
-    return change
+    return lambda name, value: done("survey", "publish", file, *words(name, value))
 
 
 @pytest.fixture
@@ -171,27 +164,24 @@ def test_each_term_is_dropped_by_name_alone(change, store, every):
         assert re.search(f"{name}: .* → n", store.audit.all()[-1].detail)
 
 
-def test_terms_without_options_are_shown_and_stay(command, store, survey, every):
+def test_terms_without_options_are_shown_and_stay(done, store, survey, every):
     store.surveys.set_terms("health", every, sign(OperatorKey.create(), survey.digest, every))
     before = store.surveys.get("health"), store.audit.all()
-    assert command("survey", "terms", "health") == (
+    assert done("survey", "terms", "health") == (
         "health: nothing changed\nhealth: with invitations, sealed, until 2031-03-31 22:00:00 UTC,"
         " at most 500 reports, several people on a device, signed\n"
     )
     assert (store.surveys.get("health"), store.audit.all()) == before
 
 
-def test_a_value_and_none_of_a_term_are_refused_together(database, store):
+def test_a_value_and_none_of_a_term_are_refused_together(halftruth, store):
     options = ["--max-reports", "5", "--no-max-reports"]
-    result = CliRunner().invoke(
-        main, ["survey", "terms", "health", *options, "--database", database]
-    )
-    assert result.exit_code == 2
-    assert result.output == "halftruth: max_reports: expected either a value or none\n"
+    refused = (2, "", "halftruth: max_reports: expected either a value or none\n")
+    assert halftruth("survey", "terms", "health", *options) == refused
 
 
 def test_a_signature_is_dropped_by_name_alone(
-    database, command, http, operator, store, survey, every
+    halftruth, done, http, operator, store, survey, every
 ):
     key = OperatorKey.create()
     signature = sign(key, survey.digest, every)
@@ -212,10 +202,9 @@ def test_a_signature_is_dropped_by_name_alone(
 
     count = signed()
     changing = ["survey", "terms", "health", "--max-reports", "9"]
-    refused = CliRunner().invoke(main, [*changing, "--database", database])
-    assert f"the terms are signed by {key.public}" in refused.output
+    assert f"the terms are signed by {key.public}" in halftruth(*changing)[2]
     unchanged(count)
-    assert f"signature: {key.public} → none" in command(*changing, "--no-signature")
+    assert f"signature: {key.public} → none" in done(*changing, "--no-signature")
     dropped()
 
     count, patch = signed(), {"terms": {"max_reports": 9}}

@@ -1,7 +1,6 @@
 """How many reports one address may send: counted as reports, told apart by address, in a window."""
 
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -25,6 +24,7 @@ from halftruth_collector.web.limits import ReportLimit
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
+from serving import run_collector
 from sqlalchemy import event
 from wire import PATIENCE, free_port, wait_until
 
@@ -77,7 +77,18 @@ def refused(response, detail="reports: expected at most 10 per 1 minute from one
     assert document["field"] == "reports"
     assert document["detail"].startswith(detail)
     assert "192.0.2" not in response.text
+    # Scripts of other origins see how long to wait where they are told so.
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Access-Control-Expose-Headers"] == "Retry-After"
     return int(response.headers["Retry-After"])
+
+
+def with_invitations(store, body):
+    """The body of a request whose reports have an invitation each."""
+    made = store.invitations.create("health", len(body["reports"]))
+    for report, invitation in zip(body["reports"], made, strict=True):
+        report["invitation"] = invitation
+    return body
 
 
 @on_both
@@ -159,10 +170,9 @@ def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store,
     """Looking for them takes time; whoever has one of their own is let in from elsewhere."""
     http = limited()
     store.surveys.set_terms("health", Terms(invitations=True))
-    made_up, own = batch(*[[0, 0]] * 25), batch([0, 0])
+    made_up, own = batch(*[[0, 0]] * 25), with_invitations(store, batch([0, 0]))
     for n, report in enumerate(made_up["reports"]):
         report["invitation"] = f"{n:032x}"
-    own["reports"][0]["invitation"] = store.invitations.create("health", 1)[0]
     for _ in range(3):
         assert send(http, batch([0, 0])).status_code == 403
     assert send(http, made_up).status_code == 403
@@ -183,15 +193,9 @@ def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
     store.surveys.set_terms("health", Terms(invitations=True))
-    body = batch([0, 0])
-    body["reports"][0]["invitation"] = store.invitations.create("health", 1)[0]
-    assert send(http, body).status_code == 202
-    body = batch(*[[0, 0]] * 20)
-    for report, invitation in zip(
-        body["reports"], store.invitations.create("health", 20), strict=True
-    ):
-        report["invitation"] = invitation
-    assert send(http, body).status_code == 202
+    for reports in (1, 20):
+        body = with_invitations(store, batch(*[[0, 0]] * reports))
+        assert send(http, body).get_json() == {"accepted": reports, "duplicates": 0}
     store.surveys.set_terms("health", Terms())
     refused(send(http, batch([0, 0])))
     assert send(http, batch([0, 0]), "192.0.2.2").status_code == 202
@@ -212,17 +216,6 @@ def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, cl
     # Beside the proxy, the address is that of the connection.
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
-
-
-@on_both
-def test_a_refusal_can_be_read_from_other_origins(limited, clock, batch):
-    """With the time to wait, which scripts of other origins see only where they are told so."""
-    http = limited()
-    send(http, batch(*[[0, 0]] * 10))
-    response = send(http, batch([0, 0]), Origin="https://elsewhere.example")
-    refused(response)
-    assert response.headers["Access-Control-Allow-Origin"] == "*"
-    assert response.headers["Access-Control-Expose-Headers"] == "Retry-After"
 
 
 def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, counted):
@@ -310,15 +303,11 @@ def test_reports_that_were_tried_in_vain_count_one_by_one(
     key = create_sealing_key(file)
     http = limited("100 per hour", sealing_keys=file)
     store.surveys.set_terms("health", Terms(invitations=True, sealing_key=key if sealed else None))
-    invitations = store.invitations.create("health", 100)
-    body = batch(*[[0, 0]] * 99, [0, 9])
-    for report, invitation in zip(body["reports"], invitations, strict=True):
-        if sealed:
-            values = bytes(report.pop("values"))
-            message = seal(key, survey.digest, UUID(report["id"]), values, invitation)
-            report["sealed"] = b64encode(message).decode()
-        else:
-            report["invitation"] = invitation
+    body = with_invitations(store, batch(*[[0, 0]] * 99, [0, 9]))
+    for report in body["reports"] if sealed else ():
+        values, invitation = bytes(report.pop("values")), report.pop("invitation")
+        message = seal(key, survey.digest, UUID(report["id"]), values, invitation)
+        report["sealed"] = b64encode(message).decode()
     opened = []
     monkeypatch.setattr(
         "halftruth_collector.web.routes.surveys.open_batch",
@@ -336,9 +325,7 @@ def test_reports_that_were_counted_before_are_not_taken_for_ever(
 ):
     http = limited()
     store.surveys.set_terms("health", Terms(invitations=True))
-    body = batch(*[[0, 0]] * 10)
-    for report, given in zip(body["reports"], store.invitations.create("health", 10), strict=True):
-        report["invitation"] = given
+    body = with_invitations(store, batch(*[[0, 0]] * 10))
     assert [send(http, body).status_code for _ in range(4)] == [202, 202, 429, 429]
     assert counted() == 10
 
@@ -439,34 +426,6 @@ def server(tmp_path) -> Iterator[Redis]:
     made.stop()
 
 
-@contextmanager
-def serving(database, uri, rate_limit) -> Iterator[str]:
-    """A collector with one worker, as it is run; the value is its address."""
-    command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
-    environment = {
-        **os.environ,
-        "HALFTRUTH_RATE_LIMIT": rate_limit,
-        "HALFTRUTH_RATE_LIMIT_STORAGE": uri,
-        "HALFTRUTH_PROXIES": "1",
-    }
-    with subprocess.Popen(
-        [*command, "--workers", "1", "--database", database],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        try:
-            assert select.select([process.stdout], [], [], PATIENCE)[0]
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
-
-
 def post(url, body, address="192.0.2.1"):
     headers = {"X-Forwarded-For": address}
     return requests.post(url + URL, json=body, headers=headers, timeout=PATIENCE)
@@ -476,6 +435,7 @@ def unavailable(response) -> None:
     assert response.status_code == 503, response.text
     assert response.headers["Retry-After"] == "5"
     assert "the storage of the rate limit does not answer" in response.text
+    assert "127.0.0.1" not in response.text
 
 
 def test_collectors_with_one_storage_share_the_limit(limited, server, batch, counted):
@@ -491,8 +451,8 @@ def test_collectors_with_one_storage_share_the_limit(limited, server, batch, cou
     assert counted() == 20
 
 
-@pytest.mark.parametrize("size", [1, 4, 10])
-@pytest.mark.parametrize(("first", "pause"), [(10, 0), (3, 20), (7, 61), (10, 40), (10, 90)])
+@pytest.mark.parametrize("size", [1, 10])
+@pytest.mark.parametrize(("first", "pause"), [(3, 20), (7, 61), (10, 90)])
 def test_who_waits_as_a_shared_storage_tells_is_let_in(limited, server, batch, first, pause, size):
     """And nobody is told to wait for long without need."""
     one, other = (limited(rate_limit_storage=server.uri) for _ in range(2))
@@ -522,26 +482,13 @@ def test_a_shared_storage_forgets_an_address_after_two_windows(limited, server, 
     assert server.client.keys() == []
 
 
-def test_a_storage_that_is_away_at_the_start_may_come_later(limited, server, batch, counted):
-    server.stop()
-    http = limited(rate_limit_storage=server.uri)
-    for _ in range(2):
-        response = send(http, batch([0, 0]))
-        unavailable(response)
-        assert "127.0.0.1" not in response.text
-    assert http.get("/healthz").status_code == 200
-    assert counted() == 0
-    server.start()
-    wait_until(lambda: send(http, batch([0, 0])).status_code == 202)
-    assert counted() == 1
-
-
 def test_a_storage_that_restarts_is_used_again_and_has_forgotten(limited, server, batch, counted):
     http = limited(rate_limit_storage=server.uri)
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
     server.stop()
     unavailable(send(http, batch([0, 0])))
+    assert http.get("/healthz").status_code == 200
     server.start()
     wait_until(lambda: send(http, batch(*[[0, 0]] * 10)).status_code == 202)
     refused(send(http, batch([0, 0])))
@@ -558,19 +505,21 @@ def test_a_storage_that_refuses_is_away(limited, server, batch, counted, setting
     assert counted() == 0
 
 
-def test_a_storage_that_hangs_holds_up_nobody(database, store, survey, server, batch, counted):
+def test_a_storage_that_hangs_holds_up_nobody(
+    database, store, survey, server, batch, counted, tmp_path
+):
     """Neither those that send reports, few or many at once, nor those that ask for other things."""
     store.surveys.publish(survey)
+    settings = {"RATE_LIMIT": "1000 per minute", "RATE_LIMIT_STORAGE": server.uri, "PROXIES": 1}
     with (
-        serving(database, server.uri, "1000 per minute") as url,
-        serving(database, server.uri, "1000 per minute") as other,
-        ThreadPoolExecutor(40) as clients,
+        run_collector(database, tmp_path, **settings) as collector,
+        ThreadPoolExecutor(20) as clients,
     ):
-        assert post(url, batch(*[[0, 0]] * 600)).status_code == 202
-        assert post(other, batch(*[[0, 0]] * 400)).status_code == 202
-        assert post(other, batch([0, 0])).status_code == 429
+        url = collector.url
+        assert post(url, batch(*[[0, 0]] * 1_000)).status_code == 202
+        assert post(url, batch([0, 0])).status_code == 429
         with server.hanging():
-            bodies = [batch([0, 0]) if index % 4 else batch(*[[0, 0]] * 300) for index in range(40)]
+            bodies = [batch([0, 0]) if index % 4 else batch(*[[0, 0]] * 300) for index in range(20)]
             sent = [
                 clients.submit(post, url, body, f"192.0.2.{9 + index}")
                 for index, body in enumerate(bodies)

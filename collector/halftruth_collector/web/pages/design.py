@@ -118,7 +118,7 @@ def _posted() -> Draft:
     draft.place = _place(opened, len(found))
     if request.form.get("seen") != _fingerprint(draft.written):
         return draft
-    data = edits.settle(data, _given("survey", edits.settings_of(data)))
+    data = edits.update_settings(data, _given("survey", edits.settings_of(data)))
     if draft.place is not None:
         fields = edits.fields_of(data, draft.place)
         data = edits.edit(data, draft.place, _given("question", fields))
