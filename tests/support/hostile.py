@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from wire import REPORTS, answers, connect, get, in_chunks, post, processor_seconds
 
-#: Bytes of what is repeated in a request, each eight times the one before but the last.
-SIZES = (8_192, 65_536, 524_288, 1_048_576)
+#: Bytes of what is repeated in a request.
+SIZES = (8_192, 65_536, 1_048_576)
 
 #: Seconds of the processor that are to be used for a size before their mean means anything.
 _ENOUGH = 0.03

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,11 +18,10 @@ from numpy.typing import NDArray
 from ..errors import MalformedRequest, slug
 from ..intake.checking import (
     fitting,
-    needlessly_invited,
-    needlessly_sealed,
     pack_all,
     stale,
-    unsealed,
+    unexpected_invitation_error,
+    unexpected_seal_error,
 )
 from ..intake.opening import open_report
 
@@ -98,11 +98,11 @@ def check(
     other = np.array([each != rules.digest for each in digests.dictionary.to_pylist()], dtype=bool)
     rest.refuse(other[np.from_dlpack(digests.indices)], lambda _: stale(rules.survey_id))
     if keys is not None:
-        rest.refuse(rest.column("sealed").is_null(), unsealed)
+        rest.refuse(rest.column("sealed").is_null(), partial(unexpected_seal_error, sealed=False))
         cells = _opened(rules, keys, rest)
         return rest.ids(), cells
-    rest.refuse(rest.column("values").is_null(), needlessly_sealed)
-    rest.refuse(rest.column("invitation").is_valid(), needlessly_invited)
+    rest.refuse(rest.column("values").is_null(), partial(unexpected_seal_error, sealed=True))
+    rest.refuse(rest.column("invitation").is_valid(), unexpected_invitation_error)
     values = _values(rules.space, rest)
     return rest.ids(), pack_all(rules.space, values)
 

@@ -39,16 +39,11 @@ _METAVARS = {
 
 @dataclass(frozen=True)
 class Form:
-    """Format of a result: text, JSON or CSV, and Parquet besides."""
+    """Format of a result: JSON, CSV or else text, and a Parquet file besides."""
 
     json: bool
     csv: bool
     parquet: str | None
-
-    @property
-    def is_text(self) -> bool:
-        """True for people, false for programs."""
-        return not self.json and not self.csv
 
 
 def source(command: C) -> C:

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Any)
 
 
-def as_form(result: Any, form: Form) -> str:
-    """Everything for programs; what is undefined is null in JSON and empty in CSV."""
-    if form.json:
-        return json_text(result)
-    from ..analyses.tabular import to_csv
-
-    return to_csv(result).rstrip("\n")
-
-
 def json_text(value: object) -> str:
     """JSON with lines to read; fractions are numbers, and what is infinite is null."""
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=float), indent=2).decode()
@@ -69,9 +60,12 @@ def show(
         The result as a chart, which is drawn into the file `plot`.
     plot : str, optional
     """
-    from ..analyses.tabular import to_parquet
+    from ..analyses.tabular import to_csv, to_parquet
 
-    said = "\n".join(lines(result)) if form.is_text else as_form(result, form)
+    if form.json:
+        text = json_text(result)
+    else:
+        text = to_csv(result).rstrip("\n") if form.csv else "\n".join(lines(result))
     if form.parquet is not None:
         write(form.parquet, to_parquet(result))
     if plot is not None and chart is not None:
@@ -79,7 +73,7 @@ def show(
 
         render(chart(result), plot)
         click.echo(f"drawn: {plot}", err=True)
-    click.echo(said)
+    click.echo(text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -32,37 +32,25 @@ _terms = click.option(
 )
 
 
+#: Options of terms that have a value: their names, and what stands for the value in help.
+_VALUES = {
+    "sealing_key": ("sealed-to", "KEY"),
+    "closes_at": ("closes-at", "MOMENT"),
+    "max_reports": ("max-reports", "NUMBER"),
+}
+
+
 def _chosen(command: C) -> C:
-    """Add what says how reports are taken, named as the members of terms; each can be dropped."""
-    for name, option, metavar, help in (
-        (
-            "shared_devices",
-            "--shared-devices",
-            None,
-            "Several people may answer on one device, one after the other; nothing there then"
-            " keeps one of them from answering twice.",
-        ),
-        ("max_reports", "--max-reports", "NUMBER", "No report is counted once so many are."),
-        (
-            "closes_at",
-            "--closes-at",
-            "MOMENT",
-            "No report is counted from then on; such as 2027-03-31T22:00:00Z.",
-        ),
-        (
-            "sealing_key",
-            "--sealed-to",
-            "KEY",
-            "Public sealing key that reports are encrypted to; see 'halftruth sealing-key'.",
-        ),
-        ("invitations", "--invitations", None, "Each report needs one; see 'halftruth invite'."),
-    ):
-        no = option.replace("--", "--no-")
+    """Add an option for each of the terms, and one by which it is dropped."""
+    for name, field in reversed(fields(Terms).items()):
+        option, metavar = _VALUES.get(name, (name.replace("_", "-"), None))
         if metavar is None:
-            command = click.option(f"{option}/{no}", name, default=None, help=help)(command)
+            both = f"--{option}/--no-{option}"
+            command = click.option(both, name, default=None, help=field.description)(command)
         else:
-            command = click.option(no, f"no_{name}", is_flag=True, help="None any more.")(command)
-            command = click.option(option, name, metavar=metavar, help=help)(command)
+            drop = click.option(f"--no-{option}", f"no_{name}", is_flag=True, help="None any more.")
+            give = click.option(f"--{option}", name, metavar=metavar, help=field.description)
+            command = give(drop(command))
     return command
 
 

@@ -9,7 +9,6 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from .draft import (
-    Alternatives,
     Draft,
     Equality,
     Known,
@@ -192,7 +191,12 @@ class _Reader:
             (wanted, members, self.with_numbers(row, known))
             for wanted, members, known in self.made(kind, row, called, settings)
         ]
-        self.draft.add(made, common, list(map(_alternatives, expressions)), expressions)
+        self.draft.add(
+            made,
+            common,
+            [alternatives(each, _EQUALITY, _equality) for each in expressions],
+            expressions,
+        )
 
     def with_numbers(self, row: Row, known: Known) -> Known:
         """Names of a question in expressions, by its title and by its numbers."""
@@ -299,11 +303,6 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
     for row in rows:
         once.setdefault(row.get(key) or (row.get("qid"), row.get("code")), row)
     return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
-
-
-def _alternatives(expression: str) -> Alternatives | None:
-    """Equalities of an expression; None where it is not made of these alone."""
-    return alternatives(expression, _EQUALITY, _equality)
 
 
 def _equality(match: re.Match[str]) -> Equality:

@@ -9,7 +9,6 @@ import msgspec
 
 from .draft import (
     MOST_QUESTIONS,
-    Alternatives,
     Draft,
     Equality,
     Known,
@@ -152,7 +151,12 @@ class _Reader:
             return
         for member in sorted(element.keys() - _SILENT):
             self.draft.say(f"question '{called}': '{member}' is left out")
-        self.draft.add(made, common, list(map(_alternatives, conditions)), conditions)
+        self.draft.add(
+            made,
+            common,
+            [alternatives(each, _EQUALITY, _equality) for each in conditions],
+            conditions,
+        )
 
     def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
         """Return the questions made from an element; None if it is left out, which is noted."""
@@ -296,11 +300,6 @@ class _Reader:
             )
             for row in rows
         ]
-
-
-def _alternatives(expression: str) -> Alternatives | None:
-    """Equalities of an expression; None where it is not made of these alone."""
-    return alternatives(expression, _EQUALITY, _equality)
 
 
 def _equality(match: re.Match[str]) -> Equality:

@@ -128,11 +128,8 @@ def read_invitation(text: str | None, index: int) -> bytes | None:
     if text is None:
         return None
     if not _INVITATION.fullmatch(text):
-        raise ReportError(
-            f"report {index}: invitation: expected 32 hexadecimal digits",
-            field="invitation",
-            index=index,
-        )
+        message = f"report {index}: invitation: expected 32 hexadecimal digits"
+        raise ReportError(message, field="invitation", index=index)
     return bytes.fromhex(text)
 
 
@@ -144,31 +141,17 @@ def stale(survey_id: str) -> StaleDigest:
     )
 
 
-def unsealed(index: int) -> ReportError:
-    """The error of an open report of a survey that seals."""
-    return ReportError(
-        f"report {index}: expected 'sealed': this survey takes sealed reports only",
-        field="sealed",
-        index=index,
-    )
+def unexpected_seal_error(index: int, *, sealed: bool) -> ReportError:
+    """The error of a sealed report of a survey that does not seal, or the other way round."""
+    member, takes = ("values", "no sealed reports") if sealed else ("sealed", "sealed reports only")
+    message = f"report {index}: expected '{member}': this survey takes {takes}"
+    return ReportError(message, field=member, index=index)
 
 
-def needlessly_sealed(index: int) -> ReportError:
-    """The error of a sealed report of a survey that does not seal."""
-    return ReportError(
-        f"report {index}: expected 'values': this survey takes no sealed reports",
-        field="values",
-        index=index,
-    )
-
-
-def needlessly_invited(index: int) -> ReportError:
+def unexpected_invitation_error(index: int) -> ReportError:
     """The error of a report with an invitation of a survey that asks for none."""
-    return ReportError(
-        f"report {index}: invitation: this survey asks for none",
-        field="invitation",
-        index=index,
-    )
+    message = f"report {index}: invitation: this survey asks for none"
+    return ReportError(message, field="invitation", index=index)
 
 
 def _first(ids: list[bytes], values: Sequence[Value]) -> dict[bytes, Value]:

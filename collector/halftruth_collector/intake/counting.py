@@ -31,7 +31,13 @@ from ..store.database import Database
 from ..store.surveys import SurveyStore
 from ..store.tables import surveys
 from .batching import GroupCommit
-from .checking import Batch, check, needlessly_invited, needlessly_sealed, stale, unsealed
+from .checking import (
+    Batch,
+    check,
+    stale,
+    unexpected_invitation_error,
+    unexpected_seal_error,
+)
 
 #: Most reports in one transaction, unless one request has more.
 _MOST = 20_000
@@ -348,13 +354,11 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
     closed = _check_open(item, plan, new)
     if closed is not None:
         return closed
-    if row.sealing_key is not None and not item.sealed and new:
-        return unsealed(0)
-    if row.sealing_key is None and item.sealed and new:
-        return needlessly_sealed(0)
+    if new and item.sealed == (row.sealing_key is None):
+        return unexpected_seal_error(0, sealed=item.sealed)
     needless = [] if row.invitations else [id_ for id_ in new if id_ in item.invitations]
     if needless:
-        return needlessly_invited(item.ids.index(needless[0]))
+        return unexpected_invitation_error(item.ids.index(needless[0]))
     return None
 
 

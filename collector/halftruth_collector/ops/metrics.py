@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 from prometheus_client.multiprocess import MultiProcessCollector
 
-__all__ = ["CONTENT_TYPE", "FOLDER_VARIABLE", "Metrics", "StoreMetrics"]
+__all__ = ["CONTENT_TYPE", "FOLDER_VARIABLE", "Metrics"]
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -20,15 +20,11 @@ _COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 _GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
-class StoreMetrics:
-    """Metrics of commits.
+class Metrics:
+    """All numbers of one application; it observes commits and refusals of its store."""
 
-    Parameters
-    ----------
-    registry : CollectorRegistry
-    """
-
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
         reports = Counter(
             "halftruth_reports_total",
             "Reports that were acknowledged, by whether they were counted or had been before.",
@@ -49,7 +45,7 @@ class StoreMetrics:
             buckets=_COMMIT_SECONDS,
             registry=registry,
         )
-        self._requests = Histogram(
+        self._group_sizes = Histogram(
             "halftruth_commit_requests",
             "Requests that shared one commit.",
             buckets=_GROUP_SIZES,
@@ -61,48 +57,11 @@ class StoreMetrics:
             multiprocess_mode="livesum",
             registry=registry,
         )
-
-    def waiting(self, requests: int) -> None:
-        """Say how many requests wait for a commit now."""
-        self._queue.set(requests)
-
-    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
-        """Say what one commit took and held.
-
-        Parameters
-        ----------
-        seconds : float
-        requests : int
-            Requests that shared it.
-        counted, repeated : int
-            Reports that it counted, and reports that had been counted before.
-        """
-        self._seconds.observe(seconds)
-        self._requests.observe(requests)
-        self._counted.inc(counted)
-        self._repeated.inc(repeated)
-
-    def refused(self, reason: str) -> None:
-        """Say that nothing of a request was counted, and why."""
-        self._refused.labels(reason).inc()
-
-
-class Metrics:
-    """All numbers of one application.
-
-    Attributes
-    ----------
-    store : StoreMetrics
-    """
-
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self.store = StoreMetrics(self._registry)
         self._requests = Histogram(
             "halftruth_http_request_seconds",
             "Seconds between a whole request and its answer.",
             ["route", "method", "status"],
-            registry=self._registry,
+            registry=registry,
         )
         #: Found anew for every answer, its labels would take longer than counting it.
         self._answers: dict[tuple[str, str, str], Histogram] = {}
@@ -111,21 +70,27 @@ class Metrics:
             "1, with the version that runs.",
             ["version"],
             multiprocess_mode="livemax",
-            registry=self._registry,
+            registry=registry,
         )
         build.labels(version("halftruth-collector")).set(1)
 
-    def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Say how long an answer took.
+    def waiting(self, requests: int) -> None:
+        """Set how many requests wait for a commit now."""
+        self._queue.set(requests)
 
-        Parameters
-        ----------
-        route : str
-            The template of the path, never the path itself.
-        method : str
-        status : int
-        seconds : float
-        """
+    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
+        """Add a commit that so many requests shared, and the reports that it counted or knew."""
+        self._seconds.observe(seconds)
+        self._group_sizes.observe(requests)
+        self._counted.inc(counted)
+        self._repeated.inc(repeated)
+
+    def refused(self, reason: str) -> None:
+        """Add a request of which nothing was counted."""
+        self._refused.labels(reason).inc()
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Add an answer; the route is the template of its path, never the path itself."""
         key = (route, method, f"{status // 100}xx")
         child = self._answers.get(key)
         if child is None:

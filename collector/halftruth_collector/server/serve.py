@@ -178,7 +178,7 @@ class Server(BaseApplication):
         from ..web.routes.operations import metrics_of
 
         reason = HTTPStatus(status).phrase.lower().replace(" ", "-")
-        metrics_of(self._app).store.refused(reason)
+        metrics_of(self._app).refused(reason)
         _log.info("refused", extra={"status": status, "reason": reason})
 
     def _post_worker_init(self, worker: Any) -> None:

@@ -79,7 +79,7 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
     metrics = Metrics()
     limit, keys = ReportLimit.of(config), _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
-    store = Store(config.database, observer=metrics.store, offload=offloading.transactions)
+    store = Store(config.database, observer=metrics, offload=offloading.transactions)
     app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)
     operations.operate(app, metrics)
     problems.register(app)

@@ -80,13 +80,19 @@ def _ours(error: HalftruthError) -> Response:
     return response
 
 
+def problem_page(error: HalftruthError | HTTPException) -> tuple[str, int]:
+    """A page that says what is wrong."""
+    if isinstance(error, HTTPException):
+        return render_template("problem.html", detail=error.description), error.code or 500
+    return render_template("problem.html", detail=str(error)), status_of(error)
+
+
 def _of_http(error: HTTPException) -> Response:
     status = error.code or 500
     kinds = ("application/problem+json", "text/html")
     asked_by_person = request.accept_mimetypes.best_match(kinds) == "text/html"
     if asked_by_person and not request.path.startswith("/v1/"):
-        page = Response(render_template("problem.html", detail=error.description), status)
-        return harden(page, "'none'")
+        return harden(Response(*problem_page(error)), "'none'")
     response = problem(status, "http", error.description or HTTPStatus(status).phrase)
     for name, value in error.get_headers():
         if name == "Allow":

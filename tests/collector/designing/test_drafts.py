@@ -260,7 +260,9 @@ def test_answers_of_a_market_basket_and_bins_are_said(data):
 
 def test_what_is_said_around_the_questions_has_a_table_of_its_own(data):
     said = {"asked_by": ["The board", "Der Vorstand"], "thanks": ["Thanks.", ""]}
-    changed = edits.update_settings(data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]})
+    changed = edits.update_settings(
+        data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]}
+    )
     found = written(changed)
     assert "[form]\n" in found
     framing = Survey.from_toml(found).framing

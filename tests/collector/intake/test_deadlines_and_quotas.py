@@ -136,16 +136,3 @@ def test_an_invitation_is_asked_about_without_spending_or_writing_anything(
     body = batch([0, 0])
     body["reports"][0]["invitation"] = hash_of(unspent)[:32]
     assert http.post(f"{URL}/reports", json=body).status_code == 403
-
-
-def test_what_is_no_hash_is_refused_in_one_line(http, store):
-    check = f"{URL}/invitations/check"
-    store.surveys.set_terms("health", Terms(invitations=True))
-    for wrong in ("0" * 32, "G" * 64):
-        refusal = http.post(check, json={"hash": wrong})
-        assert refusal.status_code == 422
-        assert refusal.get_json()["field"] == "hash"
-    assert http.post(f"{check}?hash=0", json={"hash": "0" * 64}).status_code == 422
-    assert (
-        http.post("/v1/surveys/none/invitations/check", json={"hash": "0" * 64}).status_code == 404
-    )

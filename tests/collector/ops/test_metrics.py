@@ -5,7 +5,6 @@ import signal
 
 import pytest
 import requests
-from halftruth_collector.ops.metrics import Metrics
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from prometheus_client.parser import text_string_to_metric_families
@@ -35,25 +34,6 @@ def monitor(store) -> dict[str, str]:
 @pytest.fixture
 def scrape(http, monitor):
     return lambda: numbers(http.get("/metrics", headers=monitor).get_data(as_text=True))
-
-
-def test_what_the_store_tells_is_shown():
-    metrics = Metrics()
-    metrics.store.waiting(3)
-    metrics.store.committed(0.004, requests=2, counted=5, repeated=1)
-    metrics.store.committed(0.7, requests=40, counted=40, repeated=0)
-    metrics.store.refused("stale-digest")
-    found = numbers(metrics.exposition().decode())
-    assert value(found, "halftruth_commit_queue") == 3
-    assert value(found, "halftruth_reports_total", outcome="counted") == 45
-    assert value(found, "halftruth_reports_total", outcome="repeated") == 1
-    assert value(found, "halftruth_requests_refused_total", reason="stale-digest") == 1
-    assert value(found, "halftruth_commit_seconds_count") == 2
-    assert value(found, "halftruth_commit_seconds_sum") == pytest.approx(0.704)
-    assert value(found, "halftruth_commit_seconds_bucket", le="0.0025") == 0
-    assert value(found, "halftruth_commit_seconds_bucket", le="0.005") == 1
-    assert value(found, "halftruth_commit_seconds_bucket", le="10.0") == 2
-    assert value(found, "halftruth_commit_requests_sum") == 42
 
 
 def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, counted):

@@ -396,7 +396,7 @@ def test_a_store_does_what_plain_dictionaries_do(database, store, survey, raw, r
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=30 if database.startswith("sqlite") else 8,
+            max_examples=20 if database.startswith("sqlite") else 6,
             stateful_step_count=25,
             derandomize=True,
             database=None,

@@ -7,12 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from halftruth_collector.collector_store import Store
-from halftruth_collector.errors import InvitationRefused, StoreUnavailable
+from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
-from sqlalchemy.exc import OperationalError
 from wire import PATIENCE, wait_until
 
 from .conftest import in_one_transaction, report, statements
@@ -152,56 +151,6 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
             free.set()
         assert (first.result(PATIENCE).accepted, again.result(PATIENCE).duplicates) == (1, 1)
     assert counts() == (1, 1, 0, 0)
-
-
-@pytest.mark.parametrize("at", ["DELETE FROM invitations", "INTO cells", "COMMIT"])
-def test_an_invitation_is_spent_in_the_transaction_that_counts(store, invited, counts, dump, at):
-    [only] = store.invitations.create("health", 1)
-    shape = invited.report_space
-    made = check("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
-    before = dump()
-
-    def fail(text: str) -> None:
-        if at in text:
-            raise OperationalError(text, {}, Exception())
-
-    with statements(store.database.engine, fail), pytest.raises(StoreUnavailable):
-        store.reports.count(made)
-    assert dump() == before
-    assert store.reports.count(made).accepted == 1
-    assert counts() == (1, 1, 0, 0)
-
-
-def test_invitations_are_withdrawn_or_used_but_never_both(database, store, invited, counts):
-    """Reports and withdrawals race for sixty invitations."""
-    made = store.invitations.create("health", 60)
-    together = threading.Barrier(2, timeout=PATIENCE)
-
-    def use(mine: Store) -> int:
-        counted = 0
-        for position, invitation in enumerate(made):
-            if position % 10 == 0:
-                together.wait()
-            try:
-                sent = report(position, 0, 0, invitation=invitation)
-                counted += mine.reports.add("health", invited.digest, [sent]).accepted
-            except InvitationRefused:
-                pass
-        return counted
-
-    def withdraw(mine: Store) -> int:
-        gone = 0
-        for start in range(0, 60, 10):
-            together.wait()
-            chosen = [bytes.fromhex(each) for each in reversed(made[start : start + 10])]
-            gone += sum(mine.invitations.revoke("health", chosen[n : n + 2]) for n in (0, 2, 4))
-        return gone
-
-    with Store(database) as other, ThreadPoolExecutor() as threads:
-        used, gone = threads.submit(use, store), threads.submit(withdraw, other)
-        counts()
-        made_use, made_useless = used.result(4 * PATIENCE), gone.result(4 * PATIENCE)
-    assert counts() == (60, made_use, made_useless, 60 - made_use - made_useless)
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -203,7 +203,7 @@ def test_many_questions_are_foretold_while_somebody_waits(post):
 
 
 #: Texts in fields of numbers that are none, or none that can be written out.
-NASTY = ("²", "٣", "9" * 5_000, "1e999999", "1/" + "9" * 5_000, "nan", "-0", "")
+NASTY = ("²", "9" * 5_000, "1/" + "9" * 5_000, "nan", "")
 
 NUMBERS = """
 id = "numbers"

@@ -13,18 +13,20 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from ...dry_run import allowed_by_form, why_form_refuses
 from ..context import collector, states
-from ..errors import status_of
+from ..errors import problem_page
 from ..headers import harden
 from .languages import WORDS, chosen, direction_of, primary, wanted
 
 blueprint = Blueprint("pages", __name__, template_folder="templates")
+for kind in (HalftruthError, HTTPException):
+    blueprint.register_error_handler(kind, problem_page)
 
 _SCRIPTS = str(files("halftruth_client") / "js")
 _STYLES = str(files(__package__) / "assets")
 
 
 @blueprint.after_request
-def closed(response: Response) -> Response:
+def set_security_headers(response: Response) -> Response:
     """No form of these pages can be posted by a browser itself."""
     return harden(response, "'none'")
 
@@ -81,15 +83,3 @@ def script(name: str) -> Response:
 def asset(name: str) -> Response:
     """Styles and scripts of these pages."""
     return send_from_directory(_STYLES, name)
-
-
-@blueprint.errorhandler(HalftruthError)
-def ours(error: HalftruthError) -> tuple[str, int]:
-    """A page that says what is wrong."""
-    return render_template("problem.html", detail=str(error)), status_of(error)
-
-
-@blueprint.errorhandler(HTTPException)
-def of_http(error: HTTPException) -> tuple[str, int]:
-    """A page that says what is wrong."""
-    return render_template("problem.html", detail=error.description), error.code or 500

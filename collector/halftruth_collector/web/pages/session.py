@@ -15,9 +15,8 @@ from werkzeug.wrappers import Response as AnyResponse
 from ...access.tokens import Role
 from ...errors import Forbidden, Unauthorized
 from ..context import allow
-from ..errors import status_of
+from ..errors import problem_page, status_of
 from ..headers import harden
-from .forms import of_http, ours
 
 COOKIE = "halftruth_token"
 
@@ -37,9 +36,9 @@ def guarded(name: str, prefix: str, role: Role) -> Blueprint:
 def _blueprint(name: str, prefix: str | None = None) -> Blueprint:
     made = Blueprint(name, __name__, url_prefix=prefix, template_folder="templates")
     made.before_request(_only_own_forms)
-    made.after_request(_closed)
-    made.register_error_handler(HalftruthError, ours)
-    made.register_error_handler(HTTPException, of_http)
+    made.after_request(_set_security_headers)
+    for kind in (HalftruthError, HTTPException):
+        made.register_error_handler(kind, problem_page)
     return made
 
 
@@ -78,7 +77,7 @@ def _ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:
     return _sign_in_page(role, address, str(error) if tried else None), status_of(error)
 
 
-def _closed(response: Response) -> Response:
+def _set_security_headers(response: Response) -> Response:
     """Forms of these pages go to this collector alone, and no cache keeps what they show."""
     response.headers["Cache-Control"] = "no-store"
     response = harden(response, "'self'")
