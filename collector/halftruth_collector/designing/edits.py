@@ -164,14 +164,14 @@ def _rename_attributes(data: Data, renamed: Callable[[str], str | None]) -> None
 
 def _rename_categories(data: Data, names: Sequence[str], renamed: Mapping[str, str | None]) -> None:
     """Rename categories of some attributes wherever they are named; None is not any more."""
-    for conditions in [question.get("ask_if") for question in questions(data)]:
-        for name in names if isinstance(conditions, dict) else ():
-            if isinstance(conditions.get(name), list):
-                kept = [renamed.get(answer, answer) for answer in conditions[name]]
-                put(conditions, name, [answer for answer in kept if answer is not None])
     for question in questions(data):
-        if question.get("ask_if") == {}:
-            del question["ask_if"]
+        conditions = question.get("ask_if")
+        if isinstance(conditions, dict):
+            for name in names:
+                if isinstance(conditions.get(name), list):
+                    kept = [renamed.get(answer, answer) for answer in conditions[name]]
+                    put(conditions, name, [answer for answer in kept if answer is not None])
+            put(question, "ask_if", conditions)
     mechanism.rename_categories(data, names, renamed)
 
 

@@ -190,7 +190,7 @@ def _new_mechanism(kind: str, before: Data) -> Data:
     known = next((known for known in MECHANISMS if known.kind == kind), None)
     if known is not None and "gamma" not in known.written_as.__struct_fields__:
         return {"kind": kind}
-    promise = {key: before[key] for key in ("gamma", "breach", "public") if key in before}
+    promise: Data = {key: before[key] for key in ("gamma", "breach", "public") if key in before}
     if not {"gamma", "breach"} & promise.keys():
         promise["gamma"] = "19"
     alpha = {"alpha": "1/20"} if kind == "randomized-gamma-diagonal" else {}
