@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
+import dense_split
 import hypothesis
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from halftruth_shared import (
     RandomizedGammaDiagonal,
     RandomizedResponse,
     Schema,
+    SplitQuestionnaire,
+    ViewClass,
 )
 from scipy import stats
 from walking import walked
@@ -96,6 +99,18 @@ class Case:
             return RandomizedGammaDiagonal(gamma, alpha, steps=steps)
         if self.kind == "response":
             return RandomizedResponse({f"a{j}": p for j, p in enumerate(self.parameters)})
+        if self.kind == "split":
+            gamma, prime, direct, classes = self.parameters
+            views = [
+                ViewClass(
+                    attributes=tuple(tuple(f"a{j}" for j in group) for group in groups),
+                    choose=choose,
+                    weight=weight,
+                )
+                for groups, choose, weight in classes
+            ]
+            public = [f"a{j}" for j in self.public]
+            return SplitQuestionnaire(gamma, views, public, prime=prime, direct=direct)
         return DistortionMatrices({f"a{j}": P for j, P in enumerate(self.parameters)})
 
     @cached_property
@@ -107,8 +122,20 @@ class Case:
         return [gamma_diagonal(n, gamma, reach * t / steps) for t in range(-steps, steps + 1)]
 
     @cached_property
+    def _split(self):
+        gamma, *parameters = self.parameters
+        return dense_split.matrix(self.shape, self.public, Fraction(gamma), *parameters)
+
+    @cached_property
+    def reports(self):
+        """Every report, row-major."""
+        return sorted(self._split) if self.kind == "split" else self.cells
+
+    @cached_property
     def matrix(self):
         """A[v][u] as fractions; of a randomized gamma-diagonal E[A_r] = A (FRAPP §4)."""
+        if self.kind == "split":
+            return [self._split[report] for report in self.reports]
         if self.kind in ("det", "ran"):
             return gamma_diagonal(len(self.cells), Fraction(self.parameters[0]))
         if self.kind == "response":
@@ -171,18 +198,42 @@ DISTORTION_CASES = [
     Case("distortion", (2, 2, 3), (SKEWED, IDENTITY, CYCLIC), public=(1,)),
     Case("distortion", (3, 2, 2), (WITH_ZERO, SKEWED, (("3/4", "1/4"), ("1/4", "3/4")))),
 ]
-CASES = DET_CASES + RAN_CASES + RESPONSE_CASES + DISTORTION_CASES
+RECORD_CASES = DET_CASES + RAN_CASES + RESPONSE_CASES + DISTORTION_CASES
+SPLIT_CASES = [
+    Case("split", (2,), ("3", 3, 2, ((((0,),), (1,), 1),))),
+    Case("split", (2, 3), ("19/2", 7, 3, ((((1,),), (1,), 5), (((0,),), (1,), 2)))),
+    Case("split", (2, 3), ("3/2", 2, 6, ((((0, 1),), (2,), 1),))),
+    # As many cells as points: planes of 2 and 3, a space of 2.
+    Case("split", (7,), ("3/2", 2, 2, ((((0,),), (1,), 1),))),
+    Case("split", (13,), ("5", 3, 2, ((((0,),), (1,), 3),))),
+    Case("split", (3, 5), ("5/2", 2, 4, ((((1, 0),), (2,), 1),))),
+    # Fewer.
+    Case("split", (2, 3), ("7/3", 3, 5, ((((0, 1),), (2,), 1),))),
+    Case("split", (2, 2, 2), ("4", 2, 3, ((((0, 1, 2),), (3,), 1),))),
+    Case("split", (3, 3), ("11/2", 5, 2, ((((0, 1),), (2,), 1), (((1,),), (1,), 1)))),
+    Case("split", (2, 3, 2), ("19/2", 2, 4, ((((2, 0, 1),), (2,), 3), (((0, 1, 2),), (3,), 2)))),
+    Case("split", (2, 3, 2, 2),
+         ("3", 2, 6, ((((3, 0), (2, 1)), (1, 2), 2), (((2,), (3,)), (1, 1), 1)))),
+    Case("split", (2, 3, 3), ("5", 2, 2, ((((2, 1),), (2,), 1), (((2,),), (1,), 3))), public=(0,)),
+    Case("split", (2, 3, 2, 2), ("7/2", 3, 3, ((((1, 2),), (2,), 1),)), public=(3, 0)),
+]  # fmt: skip
 
 
-@pytest.fixture(params=CASES, ids=str)
+@pytest.fixture(params=RECORD_CASES + SPLIT_CASES, ids=str)
 def case(request):
     """A mechanism of any kind with its exact matrix."""
     return request.param
 
 
-@pytest.fixture(params=DET_CASES, ids=str)
-def det_case(request):
-    """A gamma-diagonal mechanism."""
+@pytest.fixture(params=RECORD_CASES, ids=str)
+def record_case(request):
+    """A mechanism whose report is a record."""
+    return request.param
+
+
+@pytest.fixture(params=SPLIT_CASES, ids=str)
+def split_case(request):
+    """A split questionnaire."""
     return request.param
 
 
@@ -210,18 +261,21 @@ def schema_of():
     return make_schema
 
 
-def _p_value(reports, records, shape, matrix, least=20):
+def _p_value(reports, records, shape, matrix, least=20, every=None):
     """p-value of reports of these records under the matrix (chi-square).
 
     Impossible reports give 0. Each true record is a multinomial of its own. No expected count may
-    be below `least`: the smaller the p-values that matter, the larger it has to be.
+    be below `least`: the smaller the p-values that matter, the larger it has to be. `every` lists
+    the reports, row-major, where they are no records of this shape.
     """
-    n = math.prod(shape)
+    shape_of_reports = shape if every is None else np.max(every, axis=0) + 1
     expected = np.array(matrix, dtype=np.float64)
     true, reported = (
-        np.ravel_multi_index(tuple(np.asarray(x).T), shape) for x in (records, reports)
+        np.ravel_multi_index(tuple(np.asarray(x).T), sizes)
+        for x, sizes in ((records, shape), (reports, shape_of_reports))
     )
-    seen = np.bincount(reported * n + true, minlength=n * n).reshape(n, n)
+    places = reported * expected.shape[1] + true
+    seen = np.bincount(places, minlength=expected.size).reshape(expected.shape)
     totals = seen.sum(axis=0)
     expected = expected * totals
     possible = expected > 0
@@ -235,7 +289,7 @@ def _p_value(reports, records, shape, matrix, least=20):
 
 @pytest.fixture(scope="session")
 def p_value():
-    """``p_value(reports, records, shape, matrix, least=20)`` of a chi-square test of fit."""
+    """``p_value(reports, records, shape, matrix, least=20, every=None)`` of a chi-square test."""
     return _p_value
 
 

@@ -125,7 +125,8 @@ def pairs_of_margin_cells(shape, count):
     return pair[0], pair[1]
 
 
-def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(case):
+def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(record_case):
+    case = record_case
     for order in ordered_subsets(len(case.shape)):
         channel = case.mechanism.channel(case.schema, [f"a{j}" for j in order])
         shape = tuple(case.shape[j] for j in order)
@@ -155,7 +156,8 @@ def test_products_of_margins_too_large_to_hold_are_the_same(monkeypatch):
     np.testing.assert_allclose(by_pattern, at_once, rtol=1e-10, atol=1e-12)
 
 
-def test_a_report_is_a_record(case):
+def test_a_report_is_a_record(record_case):
+    case = record_case
     assert case.mechanism.report_space(case.schema).shape == case.shape
     assert case.mechanism.report_space(case.schema).names == case.schema.names
 

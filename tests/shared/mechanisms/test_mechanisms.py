@@ -3,19 +3,18 @@
 import math
 import random
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 
 import pytest
 from halftruth_shared import (
-    Attribute,
     DistortionMatrices,
     DomainTooLarge,
     GammaDiagonal,
-    HalftruthError,
     ParameterError,
     RandomizedGammaDiagonal,
     RandomizedResponse,
-    Schema,
+    SplitQuestionnaire,
+    ViewClass,
     epsilon,
     worst_case_posterior,
 )
@@ -36,42 +35,44 @@ def worst_ratio(matrix, cells, public=()):
 
 
 def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(case):
-    amplification = case.mechanism.amplification(case.schema)
-    assert amplification == worst_ratio(case.matrix, case.cells)
-    assert amplification == math.inf or isinstance(amplification, Fraction)
-
-
-def test_public_attributes_are_not_protected_and_do_not_count(case):
     # With all of them public nothing is left to protect, and any bound is true.
     count = len(case.shape)
-    for size in range(1, count):
+    for size in range(count):
         for public in combinations(range(count), size):
             names = [f"a{j}" for j in public]
-            worst = worst_ratio(case.matrix, case.cells, public)
-            assert case.mechanism.amplification(case.schema, names) == worst
-            assert case.mechanism.amplification(case.schema, set(names)) == worst
+            amplification = case.mechanism.amplification(case.schema, names)
+            assert amplification == worst_ratio(case.matrix, case.cells, public)
+            assert amplification == math.inf or isinstance(amplification, Fraction)
+            assert case.mechanism.amplification(case.schema, set(names)) == amplification
 
 
-def test_a_single_answer_is_amplified_as_the_exact_matrix_says(case):
+def test_the_amplification_of_an_answer_is_that_of_the_exact_matrix(case):
     # To one who knows the others, by the rows of records that differ in it alone; to one to whom
     # these are equally likely, by the mean of the rows with each answer.
-    count, left_out = len(case.shape), case.mechanism.unperturbed(case.schema)
-    assert left_out <= {f"a{j}" for j in case.public}
-    known, unknown = [Fraction(1)], [Fraction(1)]
-    for j in range(count):
-        if f"a{j}" in left_out:
-            continue
-        known.append(worst_ratio(case.matrix, case.cells, [k for k in range(count) if k != j]))
-        means = [
-            [
-                sum(p for p, u in zip(row, case.cells, strict=True) if u[j] == answer)
-                for answer in range(case.shape[j])
+    count, unperturbed = len(case.shape), case.mechanism.unperturbed(case.schema)
+    assert unperturbed <= {f"a{j}" for j in case.public}
+    assert case.kind != "split" or len(unperturbed) == len(case.public)
+    apart = [j for j in range(count) if f"a{j}" in unperturbed]
+    for public in chain(*(combinations(range(count), size) for size in range(count))):
+        known, unknown = [Fraction(1)], [Fraction(1)]
+        fixed = sorted({*apart, *public})
+        for j in set(range(count)) - set(fixed):
+            known.append(worst_ratio(case.matrix, case.cells, [k for k in range(count) if k != j]))
+            answers = sorted({(*(u[k] for k in fixed), u[j]) for u in case.cells})
+            means = [
+                [
+                    sum(
+                        p
+                        for p, u in zip(row, case.cells, strict=True)
+                        if (*(u[k] for k in fixed), u[j]) == answer
+                    )
+                    for answer in answers
+                ]
+                for row in case.matrix
             ]
-            for row in case.matrix
-        ]
-        unknown.append(worst_ratio(means, [(answer,) for answer in range(case.shape[j])]))
-    found = case.mechanism.answer_amplification(case.schema)
-    assert (found.known, found.unknown) == (max(known), max(unknown))
+            unknown.append(worst_ratio(means, answers, range(len(fixed))))
+        found = case.mechanism.answer_amplification(case.schema, [f"a{j}" for j in public])
+        assert (found.known, found.unknown) == (max(known), max(unknown))
 
 
 @pytest.mark.parametrize("gamma", ["19", "3/2"])
@@ -85,14 +86,20 @@ def test_what_is_public_leaves_fewer_cells_to_hide_an_answer_among(gamma, schema
     assert nothing.known == nothing.unknown == 1
 
 
-def test_one_public_attribute_does_not_take_those_with_it_whose_names_it_holds():
-    schema = Schema([Attribute(name, ["no", "yes"]) for name in ("age", "age_of_child", "sex")])
-    mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.9"))
-    try:
-        amplification = mechanism.amplification(schema, "age_of_child")
-    except (HalftruthError, TypeError):
-        return
-    assert amplification == 81
+def test_a_single_name_is_no_list_of_public_attributes(refused, schema_of):
+    views = [ViewClass(attributes=(("a0",),), weight=1)]
+    for mechanism in (
+        GammaDiagonal("19"),
+        RandomizedResponse({"a0": "0.9"}),
+        SplitQuestionnaire("19", views),
+    ):
+        for call in (mechanism.amplification, mechanism.answer_amplification):
+            refused(
+                ParameterError,
+                lambda call=call: call(schema_of((2,)), "a0"),
+                field="public",
+                mentions=["a list of names"],
+            )
 
 
 def test_equal_mechanisms_are_one_key(case):
@@ -116,12 +123,6 @@ def test_the_order_of_its_parameters_does_not_make_another_mechanism():
         one, other = kind({"a": value, "b": value}), kind({"b": value, "a": value})
         assert one == other
         assert hash(one) == hash(other)
-
-
-def test_a_randomized_matrix_has_the_amplification_of_its_mean(ran_case):
-    # ε is that of DET-GD, however far a client's own matrix may be from it.
-    gamma = Fraction(ran_case.parameters[0])
-    assert ran_case.mechanism.amplification(ran_case.schema) == gamma
 
 
 def test_the_worst_case_posterior_is_attained_and_never_exceeded(case):
@@ -220,18 +221,12 @@ def test_a_budget_that_cannot_be_shared_is_refused(gamma, refused, schema_of):
     )
 
 
-BAD_RATIONALS = [19.0, math.nan, math.inf, "1e5", "nan", "inf", "1/0", "", " 19", "19 ", "1_9",
-                 "0x13", "19,5", ".5", "5.", "1/2/3", "1.5/2", "+-1", "١٩", None, True, b"19",
-                 [19], 1 + 0j]  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", BAD_RATIONALS, ids=repr)
+@pytest.mark.parametrize("bad", [19.0, "1/0", None], ids=repr)
 def test_parameters_that_are_no_exact_number_are_refused(bad, refused, schema_of):
     schema = schema_of((2,))
-    written = ['"19"', '"0.9"', '"19/2"']
 
     def refuses(field, call):
-        refused(ParameterError, call, field=field, mentions=[f"{field}:", *written])
+        refused(ParameterError, call, field=field, mentions=[f"{field}:", '"19"', '"0.9"'])
 
     refuses("gamma", lambda: GammaDiagonal(bad))
     refuses("gamma", lambda: RandomizedGammaDiagonal(bad, "1/2"))

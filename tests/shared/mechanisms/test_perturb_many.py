@@ -31,6 +31,7 @@ ONE_OF_EACH = [
     ("response", (2, 3), ("3/4", "2/5")),
     ("distortion", (3, 2), ((("1/2", "1/5", "0"), ("1/4", "3/5", "1/4"), ("1/4", "1/5", "3/4")),
                             (("1/7", "5/6"), ("6/7", "1/6")))),
+    ("split", (2, 2, 2), ("4", 2, 3, ((((0, 1, 2),), (3,), 1),))),
 ]  # fmt: skip
 
 # Weights that need more than 64 bits: sampled record by record.
@@ -43,6 +44,7 @@ BEYOND_VECTORS = [
     ("response", (2, 3), (Fraction(3, 4) + TINY, Fraction(2, 5))),
     ("distortion", (2, 3), (((Fraction(3, 4) + TINY, TINY), (Fraction(1, 4) - TINY, 1 - TINY)),
                             (("1/2", "1/5", "0"), ("1/4", "3/5", "1/4"), ("1/4", "1/5", "3/4")))),
+    ("split", (2, 2, 2), (Fraction(5) + Fraction(1, 2**80), 2, 3, ((((0, 1, 2),), (3,), 1),))),
 ]  # fmt: skip
 
 # Weights that just fit 62 bits, or nearly so.
@@ -70,9 +72,11 @@ def generator(number=0):
 
 
 def test_seeded_reports_follow_the_matrix(case, p_value):
-    records = all_records(case, 8000)
+    records = all_records(case, 10_000)
     reports = case.mechanism.perturb_many(case.schema, records, generator())
-    assert p_value(reports, records, case.shape, case.matrix) > SEEDED
+    assert reports.dtype == np.int64
+    found = p_value(reports, records, case.shape, case.matrix, every=case.reports)
+    assert found > SEEDED
 
 
 @pytest.mark.parametrize("of", ONE_OF_EACH, ids=name_of)
@@ -80,7 +84,8 @@ def test_reports_from_the_operating_system_follow_the_matrix(of, case_of, p_valu
     case = case_of(*of)
     records = all_records(case, 50_000)
     reports = case.mechanism.perturb_many(case.schema, records)
-    assert p_value(reports, records, case.shape, case.matrix, least=1000) > FROM_OS
+    found = p_value(reports, records, case.shape, case.matrix, least=1000, every=case.reports)
+    assert found > FROM_OS
 
 
 @pytest.mark.parametrize("of", BEYOND_VECTORS + BARELY_VECTORS, ids=name_of)
@@ -94,17 +99,7 @@ def test_weights_beyond_64_bits_or_barely_within_follow_the_matrix(of, case_of, 
     records = all_records(case, times)
     reports = case.mechanism.perturb_many(case.schema, records, generator())
     assert reports.dtype == np.int64
-    assert reports.shape == records.shape
-    assert p_value(reports, records, case.shape, matrix) > SEEDED
-
-
-@pytest.mark.parametrize("of", BEYOND_VECTORS[:1] + BEYOND_VECTORS[-2:], ids=name_of)
-def test_weights_beyond_64_bits_follow_the_matrix_from_the_operating_system(of, case_of, p_value):
-    case = case_of(*of)
-    matrix = [[entry if entry > 1e-9 else 0 for entry in row] for row in case.matrix]
-    records = all_records(case, 6000)
-    reports = case.mechanism.perturb_many(case.schema, records)
-    assert p_value(reports, records, case.shape, matrix, least=200) > FROM_OS
+    assert p_value(reports, records, case.shape, matrix, every=case.reports) > SEEDED
 
 
 @pytest.mark.parametrize("shape", [(2,) * 14, (2,) * 15, (3, 5, 7, 11, 13, 2), (100, 3, 101)])
@@ -130,17 +125,7 @@ def test_margins_of_many_cells_follow_their_matrix(shape, schema_of, p_value):
         assert p_value(reports[:, [j]], records[:, [j]], [size], matrix, least=least) > SEEDED
 
 
-@pytest.mark.parametrize("of", BEYOND_VECTORS + BARELY_VECTORS, ids=name_of)
-def test_large_weights_stay_exact_for_single_records(of, case_of):
-    # Too many outcomes to walk. The lowest and the highest draw are the extremes of the report's
-    # distribution: the first keeps all that can be kept, and neither leaves the schema.
-    case = case_of(*of)
-    for record in case.cells:
-        for source in (lambda outcomes: 0, lambda outcomes: outcomes - 1):
-            assert case.mechanism.perturb(case.schema, record, source) in case.cells
-
-
-@pytest.mark.parametrize("of", ONE_OF_EACH, ids=name_of)
+@pytest.mark.parametrize("of", ONE_OF_EACH[:-1], ids=name_of)
 def test_records_are_perturbed_independently(of, case_of):
     # Equal records side by side: the pair of their reports has the product distribution.
     case = case_of(*of)
@@ -158,20 +143,12 @@ def test_records_are_perturbed_independently(of, case_of):
     assert stats.chisquare(seen[possible], expected[possible]).pvalue > SEEDED
 
 
-def test_an_attribute_kept_always_is_reported_as_it_is(case_of):
-    case = case_of("response", (2, 3), ("7/10", 1), public=(1,))
-    records = all_records(case, 100)
-    reports = case.mechanism.perturb_many(case.schema, records)
-    assert (reports[:, 1] == records[:, 1]).all()
-    assert (reports[:, 0] != records[:, 0]).any()
-
-
 @pytest.mark.parametrize("of", ONE_OF_EACH + BEYOND_VECTORS, ids=name_of)
 @pytest.mark.parametrize("rng", [None, generator()], ids=["os", "seeded"])
 def test_no_records_give_no_reports(of, rng, case_of):
     case = case_of(*of)
     reports = case.mechanism.perturb_many(case.schema, np.empty((0, len(case.shape)), int), rng)
-    assert reports.shape == (0, len(case.shape))
+    assert reports.shape == (0, len(case.reports[0]))
     assert reports.dtype == np.int64
 
 
@@ -238,48 +215,6 @@ def test_bad_records_are_refused_without_their_values(of, bad, case_of, refused)
         lambda: case.mechanism.perturb_many(case.schema, BAD_RECORDS[bad]),
         never=["7654321", "7654.5", "nan", "None", "2024-01"],
     )
-
-
-@pytest.mark.parametrize(
-    ("record", "column"),
-    [
-        ((0, 7654321), "a1"),
-        ((-7654321, 0), "a0"),
-        ((0, 3), "a1"),
-        ((True, 0), "a0"),
-        ((0, 1.0), "a1"),
-        ((0, "7654321"), "a1"),
-        ((0, None), "a1"),
-        ((0, float("nan")), "a1"),
-        ((np.True_, 0), "a0"),
-        ((0, np.float64(1)), "a1"),
-        ((0, 7654321 * 10**30), "a1"),
-        ((0,), None),
-        ((0, 1, 7654321), None),
-        ("01", "a0"),
-    ],
-    ids=repr,
-)
-@pytest.mark.parametrize("of", [("det", (2, 3), ("19",)), *ONE_OF_EACH[2:3]], ids=name_of)
-def test_a_bad_record_is_refused_without_its_values(of, record, column, case_of, refused):
-    case = case_of(*of)
-    refused(
-        RecordError,
-        lambda: case.mechanism.perturb(case.schema, record),
-        field=column,
-        never=["7654321", "nan", "None", "True", "1.0"],
-    )
-
-
-def test_draws_below_an_awkward_number_are_unbiased():
-    # 2^64 is 5⅓ times this: without rejection the lowest third would come up a fifth more often.
-    outcomes = 3 * 2**60
-    draws = draw_below_from_os(outcomes, 300_000)
-    assert draws.dtype == np.int64
-    assert draws.min() >= 0
-    assert draws.max() < outcomes
-    for seen in (np.bincount(draws >> 57, minlength=24), np.bincount(draws % 24, minlength=24)):
-        assert stats.chisquare(seen).pvalue > FROM_OS
 
 
 @pytest.mark.parametrize("outcomes", [1, 2, 3, 7, 2**20, 10**6, MAX_VECTOR_OUTCOMES])
