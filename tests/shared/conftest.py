@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 
 import dense_split
 import hypothesis
 import numpy as np
 import pytest
+from dense import cells, gamma_diagonal, kronecker, randomized_response
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -37,36 +37,6 @@ def make_schema(shape, public=()):
             for j, size in enumerate(shape)
         ]
     )
-
-
-def cells(shape):
-    """All records, row-major."""
-    return list(product(*map(range, shape)))
-
-
-def gamma_diagonal(n, gamma, r=Fraction(0)):
-    """FRAPP eq. 17, and eq. 25 for r ≠ 0; rows are reports, columns true records."""
-    x = 1 / (gamma + n - 1)
-    off = x - r / (n - 1)
-    return [[gamma * x + r if u == v else off for u in range(n)] for v in range(n)]
-
-
-def randomized_response(size, p):
-    """Keep with p, else each other category with q = (1−p)/(d−1)."""
-    q = (1 - p) / (size - 1)
-    return [[p if u == v else q for u in range(size)] for v in range(size)]
-
-
-def kronecker(factors):
-    """P_1 ⊗ … ⊗ P_M, entry by entry."""
-    shape = [len(factor) for factor in factors]
-    return [
-        [
-            math.prod((P[a][b] for P, a, b in zip(factors, v, u, strict=True)), start=Fraction(1))
-            for u in cells(shape)
-        ]
-        for v in cells(shape)
-    ]
 
 
 @dataclass(frozen=True)

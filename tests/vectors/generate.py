@@ -1,11 +1,10 @@
 """Conformance vectors, computed from docs/protocol.md alone: nothing of the packages is used.
 
-Run it to write the JSON files beside it again; their contents are a function of this file.
+``python -m tests.vectors.generate`` writes the JSON files beside it again.
 """
 
 import base64
 import hashlib
-import hmac
 import itertools
 import json
 import math
@@ -14,8 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from tests.support import dense, dense_split, hpke
 
 HERE = Path(__file__).parent
 
@@ -767,65 +767,27 @@ def question_vectors():
 
 
 def channel(made, sizes):
-    """Probability of each report under each record, as rows, from the definitions."""
-    cells = list(itertools.product(*map(range, sizes)))
+    """Records, and the probability of each report under each of them, as rows."""
     mechanism = by_matrices(made)
     if "views" in mechanism:
-        return cells, split_channel(made, sizes, cells)
-    if "gamma" in mechanism:
-        x = 1 / (Fraction(mechanism["gamma"]) + len(cells) - 1)
-        same = 1 - (len(cells) - 1) * x
-        return cells, [[same if u == v else x for u in cells] for v in cells]
-    if "keep" in mechanism:
+        number = {attribute["name"]: j for j, attribute in enumerate(made["attributes"])}
+        public = [number[name] for name in mechanism.get("public", [])]
+        classes = []
+        for group in mechanism["views"]:
+            members = [[number[name] for name in names] for names in group["attributes"]]
+            choose = group.get("choose", list(map(len, members)))
+            classes.append((members, choose, group["weight"]))
+        strength = Fraction(mechanism["gamma"]), mechanism["prime"], mechanism["direct"]
+        rows = dense_split.matrix(sizes, public, *strength, classes).values()
+    elif "gamma" in mechanism:
+        rows = dense.gamma_diagonal(math.prod(sizes), Fraction(mechanism["gamma"]))
+    elif "keep" in mechanism:
         kept = map(Fraction, mechanism["keep"].values())
-        own = [
-            [[p if a == b else (1 - p) / (d - 1) for a in range(d)] for b in range(d)]
-            for p, d in zip(kept, sizes, strict=True)
-        ]
+        rows = dense.kronecker(list(map(dense.randomized_response, sizes, kept)))
     else:
-        own = [
-            [list(map(Fraction, row)) for row in matrix]
-            for matrix in mechanism["matrices"].values()
-        ]
-    return cells, [
-        [math.prod(P[b][a] for P, a, b in zip(own, u, v, strict=True)) for u in cells]
-        for v in cells
-    ]
-
-
-def split_channel(made, sizes, cells):
-    """The same where a report is a view and a symbol, beside what is public."""
-    mechanism = made["mechanism"]
-    names = [attribute["name"] for attribute in made["attributes"]]
-    gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
-    views = list(views_of(mechanism, names))
-    shares = [Fraction(weight, sum(weight for weight, _ in views)) for weight, _ in views]
-    public = [names.index(name) for name in mechanism.get("public", [])]
-    rows = []
-    for share, (_, positions) in zip(shares, views, strict=True):
-        own = list(itertools.product(*(range(sizes[j]) for j in positions)))
-        n = len(own)
-        if n <= mechanism["direct"]:
-            belongs = [[u == y for u in range(n)] for y in range(n)]
-        else:
-            e = dimension_of(q, n)
-            points = [v for v in itertools.product(range(q), repeat=e) if any(v)]
-            points = [v for v in points if next(filter(None, v)) == 1]
-            m = prime_two_modulo_three(len(points))
-            vectors = [point_of(placed(u, m, len(points)), q, e) for u in range(n)]
-            belongs = [[sum(map(int.__mul__, x, y)) % q == 0 for x in vectors] for y in points]
-        totals = [sum(gamma if row[u] else 1 for row in belongs) for u in range(n)]
-        where = [own.index(tuple(cell[j] for j in positions)) for cell in cells]
-        for seen in itertools.product(*(range(sizes[j]) for j in public)):
-            agrees = [tuple(cell[j] for j in public) == seen for cell in cells]
-            for row in belongs:
-                rows.append(
-                    [
-                        share * (gamma if row[u] else 1) / totals[u] if same else Fraction(0)
-                        for u, same in zip(where, agrees, strict=True)
-                    ]
-                )
-    return rows
+        own = mechanism["matrices"].values()
+        rows = dense.kronecker([[list(map(Fraction, row)) for row in P] for P in own])
+    return dense.cells(sizes), list(rows)
 
 
 def largest_quotient(groups):
@@ -1112,35 +1074,6 @@ def recipient(name):
     return X25519PrivateKey.from_private_bytes(known_bytes(f"recipient/{name}", 32))
 
 
-def labelled_extract(suite, salt, label, key):
-    return hmac.digest(salt, b"HPKE-v1" + suite + label + key, "sha256")
-
-
-def labelled_expand(suite, key, label, info, length):
-    """One block of HKDF, which is enough for all that is asked here."""
-    assert length <= 32
-    labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
-    return hmac.digest(key, labelled + b"\x01", "sha256")[:length]
-
-
-KEM = b"KEM" + bytes.fromhex("0020")
-SUITE = b"HPKE" + bytes.fromhex("0020 0001 0001")
-
-
-def sealed_by(ephemeral, recipient_public, info, plaintext):
-    """HPKE (RFC 9180), base mode, one message, without associated data."""
-    point = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient_public))
-    enc = ephemeral.public_key().public_bytes_raw()
-    eae = labelled_extract(KEM, b"", b"eae_prk", point)
-    secret = labelled_expand(KEM, eae, b"shared_secret", enc + recipient_public, 32)
-    context = b"\x00" + labelled_extract(SUITE, b"", b"psk_id_hash", b"")
-    context += labelled_extract(SUITE, b"", b"info_hash", info)
-    schedule = labelled_extract(SUITE, secret, b"secret", b"")
-    key = labelled_expand(SUITE, schedule, b"key", context, 16)
-    nonce = labelled_expand(SUITE, schedule, b"base_nonce", context, 12)
-    return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
-
-
 def packed(sizes, values):
     """Every value in as many bytes, enough for the column with the most values."""
     width = 1 if max(sizes) <= 2**8 else 2 if max(sizes) <= 2**16 else 4
@@ -1173,7 +1106,7 @@ def sealed_vectors():
             recipient_public = ours.public_key().public_bytes_raw()
             plaintext = packed(sizes, values) + (invitation or b"")
             info = b"halftruth sealed report 1\n" + digest + report.bytes
-            sealed = sealed_by(ephemeral, recipient_public, info, plaintext)
+            sealed = hpke.seal(recipient_public, info, plaintext, ephemeral=ephemeral)
             vectors.append(
                 {
                     "recipient_private": ours.private_bytes_raw().hex(),
@@ -1213,7 +1146,8 @@ def sealed_but_refused():
         report=report,
         plaintext=whole,
     ):
-        return sealed_by(ephemeral, to, first_line + digest + report.bytes, plaintext)
+        info = first_line + digest + report.bytes
+        return hpke.seal(to, info, plaintext, ephemeral=ephemeral)
 
     good, swapped = made(), recipient("other").public_key().public_bytes_raw()
     flipped = {i: good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :] for i in (0, 32, len(good) - 1)}

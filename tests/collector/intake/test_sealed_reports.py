@@ -1,19 +1,16 @@
 """Sealed reports over HTTP: opened only under the survey, digest and id that they were sealed for.
 
-Positive cases are sealed by an HPKE of this file, made of X25519, HMAC and AES-GCM alone.
+Positive cases are sealed by an HPKE made of X25519, HMAC and AES-GCM alone.
 """
 
 import base64
-import hashlib
-import hmac
 import json
 import random
 import struct
 from uuid import UUID, uuid4
 
+import hpke
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from databases import on_both
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -30,43 +27,12 @@ CANNOT_BE_OPENED = (
 )
 
 
-def extract(salt, label, ikm, suite):
-    return hmac.new(salt, b"HPKE-v1" + suite + label + ikm, hashlib.sha256).digest()
-
-
-def expand(prk, label, info, length, suite):
-    labeled = struct.pack(">H", length) + b"HPKE-v1" + suite + label + info
-    blocks, block = b"", b""
-    for counter in range(1, -(-length // 32) + 1):
-        block = hmac.new(prk, block + labeled + bytes([counter]), hashlib.sha256).digest()
-        blocks += block
-    return blocks[:length]
-
-
-def hpke(public: str, info: bytes, plaintext: bytes) -> bytes:
-    """RFC 9180, base mode, one message: DHKEM(X25519), HKDF-SHA256, AES-128-GCM."""
-    kem = b"KEM" + struct.pack(">H", 0x0020)
-    suite = b"HPKE" + struct.pack(">HHH", 0x0020, 0x0001, 0x0001)
-    recipient = bytes.fromhex(public)
-    ephemeral = X25519PrivateKey.generate()
-    enc = ephemeral.public_key().public_bytes_raw()
-    dh = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient))
-    prk = extract(b"", b"eae_prk", dh, kem)
-    secret = expand(prk, b"shared_secret", enc + recipient, 32, kem)
-    context = b"\0" + extract(b"", b"psk_id_hash", b"", suite)
-    context += extract(b"", b"info_hash", info, suite)
-    prk = extract(secret, b"secret", b"", suite)
-    key = expand(prk, b"key", context, 16, suite)
-    nonce = expand(prk, b"base_nonce", context, 12, suite)
-    return enc + AESGCM(key).encrypt(nonce, plaintext, b"")
-
-
 def sealed(public, survey, values, *, id=None, invitation="", digest=None):
     """A report as it is sent; every column of the small survey takes one byte."""
     id = id or uuid4()
     digest = digest or survey.digest
     info = b"halftruth sealed report 1\n" + bytes.fromhex(digest) + id.bytes
-    content = hpke(public, info, bytes(values) + bytes.fromhex(invitation))
+    content = hpke.seal(bytes.fromhex(public), info, bytes(values) + bytes.fromhex(invitation))
     return {"id": str(id), "sealed": base64.b64encode(content).decode()}
 
 

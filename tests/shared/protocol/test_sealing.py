@@ -1,20 +1,16 @@
 """Sealed reports: the vectors of RFC 9180, a second HPKE, and nothing altered is opened."""
 
-import hmac
 import os
 import random
 import stat
-from dataclasses import dataclass
 from uuid import UUID
 
+import hpke
 import pytest
-from cryptography.hazmat.bindings._rust import openssl
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from halftruth_shared import KeyFileError, ParameterError, ReportError, ReportSpace
+from halftruth_shared import KeyFileError, ParameterError, ReportError
 from halftruth_shared.protocol.sealing import (
     SealingKeys,
     create_sealing_key,
@@ -23,78 +19,18 @@ from halftruth_shared.protocol.sealing import (
     seal,
 )
 
-DIGEST, OTHER_DIGEST = "d1" * 32, "d2" * 32
+DIGEST = "d1" * 32
 ID = UUID("6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11")
 INVITATION = "1e" * 16
 PACKED = bytes([1, 2, 3, 250, 0])
-
-
-# HPKE once more, from RFC 9180 and RFC 5869 alone.
-
-
-def labelled_extract(suite: bytes, salt: bytes, label: bytes, key: bytes) -> bytes:
-    return hmac.digest(salt, b"HPKE-v1" + suite + label + key, "sha256")
-
-
-def labelled_expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
-    made, block, count = b"", b"", 1
-    while len(made) < length:
-        block = hmac.digest(key, block + labelled + bytes([count]), "sha256")
-        made, count = made + block, count + 1
-    return made[:length]
-
-
-@dataclass
-class Schedule:
-    """What both sides of one message compute."""
-
-    shared_secret: bytes
-    context: bytes
-    secret: bytes
-    key: bytes
-    base_nonce: bytes
-    exporter_secret: bytes
-
-
-def schedule(point: bytes, enc: bytes, recipient: bytes, info: bytes) -> Schedule:
-    kem = b"KEM" + bytes([0x00, 0x20])
-    suite = b"HPKE" + bytes([0x00, 0x20, 0x00, 0x01, 0x00, 0x01])
-    eae_prk = labelled_extract(kem, b"", b"eae_prk", point)
-    shared = labelled_expand(kem, eae_prk, b"shared_secret", enc + recipient, 32)
-    psk_id_hash = labelled_extract(suite, b"", b"psk_id_hash", b"")
-    context = b"\x00" + psk_id_hash + labelled_extract(suite, b"", b"info_hash", info)
-    secret = labelled_extract(suite, shared, b"secret", b"")
-    return Schedule(
-        shared,
-        context,
-        secret,
-        labelled_expand(suite, secret, b"key", context, 16),
-        labelled_expand(suite, secret, b"base_nonce", context, 12),
-        labelled_expand(suite, secret, b"exp", context, 32),
-    )
 
 
 def raw(private: X25519PrivateKey) -> bytes:
     return private.public_key().public_bytes_raw()
 
 
-def hpke_seal(recipient: bytes, info: bytes, plaintext: bytes, aad: bytes = b"") -> bytes:
-    ephemeral = X25519PrivateKey.generate()
-    point = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient))
-    made = schedule(point, raw(ephemeral), recipient, info)
-    return raw(ephemeral) + AESGCM(made.key).encrypt(made.base_nonce, plaintext, aad)
-
-
-def hpke_open(private: X25519PrivateKey, info: bytes, sealed: bytes, aad: bytes = b"") -> bytes:
-    enc, ciphertext = sealed[:32], sealed[32:]
-    point = private.exchange(X25519PublicKey.from_public_bytes(enc))
-    made = schedule(point, enc, raw(private), info)
-    return AESGCM(made.key).decrypt(made.base_nonce, ciphertext, aad)
-
-
-def info_of(digest: str = DIGEST, report_id: UUID = ID) -> bytes:
-    return b"halftruth sealed report 1\n" + bytes.fromhex(digest) + report_id.bytes
+def info_of() -> bytes:
+    return b"halftruth sealed report 1\n" + bytes.fromhex(DIGEST) + ID.bytes
 
 
 @pytest.fixture
@@ -107,9 +43,9 @@ def keys(private) -> SealingKeys:
     return SealingKeys((private,))
 
 
-def refused(keys, sealed, digest=DIGEST, report_id=ID, invited=True) -> None:
+def refused(keys, sealed, invited=True) -> None:
     with pytest.raises(ReportError, match="cannot be opened; expected a report sealed") as caught:
-        open_sealed(keys, digest, report_id, sealed, len(PACKED), invited)
+        open_sealed(keys, DIGEST, ID, sealed, len(PACKED), invited)
     assert caught.value.field == "sealed"
 
 
@@ -121,15 +57,7 @@ RFC = {
         "info": "4f6465206f6e2061204772656369616e2055726e",
         "skEm": "52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736",
         "pkRm": "3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d",
-        "skRm": "4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8",
         "enc": "37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431",
-        "shared_secret": "fe0e18c9f024ce43799ae393c7e8fe8fce9d218875e8227b0187c04e7d2ea1fc",
-        "key_schedule_context": "00725611c9d98c07c03f60095cd32d400d8347d45ed67097bbad50fc56da742d07"
-        "cb6cffde367bb0565ba28bb02c90744a20f5ef37f30523526106f637abb05449",
-        "secret": "12fff91991e93b48de37e7daddb52981084bd8aa64289c3788471d9a9712f397",
-        "key": "4531685d41d65f03dc48f6b8302c05b0",
-        "base_nonce": "56d890e5accaaf011cff4b7d",
-        "exporter_secret": "45ff1c2e220db587171952c0592d5f5ebe103f1561a2614e38f2ffd47e99e3f8",
         "pt": "4265617574792069732074727574682c20747275746820626561757479",
         "aad": "436f756e742d30",
         "ct": "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a9"
@@ -138,64 +66,22 @@ RFC = {
 }
 
 
-def test_the_key_schedule_of_this_file_is_the_published_one():
+def test_the_hpke_of_the_tests_seals_the_published_message():
     ephemeral = X25519PrivateKey.from_private_bytes(RFC["skEm"])
-    assert raw(ephemeral) == RFC["enc"]
-    point = ephemeral.exchange(X25519PublicKey.from_public_bytes(RFC["pkRm"]))
-    made = schedule(point, RFC["enc"], RFC["pkRm"], RFC["info"])
-    assert made.shared_secret == RFC["shared_secret"]
-    assert made.context == RFC["key_schedule_context"]
-    assert made.secret == RFC["secret"]
-    assert made.key == RFC["key"]
-    assert made.base_nonce == RFC["base_nonce"]
-    assert made.exporter_secret == RFC["exporter_secret"]
-    assert AESGCM(made.key).encrypt(made.base_nonce, RFC["pt"], RFC["aad"]) == RFC["ct"]
-
-
-def test_the_published_message_is_opened_by_both():
-    private = X25519PrivateKey.from_private_bytes(RFC["skRm"])
-    assert raw(private) == RFC["pkRm"]
-    sealed = RFC["enc"] + RFC["ct"]
-    assert hpke_open(private, RFC["info"], sealed, RFC["aad"]) == RFC["pt"]
-    # The vector has associated data, which the library takes only in the call for its own tests.
-    suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
-    opened = openssl.hpke._decrypt_with_aad(suite, sealed, private, RFC["info"], RFC["aad"])
-    assert opened == RFC["pt"]
-
-
-# Both against each other.
+    sealed = hpke.seal(RFC["pkRm"], RFC["info"], RFC["pt"], RFC["aad"], ephemeral)
+    assert sealed == RFC["enc"] + RFC["ct"]
 
 
 @pytest.mark.parametrize("invitation", [None, INVITATION])
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 4_000])
-def test_each_hpke_opens_what_the_other_seals(private, keys, size, invitation):
+@pytest.mark.parametrize("size", [1, 40, 4_000])
+def test_reports_sealed_here_or_by_another_hpke_are_opened(private, keys, size, invitation):
     packed = random.Random(size).randbytes(size)
-    sealed = seal(keys.public[0], DIGEST, ID, packed, invitation)
     whole = packed + bytes.fromhex(invitation or "")
+    sealed = seal(keys.public[0], DIGEST, ID, packed, invitation)
     assert len(sealed) == 32 + len(whole) + 16
-    assert hpke_open(private, info_of(), sealed) == whole
-    for one in (sealed, hpke_seal(raw(private), info_of(), whole)):
-        opened = open_sealed(keys, DIGEST, ID, one, size, invitation is not None)
+    for content in (sealed, hpke.seal(raw(private), info_of(), whole)):
+        opened = open_sealed(keys, DIGEST, ID, content, size, invitation is not None)
         assert opened == (packed, invitation)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (256, 2), (257, 2), (65_536, 3), (65_537, 3)])
-def test_a_report_comes_out_as_it_went_in(keys, shape):
-    names = tuple(f"a{j}" for j in range(len(shape)))
-    report_space = ReportSpace(names, shape)
-    rng = random.Random(7)
-    lengths = set()
-    for values in [
-        tuple(0 for _ in shape),
-        tuple(size - 1 for size in shape),
-        *(tuple(rng.randrange(size) for size in shape) for _ in range(20)),
-    ]:
-        sealed = seal(keys.public[0], DIGEST, ID, report_space.pack(values))
-        packed, _ = open_sealed(keys, DIGEST, ID, sealed, report_space.packed_size, False)
-        assert report_space.unpack(packed) == values
-        lengths.add(len(sealed))
-    # The length says nothing of the report.
-    assert len(lengths) == 1
 
 
 def test_the_same_report_is_never_sealed_to_the_same_bytes(keys):
@@ -203,14 +89,6 @@ def test_the_same_report_is_never_sealed_to_the_same_bytes(keys):
 
 
 # What is not opened.
-
-
-def test_a_report_of_another_survey_or_id_is_refused(keys):
-    sealed = seal(keys.public[0], DIGEST, ID, PACKED, INVITATION)
-    assert open_sealed(keys, DIGEST, ID, sealed, len(PACKED), True) == (PACKED, INVITATION)
-    refused(keys, sealed, digest=OTHER_DIGEST)
-    refused(keys, sealed, report_id=UUID(int=ID.int ^ 1))
-    refused(keys, sealed, digest=OTHER_DIGEST, report_id=UUID(int=ID.int ^ 1))
 
 
 def test_a_report_altered_in_any_byte_or_of_any_other_length_is_refused(keys):
@@ -224,34 +102,6 @@ def test_a_report_altered_in_any_byte_or_of_any_other_length_is_refused(keys):
     for more in (b"\0", sealed[-1:], sealed):
         refused(keys, sealed + more)
         refused(keys, more + sealed)
-
-
-def test_a_report_with_more_or_less_inside_is_refused(private, keys):
-    invited = bytes.fromhex(INVITATION)
-    for plaintext in (PACKED, PACKED + invited + b"\0", PACKED + invited[1:], invited, b""):
-        refused(keys, hpke_seal(raw(private), info_of(), plaintext))
-    # And one with an invitation where none is asked for.
-    refused(keys, hpke_seal(raw(private), info_of(), PACKED + invited), invited=False)
-
-
-def test_a_report_to_another_key_is_refused(keys):
-    other = SealingKeys.create()
-    refused(keys, seal(other.public[0], DIGEST, ID, PACKED, INVITATION))
-    refused(other, seal(keys.public[0], DIGEST, ID, PACKED, INVITATION))
-
-
-def test_associated_data_of_any_other_kind_is_refused(private, keys):
-    plaintext = PACKED + bytes.fromhex(INVITATION)
-    bound = bytes.fromhex(DIGEST) + ID.bytes
-    for info, aad in [
-        (b"", b""),
-        (bound, b""),
-        (info_of(), bound),
-        (b"", info_of()),
-        (b"halftruth sealed report 2\n" + bound, b""),
-        (b"halftruth sealed report 1\n" + ID.bytes + bytes.fromhex(DIGEST), b""),
-    ]:
-        refused(keys, hpke_seal(raw(private), info, plaintext, aad))
 
 
 @pytest.mark.parametrize(
