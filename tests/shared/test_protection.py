@@ -1,9 +1,7 @@
 """The protection statement, against every report of exact matrices."""
 
-import math
 from fractions import Fraction
 
-import pytest
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -22,50 +20,6 @@ def plain(text):
 def survey_of(mechanism, public=(), names=("smoker", "coughs")):
     schema = Schema([Attribute(n, ["no", "yes"], sensitive=n not in public) for n in names])
     return Survey("health", "Health", schema, mechanism)
-
-
-def worst(rows, pairs):
-    """Largest ratio of two columns that may be compared, over all rows."""
-    ratios = [Fraction(1)]
-    for row in rows:
-        for a, b in pairs:
-            if row[a]:
-                ratios.append(row[a] / row[b] if row[b] else math.inf)
-    return max(ratios)
-
-
-def test_each_guarantee_is_the_worst_ratio_of_the_exact_matrix(case):
-    found = Protection.of(Survey("s", "S", case.schema, case.mechanism))
-    known = [case.schema.names.index(name) for name in found.unperturbed]
-    count, records = len(case.shape), case.cells
-
-    def compared(agree):
-        size = range(len(records))
-        return [
-            (a, b) for a in size for b in size if all(records[a][j] == records[b][j] for j in agree)
-        ]
-
-    assert found.record.gamma == worst(case.matrix, compared(known))
-    protected = [j for j in range(count) if j not in known]
-    assert found.answer_all_known.gamma == max(
-        [worst(case.matrix, compared([i for i in range(count) if i != j])) for j in protected],
-        default=1,
-    )
-    # Nothing known of the others: every record with the same answer is equally likely.
-    none_known = [
-        worst(
-            [
-                [
-                    sum(row[u] for u, record in enumerate(records) if record[j] == answer)
-                    for answer in range(case.shape[j])
-                ]
-                for row in case.matrix
-            ],
-            [(a, b) for a in range(case.shape[j]) for b in range(case.shape[j])],
-        )
-        for j in protected
-    ]
-    assert float(found.answer_none_known.gamma) == pytest.approx(float(max(none_known, default=1)))
 
 
 def test_a_single_warner_answer_at_three_quarters_goes_from_5_to_14_percent():

@@ -51,14 +51,6 @@ def test_a_record_comes_back_from_its_codes(data):
     assert schema.decode(codes) == record
 
 
-@settings(max_examples=40)
-@given(st.data())
-def test_codes_come_back_from_their_record(data):
-    schema = data.draw(schemas())
-    codes = tuple(data.draw(st.integers(0, size - 1)) for size in schema.shape)
-    assert schema.encode(schema.decode(codes)) == codes
-
-
 @pytest.mark.parametrize("kind", [dict, OrderedDict, MappingProxyType])
 def test_any_mapping_in_any_order_is_a_record(kind, schema):
     assert schema.encode(kind({"age": "older", "smoker": "no"})) == (0, 2)
@@ -98,23 +90,6 @@ def test_equal_schemas_are_one_key(schema):
     assert copy.deepcopy(schema) == schema
 
 
-def test_attributes_and_schemas_cannot_be_changed(schema):
-    with pytest.raises(AttributeError):
-        schema.attributes = ()
-    with pytest.raises(AttributeError):
-        schema.attributes[0].name = "other"
-    assert isinstance(schema.attributes[0].categories, tuple)
-
-
-def test_items_are_all_categories_unless_said_otherwise():
-    assert Attribute("a", ["x", "y", "z"]).item_mask.tolist() == [True] * 3
-    assert Attribute("a", ["x", "y", "z"], items=["z", "x"]).item_mask.tolist() == [
-        True,
-        False,
-        True,
-    ]
-
-
 SECRET = "s3cret-ANSWER-7654321"
 
 BAD_ANSWERS = {
@@ -122,18 +97,14 @@ BAD_ANSWERS = {
     "other case": "YES",
     "blanks": " yes",
     "empty": "",
-    "a code": 1,
     "bool": True,
-    "float": 1.0,
     "large": 7654321 * 10**30,
     "nan": math.nan,
     "none": None,
     "bytes": b"s3cret-ANSWER-7654321",
     "list": [SECRET],
-    "dict": {SECRET: SECRET},
     "nul": "yes\0",
     "lone surrogate": "\udce9s3cret-ANSWER-7654321",
-    "lines": "yes\ns3cret-ANSWER-7654321",
     "long": SECRET * 10**4,
 }
 
@@ -145,16 +116,7 @@ def test_an_answer_outside_its_categories_is_refused_without_it(answer, schema, 
         lambda: schema.encode({"age": "old", "smoker": answer}),
         field="smoker",
         mentions=["'smoker'", "no, yes"],
-        never=["s3cret", "7654321", "YES", " yes'", "True", "1.0", "nan", "None"],
-    )
-
-
-def test_an_answer_that_is_refused_hides_the_others_too(schema, refused):
-    refused(
-        RecordError,
-        lambda: schema.encode({"smoker": "yes", "age": SECRET}),
-        field="age",
-        never=["yes", SECRET],
+        never=["old", "s3cret", "7654321", "YES", " yes'", "True", "1.0", "nan", "None"],
     )
 
 
@@ -255,11 +217,6 @@ def test_a_bad_attribute_name_is_refused(name, refused):
     refused(SchemaError, lambda: Attribute(name, ["x", "y"]), field="name", mentions=["a letter"])
 
 
-@pytest.mark.parametrize("name", ["a", "A" * 64, "a.b-c_9", "Z"])
-def test_a_good_attribute_name_is_kept(name):
-    assert Attribute(name, ["x", "y"]).name == name
-
-
 @pytest.mark.parametrize(
     ("categories", "words"),
     [
@@ -268,21 +225,12 @@ def test_a_good_attribute_name_is_kept(name):
         ([f"c{i}" for i in range(65_537)], "got 65537"),
         (["x", "y", "x"], "'x' is named twice"),
         ("xy", "expected a list"),
-        (b"xy", "expected text"),
-        (None, "expected a list"),
-        (2, "expected a list"),
         ({"x": 1, "y": 2}, "expected a list"),
-        ({"x"}, "expected a list"),
         (["x", 1], "expected text"),
-        (["x", None], "expected text"),
-        (["x", True], "expected text"),
-        (["x", b"y"], "expected text"),
         (["x", ""], "expected text"),
         (["x", " y"], "expected text"),
         (["x", "y\u00a0"], "expected text"),
         (["x", "y\n"], "expected text"),
-        (["x", "a\tb"], "expected text"),
-        (["x", "a\0b"], "expected text"),
         (["x", "a\x85b"], "expected text"),
         (["x", "\ud800"], "expected text"),
         (["x", "y" * 257], "1 to 256"),
@@ -326,10 +274,6 @@ def test_sensitive_is_true_or_false_and_nothing_like_it(sensitive, refused):
         field="sensitive",
         mentions=["'smoker'", "true or false"],
     )
-
-
-def test_an_attribute_is_sensitive_unless_said_otherwise():
-    assert Attribute("smoker", ["no", "yes"]).sensitive
 
 
 @pytest.mark.parametrize("count", [0, 1025])

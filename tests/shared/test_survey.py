@@ -144,13 +144,6 @@ def test_any_text_has_the_standard_librarys_canonical_json(title, description):
     assert Survey.from_json(survey.canonical_json) == survey
 
 
-def test_the_names_of_parameters_are_sorted_like_any_key():
-    names = ["b", "B", "a-b", "a.b", "a_b", "aB", "ab", "a"]
-    schema = Schema([Attribute(name, ["x", "y"]) for name in names])
-    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(names, "0.9")))
-    assert survey.canonical_json == canonical(json.loads(survey.canonical_json))
-
-
 SAME = {
     "keys in another order": toml(
         'gamma = "19"\nkind = "gamma-diagonal"', head='title = "T"\nid = "t"\n'
@@ -250,46 +243,31 @@ def with_line(line, table=""):
 REFUSED = {
     "empty": ("", SurveyError, "`id`"),
     "not TOML": ("id = ", SurveyError, "not valid TOML"),
-    "twice the same key": (with_line('id = "x"'), SurveyError, "not valid TOML"),
     "JSON": ('{"id": "x"}', SurveyError, "not valid TOML"),
-    "a control character": (toml().replace("at work", "at\0work"), SurveyError, "not valid TOML"),
     "a lone surrogate": (toml().replace("at work", "\\ud800"), SurveyError, "not valid TOML"),
     "unknown field": (with_line("color = 1"), SurveyError, "`color`"),
     "unknown field of the mechanism": (with_line("color = 1", "mechanism"), SurveyError, "`color`"),
-    "unknown field of an attribute": (with_line("color = 1", "attribute"), SurveyError, "`color`"),
     "another mechanism's field": (with_line('alpha = "1"', "mechanism"), SurveyError, "`alpha`"),
     "no title": (toml(head='id = "x"'), SurveyError, "`title`"),
     "no attributes": (toml(attributes=""), SurveyError, "`attributes`"),
-    "attributes empty": (toml(head=f"{HEAD}\nattributes = []", attributes=""), SchemaError,
-                         "1 to 1024"),
     "no mechanism": (f"{HEAD}\n{ATTRIBUTES}", SurveyError, "`mechanism`"),
     "no kind": (toml('gamma = "19"'), SurveyError, "`kind`"),
     "unknown kind": (toml('kind = "coin"'), SurveyError, "coin"),
-    "title a number": (toml(head='id = "x"\ntitle = 1'), SurveyError, "$.title"),
     "title empty": (toml(head='id = "x"\ntitle = ""'), SurveyError, "title: "),
     "title long": (toml(head=f'id = "x"\ntitle = "{"x" * 257}"'), SurveyError, "256"),
     "description long": (with_line(f'description = "{"x" * 10_001}"'), SurveyError, "10000"),
     "id with a line": (toml(head='id = "a\\n"\ntitle = "T"'), SurveyError, "id: "),
     "category a number": (toml(attributes=ATTRIBUTES.replace('"no"', "0")), SurveyError,
                           "$.attributes[0].categories[0]"),
-    "category a bool": (toml(attributes=ATTRIBUTES.replace('"no"', "false")), SurveyError,
-                        "$.attributes[0].categories[0]"),
     "unknown item": (toml(attributes=ATTRIBUTES.replace('["yes"]', '["maybe"]')), SchemaError,
                      "'maybe'"),
-    "sensitive as text": (toml(attributes=ATTRIBUTES.replace("= false", '= "false"')), SurveyError,
-                          "$.attributes[1].sensitive"),
     "gamma a float": (toml('kind = "gamma-diagonal"\ngamma = 19.0'), SurveyError,
                       "$.mechanism.gamma"),
-    "gamma nan": (toml('kind = "gamma-diagonal"\ngamma = nan'), SurveyError, "$.mechanism.gamma"),
-    "gamma true": (toml('kind = "gamma-diagonal"\ngamma = true'), SurveyError,
-                   "$.mechanism.gamma"),
     "gamma and breach": (with_line('breach = ["0.05", "0.5"]', "mechanism"), ParameterError,
                          "one of gamma"),
     "neither": (toml('kind = "gamma-diagonal"'), ParameterError, "one of gamma"),
     "breach of floats": (toml('kind = "gamma-diagonal"\nbreach = [0.05, 0.5]'), SurveyError,
                          "$.mechanism.breach"),
-    "breach of one": (toml('kind = "gamma-diagonal"\nbreach = ["0.5"]'), SurveyError,
-                      "$.mechanism.breach"),
     "domain too large": (toml('kind = "gamma-diagonal"\ngamma = "1.000001"'), DomainTooLarge,
                          "6 cells"),
     "no alpha": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"'), SurveyError, "`alpha`"),
@@ -351,12 +329,6 @@ def test_a_survey_survives_a_trip_to_another_process():
     assert "_hash" not in pickle.dumps(schema).decode("latin-1")
 
 
-def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
-    path = tmp_path / "survey.toml"
-    path.write_text(toml(MECHANISMS["gamma-diagonal"]), encoding="utf-8-sig")
-    assert read_survey(str(path)).mechanism == GammaDiagonal("19")
-
-
 def test_a_mechanism_that_cannot_serve_the_schema_makes_no_survey(refused):
     schema = Schema([Attribute("a", ["x", "y"])])
     refused(
@@ -381,9 +353,10 @@ def test_a_bad_id_makes_no_survey(bad, refused):
     )
 
 
-def test_a_survey_file_is_read(tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_survey_file_is_read_with_or_without_a_byte_order_mark(tmp_path, encoding):
     path = tmp_path / "survey.toml"
-    path.write_text(toml(), encoding="utf-8")
+    path.write_text(toml(), encoding=encoding)
     assert read_survey(str(path)) == Survey.from_toml(toml())
 
 
@@ -407,14 +380,6 @@ def test_a_file_that_is_no_survey_is_refused_by_name(content, words, field, tmp_
 
 def test_a_folder_is_no_survey(tmp_path, refused):
     refused(SurveyError, lambda: read_survey(str(tmp_path)), mentions=["cannot be read"])
-
-
-def test_the_mechanism_of_a_file_is_the_one_it_describes():
-    survey = Survey.from_toml(toml(MECHANISMS["randomized-response"]))
-    assert isinstance(survey.mechanism, RandomizedResponse)
-    assert survey.mechanism.keep == {"smoker": Fraction(9, 10), "age": Fraction(1)}
-    assert survey.schema.attributes[0].items == ("yes",)
-    assert not survey.schema.attributes[1].sensitive
 
 
 @pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])

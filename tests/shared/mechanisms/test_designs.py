@@ -106,19 +106,6 @@ def test_the_amplification_is_the_largest_quotient_of_the_story(story):
     assert (max(quotients) == math.inf) == (story in PROVING)
 
 
-def test_of_several_questions_the_amplifications_are_multiplied():
-    names = [story.__name__ for story in STORIES if story not in PROVING]
-    several = DistortionMatrices(
-        {"other": [["9/10", "1/3"], ["1/10", "2/3"]]},
-        {story.__name__: STORIES[story] for story in STORIES if story not in PROVING},
-    )
-    expected = Fraction(20, 3)
-    for story in STORIES:
-        if story not in PROVING:
-            expected *= of(story).amplification(schema("trait"))
-    assert several.amplification(schema(*names, "other")) == expected
-
-
 @EVERY
 def test_a_design_is_published_by_its_name_and_read_again(story):
     survey = Survey("s", "S", schema("trait"), of(story))

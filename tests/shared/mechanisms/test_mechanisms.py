@@ -171,12 +171,6 @@ def test_the_posterior_range_is_that_of_the_extreme_matrices(ran_case):
     assert ran_case.mechanism.posterior_range(ran_case.schema, rho) == tuple(extremes)
 
 
-def test_without_alpha_the_posterior_range_is_a_point(schema_of):
-    mechanism = RandomizedGammaDiagonal("19", 0)
-    half = Fraction(1, 2)
-    assert mechanism.posterior_range(schema_of((2, 3)), "0.05") == (half, half)
-
-
 @pytest.mark.parametrize("shape", [(2,), (7,), (2,) * 5, (2, 3, 50), (9, 2, 2, 17), (3,) * 40,
                                    (2,) * 200], ids=lambda shape: f"M={len(shape)}")  # fmt: skip
 @pytest.mark.parametrize("gamma", ["1.5", "19", "19/7", "1000000", "1.0001"])
@@ -203,12 +197,6 @@ def test_the_amplification_of_many_attributes_can_be_stated_in_other_ways(count,
     amplification = RandomizedResponse.for_amplification(schema, "19").amplification(schema)
     assert epsilon(amplification) == pytest.approx(math.log(19), rel=1e-5)
     assert float(worst_case_posterior("0.05", amplification)) == pytest.approx(0.5, rel=1e-5)
-
-
-def test_a_symmetric_budget_for_one_attribute_is_exact(schema_of):
-    mechanism = RandomizedResponse.for_amplification(schema_of((5,)), "19/7")
-    assert mechanism.amplification(schema_of((5,))) == Fraction(19, 7)
-    assert mechanism.keep == {"a0": Fraction(19, 7) / (Fraction(19, 7) + 4)}
 
 
 @pytest.mark.parametrize("gamma", ["1", "0.5", "-19", 0, "1.000000000000000001"], ids=repr)
@@ -332,7 +320,6 @@ def test_a_matrix_that_reveals_a_sensitive_answer_is_refused(matrix, refused, sc
         ([["0.9", "0.1"], ["0.2", "0.8"]], "column 0 sums to 11/10"),
         ([["1.1", "0.2"], ["-0.1", "0.8"]], "from 0 to 1"),
         ([["1/2", "1/2"], ["1/2", "1/2"]], "nearly singular"),
-        ([["0.50000001", "0.5"], ["0.49999999", "0.5"]], "nearly singular"),
     ],
 )
 def test_a_matrix_that_is_no_invertible_channel_is_refused(matrix, words, refused):

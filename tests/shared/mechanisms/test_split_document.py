@@ -3,7 +3,6 @@
 import json
 import math
 import sys
-from fractions import Fraction
 
 import pytest
 from halftruth_shared import (
@@ -64,14 +63,6 @@ def test_a_document_says_everything_that_clients_need():
     again = Survey.from_json(made.canonical_json)
     assert (again.digest, again.mechanism) == (made.digest, made.mechanism)
     assert hash(again.mechanism) == hash(made.mechanism)
-
-
-def test_what_is_given_is_kept():
-    made = survey(f'gamma = "19/2"\nprime = 5\ndirect = 6\n{VIEWS}')
-    assert made.mechanism.gamma == Fraction(19, 2)
-    assert (made.mechanism.prime, made.mechanism.direct) == (5, 6)
-    assert made.report_space.names == ("age", "(symbol)")
-    assert made.report_space.shape == (2, 2 * 3 + 2 + 3)
 
 
 def test_the_document_of_many_questions_is_small(schema_of):
@@ -247,17 +238,6 @@ def test_a_prime_and_direct_of_other_kinds_are_refused(bad, refused):
             field=field,
             mentions=[f"{field}: expected"],
         )
-
-
-def test_a_single_name_is_no_list_of_public_attributes(refused):
-    mechanism = SplitQuestionnaire("19", [view(("a0",))])
-    for call in (
-        lambda: SplitQuestionnaire("19", [view(("a0",))], "a1"),
-        lambda: mechanism.amplification(of([2]), "a0"),
-        lambda: mechanism.answer_amplification(of([2]), "a0"),
-        lambda: SplitQuestionnaire.for_amplification(of([2]), "19", "a0"),
-    ):
-        refused(ParameterError, call, field="public", mentions=["a list of names"])
 
 
 def test_where_everything_is_public_there_is_nothing_to_propose(refused):

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema, SchemaError
-from halftruth_studies.anonymization.charts import COMPARED, compare_chart
 from halftruth_studies.anonymization.comparison import (
     CompareQuery,
     People,
@@ -203,15 +202,3 @@ def test_what_the_people_do_not_allow_is_refused():
     query = CompareQuery(quasi=["a", "b"], sensitive="s", diversity=[2])
     with pytest.raises(DomainTooLarge, match="quasi: a table of 1000000 cells; expected at most"):
         compare(People(large, np.zeros(0, dtype=int)), query, [])
-
-
-@pytest.mark.parametrize("measure", COMPARED)
-def test_a_chart_has_a_curve_for_every_release(measure):
-    _, result = small_comparison(diversity=[2], repetitions=1)
-    chart = compare_chart(result, measure)
-    names = {curve.name: curve for curve in chart.curves}
-    [anatomy] = [release for release in result.releases if release.kind == "anatomy"]
-    assert names["anatomy"].known == [(2.0, getattr(anatomy, measure))]
-    assert ("split-questionnaire, likelihood" in names) == (measure != "over_limit")
-    assert "split-questionnaire, moment" not in names
-    assert COMPARED[measure] in chart.description

@@ -82,11 +82,6 @@ def test_errors_of_mining_are_those_of_the_sets():
             assert errors.support_error is None
 
 
-def test_census_has_its_frequent_itemsets(census):
-    for lengths in census[0].values():
-        assert of(lengths, "frequent") == FREQUENT
-
-
 def test_a_scheme_that_tells_the_truth_finds_exactly_the_frequent_itemsets():
     [errors] = errors_of("truth", scheme_of(CENSUS), CENSUS, 1)
     assert of(errors.lengths, "found") == FREQUENT
@@ -213,30 +208,6 @@ def test_itemsets_are_no_longer_than_there_is_time_for():
         < number + math.comb(12, wide.lengths[-1] + 1) * 10 ** (wide.lengths[-1] + 1)
     )
     assert len(list(wide.tables(2))) == len(list(combinations(range(12), 2)))
-
-
-def test_charts_show_what_was_found():
-    records = small(2, 3, 2)
-    others = {"truth": scheme_of(records)}
-    result = try_schemes(records, Fraction(19), 1, others=others, surveys_of_alpha=2, steps=2)
-    schemes, _ = candidates(records, Fraction(19))
-    estimates = [*schemes, "split questionnaire, best guess", "truth"]
-    assert [row[0] for row in result.rows()][::3] == estimates
-    for name, chart in RIVAL_CHARTS.items():
-        field = name.replace("-", "_")
-        curves = {curve.name: curve for curve in chart(result).curves}
-        for scheme in result.schemes if "by length" in chart(result).title else ():
-            values = of(scheme.lengths, field)
-            if any(value is not None for value in values):
-                assert curves.pop(scheme.scheme).y == tuple(values)
-            assert scheme.scheme not in curves
-    points = result.randomized
-    upper, lower = RIVAL_CHARTS["posterior"](result).curves
-    assert upper.y == tuple(point.upper for point in points)
-    assert lower.y == tuple(point.lower for point in points)
-    for k, curve in enumerate(RIVAL_CHARTS["randomization"](result).curves):
-        assert curve.name == f"length {k + 1}"
-        assert curve.y == tuple(point.errors.lengths[k].root_mean_square for point in points)
 
 
 def test_charts_of_randomization_are_empty_where_it_cannot_serve_the_records():
