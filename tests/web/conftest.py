@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
+from flask import Response
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -20,6 +22,8 @@ from wire import PATIENCE, running
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 expect.set_options(timeout=1_000 * PATIENCE)
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+CLIENT = Path(__file__).parents[2] / "client"
 
 #: Where pictures of the pages go, for looking at.
 SCREENSHOTS = Path(__file__).parent / "screenshots"
@@ -154,9 +158,36 @@ def survey():
     return Survey("work", "Health at work", SCHEMA, GammaDiagonal(19), description="Two minutes.")
 
 
+@pytest.fixture(scope="session")
+def form_in_one_file():
+    """The modules of the form as one: fetching each of them took most of the time of these tests.
+
+    What is loaded only where it is needed stays by itself.
+    """
+    esbuild = shutil.which("esbuild", path=CLIENT / "node_modules/.bin")
+    if esbuild is None:
+        return None
+    form = CLIENT / "halftruth_client/js/form/index.js"
+    options = ("--bundle", "--format=esm", "--external:./words/*")
+    return subprocess.run([esbuild, form, *options], capture_output=True, check=True).stdout
+
+
 @pytest.fixture
-def app(database, store):
+def app(database, store, form_in_one_file):
     made = create_app(Config(database=database))
+    modules = made.wsgi_app
+
+    def answer(environ, start_response):
+        if form_in_one_file is None or environ["PATH_INFO"] != "/js/form/index.js":
+            return modules(environ, start_response)
+        headers = {
+            "Access-Control-Allow-Origin": "*",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+        }
+        response = Response(form_in_one_file, mimetype="text/javascript", headers=headers)
+        return response(environ, start_response)
+
+    made.wsgi_app = answer
     yield made
     made.extensions["halftruth"].store.close()
 
