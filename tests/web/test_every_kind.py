@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from every_kind import (
     CATEGORIES,
     FILE,
@@ -20,6 +21,9 @@ from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
 from .conftest import heading
+
+# By day a designer of fewer kinds and a form in one language are gone through.
+pytestmark = pytest.mark.nightly
 
 #: What each language asks first.
 FIRST = {language: Survey.from_toml(FILE).schema.attributes[0].label_in(language)

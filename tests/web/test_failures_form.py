@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from .conftest import SCHEMA, SCREENSHOTS, answer, counted, heading, posted, send
 
-LANGUAGES = ("en", "de", "fr", "es")
+LANGUAGES = ("de", "fr", "es")
 ELSE = "0123456789abcdef" * 2
 REPORT = {"id": str(uuid4()), "values": [0, 0, 0], "invitation": None}
 
@@ -113,7 +113,8 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
     page = found.page
     arrange(live, page, survey)
     said = {}
-    for language in LANGUAGES:
+    # Each failure in English and another language; every language has all words.
+    for language in ("en", LANGUAGES[list(FAILURES).index(failure) % len(LANGUAGES)]):
         # A page of its own, also where only what follows the number sign is another one.
         page.goto("about:blank")
         page.goto(f"{live.url}/s/work?lang={language}{end}")
@@ -132,7 +133,7 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
                 assert found.violations() == [], scheme
         assert page.locator("input, select:not([name=language])").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, language
-    assert len(set(said.values())) == len(LANGUAGES)
+    assert len(set(said.values())) == 2
     assert posted(found) == [] or failure == "waiting"
 
 
@@ -145,7 +146,9 @@ UNCONFIRMED = {
 }
 
 
-@pytest.mark.parametrize("status", [404, 408, 500])
+@pytest.mark.parametrize(
+    "status", [404, *(pytest.param(status, marks=pytest.mark.nightly) for status in (408, 500))]
+)
 def test_nothing_is_said_not_to_be_sent_once_a_report_may_have_left(live, visit, status):
     found = visit(f"{live.url}/s/work")
     page = found.page
