@@ -50,7 +50,7 @@ MAX_ASSOCIATED = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class Batch:
     """A batch of R tables, with what their measures need.
 
     Attributes
@@ -96,7 +96,7 @@ class Tables:
         return Cells(Jet(table.value, columns), axes)
 
     @classmethod
-    def single(cls, support: Array, covariance: Array, reports: int) -> "Tables":
+    def single(cls, support: Array, covariance: Array, reports: int) -> "Batch":
         """One table, with the covariance of its cells."""
         return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
 
@@ -183,13 +183,13 @@ def undefined(name: str, reason: str) -> MeasureEstimate:
     )
 
 
-def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> MeasureColumn:
+def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
     """One measure of a batch of R tables, with its standard error by the delta method.
 
     Parameters
     ----------
     measure : Measure
-    tables : Tables
+    tables : Batch
     name : str, optional
         Under which the measure was asked for.
     """
@@ -224,7 +224,7 @@ def evaluate(measure: Measure, tables: Tables, name: str | None = None) -> Measu
     )
 
 
-def _rests_on_clear_shares(measure: Measure, tables: Tables) -> NDArray[np.bool_]:
+def _rests_on_clear_shares(measure: Measure, tables: Batch) -> NDArray[np.bool_]:
     # A ratio is open where one of its factors is not clear.
     if measure.factors is not None:
         return np.ones(len(tables.covariance), dtype=bool)
@@ -236,7 +236,7 @@ def _rests_on_clear_shares(measure: Measure, tables: Tables) -> NDArray[np.bool_
     return tables.clear_margins
 
 
-def _cancelled(plain: Jet, tables: Tables) -> NDArray[np.bool_]:
+def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
     """Return where errors of the cells cancel, so that nothing is known to first order."""
     gradient = plain.gradient.reshape(-1, plain.gradient.shape[-1])
     cells = np.diagonal(tables.covariance, axis1=1, axis2=2)
@@ -289,13 +289,13 @@ def estimate_measures(
     elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
     covariance = known_covariance(table, target)
-    tables = {"categories": Tables.single(table.support, covariance, table.reports)}
+    tables = {"categories": Batch.single(table.support, covariance, table.reports)}
     if None not in codes:
-        binary = Tables.single(*collapse(table.support, covariance, codes), table.reports)
+        binary = Batch.single(*collapse(table.support, covariance, codes), table.reports)
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):
         cells, covariance = answered(schema, table.support, covariance, table.attributes)
-        tables["ordered"] = Tables.single(cells, covariance, table.reports)
+        tables["ordered"] = Batch.single(cells, covariance, table.reports)
     columns = [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
     return [estimate for column in columns for estimate in column.estimates(confidence)]
 

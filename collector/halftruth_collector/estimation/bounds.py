@@ -1,16 +1,18 @@
 """Quantiles for intervals, and checks of what analysts ask of them."""
 
 import math
-from numbers import Real
 from statistics import NormalDist
-from typing import get_args
+from typing import TypeVar
 
 import numpy as np
-from halftruth_shared import ParameterError
-from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.base import EstimateQuery
+from halftruth_shared.analyses.reading import fields, make
+from halftruth_shared.protocol.base import Request
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+Q = TypeVar("Q", bound=Request)
 
 
 def normal_quantile(alpha: float) -> float:
@@ -26,18 +28,24 @@ def chebyshev_factor(alpha: float) -> float:
     return 1 / math.sqrt(alpha)
 
 
+def check_field(query: type[Request], name: str, value: object) -> None:
+    """Raise ParameterError unless a field of a query takes a value."""
+    fields(query)[name].checked(value)
+
+
+def checked(query: Q) -> Q:
+    """A query whose fields are in their ranges; ParameterError where one is not."""
+    return make(type(query), {name: getattr(query, name) for name in fields(type(query))})
+
+
 def check_confidence(confidence: float) -> None:
     """Raise ParameterError unless 0 < confidence < 1."""
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise ParameterError(
-            "confidence: expected a number above 0 and below 1, such as 0.95", field="confidence"
-        )
+    check_field(EstimateQuery, "confidence", confidence)
 
 
 def check_target(target: str) -> None:
     """Raise ParameterError unless the target is one of the two."""
-    if target not in get_args(Target):
-        raise ParameterError("target: expected population or respondents", field="target")
+    check_field(EstimateQuery, "target", target)
 
 
 def optional(value: float) -> float | None:

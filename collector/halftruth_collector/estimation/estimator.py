@@ -1,12 +1,12 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import (
+    AnsweredQuery,
     Answers,
     Group,
     Items,
@@ -17,20 +17,25 @@ from halftruth_shared.analyses.base import (
     Target,
     TypicalError,
 )
-from halftruth_shared.analyses.classifier import ClassifierKind, DecisionTree, NaiveBayes
-from halftruth_shared.analyses.rules import RuleEstimate
+from halftruth_shared.analyses.classifier import (
+    ClassifierKind,
+    ClassifierQuery,
+    DecisionTree,
+    NaiveBayes,
+)
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 
 from .association import estimate_associations, estimate_measures
-from .bounds import Array, check_confidence, check_target
+from .bounds import Array, check_confidence, check_field, check_target, checked
 from .counts import Counts
 from .independence import IndependenceTest, independence_test
-from .itemsets import Criteria, Itemsets, examine_levels, examine_margins, select_itemsets
-from .learning import check_features, check_limits, decision_tree, naive_bayes
-from .likelihood import WholeTable, check_method, supports_within
+from .itemsets import Itemsets, mine_itemsets
+from .learning import check_features, decision_tree, naive_bayes
+from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
-from .multiplicity import check_candidates
 from .partial import names_of_partial, partial_correlation
-from .rules import RuleCriteria, RuleMargins, Rules, arrange, mine_rules, sides_of_rule
+from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
 from .tables import Table, Tables
 
 
@@ -99,8 +104,7 @@ class Estimator:
         missing: Missing = "keep",
     ) -> None:
         counts.check(survey)
-        if missing not in get_args(Missing):
-            raise ParameterError("missing: expected keep or exclude", field="missing")
+        check_field(AnsweredQuery, "missing", missing)
         self.survey = survey
         self.counts = counts
         self.missing: Missing = missing
@@ -144,17 +148,13 @@ class Estimator:
             The last two are margins of one estimate of the table of all attributes, so that the
             supports of different tables agree with each other.
         """
-        check_method(estimate)
+        check_field(ItemsetsQuery, "estimate", estimate)
         if estimate == "moment":
             return self.table(attributes).support
         return self._whole.table(estimate, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
-        """Root mean square error of the best guess in tables like that of these attributes.
-
-        Held-out reports tell: the mean of (guess from the others − their unbiased estimate)², less
-        the variance of that. It is too large by up to √(4/3): the others are three quarters.
-        """
+        """Root mean square error of the best guess in tables like that of these attributes."""
         return self._whole.typical_error(attributes)
 
     def itemsets(
@@ -200,28 +200,18 @@ class Estimator:
         >>> itemset.items, round(itemset.support, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
+        query = checked(
+            ItemsetsQuery(
+                min_support=min_support,
+                max_length=max_length,
+                confidence=confidence,
+                select=select,
+                target=target,
+                estimate=estimate,
+            )
+        )
         self._check_keeping()
-        schema, tables = self.schema, self.tables
-        criteria = Criteria(min_support, max_length, confidence, select, target, estimate)
-        criteria = criteria.up_to(tables.longest, schema)
-        if select in ("bonferroni", "holm"):
-            check_candidates(schema, criteria.longest(schema))
-        if tables.at_once:
-            examined = examine_margins(schema, tables.whole, tables.reports, criteria)
-        else:
-            examined = examine_levels(schema, tables.subsets, criteria)
-        supports = examined.support
-        if estimate != "moment":
-            supports = supports_within(self._whole.estimate(estimate), examined.codes)
-        slope: Array | float = 0.0
-        if select in ("bonferroni", "holm"):
-            slope = tables.slopes(examined.codes, examined.support, min_support, target)
-        found = select_itemsets(schema, examined, supports, criteria, slope)
-        if estimate != "likelihood":
-            return found
-        lengths = range(1, found.lengths.max(initial=0) + 1)
-        typical = [self._whole.typical_error(schema.names[:k]) for k in lengths]
-        return found.guessed(typical)
+        return mine_itemsets(self.tables, self._whole, query, estimate)
 
     def rules(
         self,
@@ -258,16 +248,24 @@ class Estimator:
         include_uncertain : bool
             Whether to give rules, too, whose support cannot be told from zero.
         """
-        criteria = RuleCriteria(min_confidence, min_lift, measures, sort, limit, include_uncertain)
-        itemsets = self.itemsets(min_support, max_length, confidence, select, target)
-        return mine_rules(
-            itemsets,
-            lambda positions: RuleMargins(*self.tables.margins(positions), target),
-            self.tables.at_once,
-            self.tables.reports,
-            criteria,
-            confidence,
+        query = checked(
+            RulesQuery(
+                min_support=min_support,
+                min_confidence=min_confidence,
+                min_lift=min_lift,
+                max_length=max_length,
+                confidence=confidence,
+                select=select,
+                target=target,
+                measures=list(measures),
+                sort=sort,
+                limit=limit,
+                include_uncertain=include_uncertain,
+            )
         )
+        check_order(query)
+        self._check_keeping()
+        return mine_rules(self.tables, mine_itemsets(self.tables, self._whole, query), query)
 
     def rule(
         self,
@@ -285,7 +283,6 @@ class Estimator:
             Items of X and of Y, by attribute.
         confidence : float
             Of each single interval.
-        target : {"population", "respondents"}
         measures : sequence of str, optional
             Measures of the association of X and Y; all of them by default.
 
@@ -294,10 +291,16 @@ class Estimator:
         EstimateError
             If the estimated support of X is not above 0, so that no confidence is defined.
         """
+        query = RulesQuery(
+            min_support=1,
+            min_confidence=0,
+            measures=list(MEASURE_NAMES if measures is None else measures),
+            confidence=confidence,
+            include_uncertain=True,
+        )
         check_confidence(confidence)
         check_target(target)
-        names = MEASURE_NAMES if measures is None else measures
-        criteria = RuleCriteria(0.0, measures=names, include_uncertain=True)
+        check_order(query)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
         supports = RuleMargins(*self.tables.margins(positions), target).supports(codes, sides)
@@ -306,9 +309,7 @@ class Estimator:
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
                 field="antecedent",
             )
-        [rule] = arrange(
-            self.schema, codes, sides, supports, self.tables.reports, criteria, confidence
-        )
+        [rule] = arrange(self.schema, codes, sides, supports, self.tables.reports, query)
         return rule
 
     def measures(
@@ -352,10 +353,7 @@ class Estimator:
         confidence: float = 0.95,
         target: Target = "population",
     ) -> list[Association]:
-        """Concentration τ of every ordered pair of some attributes, of all by default.
-
-        Parameters and errors are as of :func:`~.association.estimate_associations`.
-        """
+        """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default."""
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
         return estimate_associations(self.schema, self.table, names, confidence, target)
@@ -374,17 +372,7 @@ class Estimator:
     ) -> MeasureEstimate:
         """Correlation of two binary attributes given others, with its error by the delta method.
 
-        Parameters
-        ----------
-        attributes : sequence of str
-            Two.
-        given : sequence of str
-            One or more others.
-        present : mapping of str to str, optional
-            The category that counts as presence, by attribute; by default the only item, or the
-            second of two categories.
-        confidence : float
-        target : {"population", "respondents"}
+        Parameters are as of :meth:`measures`; `given` is one attribute or more.
         """
         table = self.table(names_of_partial(self.schema, attributes, given))
         return partial_correlation(self.schema, table, present or {}, confidence, target)
@@ -417,11 +405,19 @@ class Estimator:
         estimate : {"moment", "projected", "likelihood"}
             What the tables are; negative shares of the moment estimate count as 0.
         """
-        check_confidence(confidence)
+        checked(
+            ClassifierQuery(
+                predict=predict,
+                kind=kind,
+                max_depth=max_depth,
+                min_support=min_support,
+                confidence=confidence,
+                estimate=estimate,
+            )
+        )
         self._check_keeping()
         schema = self.schema
         chosen = check_features(schema, predict, features)
-        check_limits(max_depth, min_support)
 
         def tables(names: Sequence[str]) -> tuple[Array, Array]:
             lower, _ = self.table(names).interval(confidence)
@@ -436,10 +432,8 @@ class Estimator:
 
         if kind == "naive-bayes":
             return naive_bayes(schema, tables, predict, chosen, self.reports)
-        if kind == "decision-tree":
-            depth = min(max_depth, max(1, self.longest - 1))
-            return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
-        raise ParameterError("kind: expected naive-bayes or decision-tree", field="kind")
+        depth = min(max_depth, max(1, self.longest - 1))
+        return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

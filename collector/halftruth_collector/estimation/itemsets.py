@@ -13,28 +13,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations
-from numbers import Integral, Real
-from typing import get_args
+from typing import Any
 
 import msgspec
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import Decision, Method, Selection, Target, TypicalError
+from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
-from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms import Margins, TableEstimate
 from numpy.typing import NDArray
 
-from .bounds import Array, check_confidence, check_target, normal_quantile, optional
-from .likelihood import check_method
+from .bounds import Array, normal_quantile, optional
+from .likelihood import WholeTable, supports_within
 from .multiplicity import (
     bonferroni_bounds,
+    check_candidates,
     check_end,
     count_candidates,
     holm_decisions,
     one_sided_quantile,
 )
 from .reliability import USABILITY, grades, judge_guess, judge_supports, margin, median, typical
+from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.
 MAX_SUBSETS = 100_000
@@ -49,10 +49,6 @@ _MOST_HALVINGS = 1_000
 DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
 
 Mask = NDArray[np.bool_]
-
-
-#: Estimated tables of attribute subsets, by positions.
-Tables = Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,83 +136,60 @@ class Itemsets:
             )
 
 
-@dataclass(frozen=True)
-class Criteria:
-    """Criteria of itemsets.
+def mine_itemsets(
+    tables: Tables, whole: WholeTable, query: MiningQuery[Any], estimate: Method = "moment"
+) -> Itemsets:
+    """Itemsets whose support, or a bound of it, reaches the threshold of a query.
 
-    Attributes
+    Parameters
     ----------
-    min_support : float
-        Threshold, above 0 and at most 1.
-    max_length : int or None
-        Longest itemsets; None for as many items as there are attributes.
-    confidence : float
-        Of each single interval; of all together where a selection speaks of all.
-    select : {"estimate", "lower", "upper", "bonferroni", "holm"}
-        What must reach the threshold.
-    target : {"population", "respondents"}
     estimate : {"moment", "projected", "likelihood"}
-        Of the supports.
+        What the supports are.
 
     Raises
     ------
     ParameterError
-        If one is outside its range.
+        If itemsets longer than reports tell of are asked for, or bounds of best guesses.
+    DomainTooLarge
+        If there are too many itemsets.
     """
+    if estimate == "likelihood" and query.select != "estimate":
+        raise ParameterError(
+            "select: expected estimate, since best guesses have no bounds", field="select"
+        )
+    schema, together = tables.schema, query.select in ("bonferroni", "holm")
+    longest = _longest(query, schema, tables.longest)
+    if together:
+        check_candidates(schema, longest)
+    if tables.at_once:
+        examined = examine_margins(schema, tables.whole, tables.reports, query, longest)
+    else:
+        examined = examine_levels(schema, tables.subsets, query, longest)
+    supports = examined.support
+    if estimate != "moment":
+        supports = supports_within(whole.estimate(estimate), examined.codes)
+    slope: Array | float = 0.0
+    if together:
+        slope = tables.slopes(examined.codes, examined.support, query.min_support, query.target)
+    found = select_itemsets(schema, examined, supports, query, longest, slope)
+    if estimate != "likelihood":
+        return found
+    lengths = range(1, found.lengths.max(initial=0) + 1)
+    return found.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
 
-    min_support: float
-    max_length: int | None = None
-    confidence: float = 0.95
-    select: Selection = "estimate"
-    target: Target = "population"
-    estimate: Method = "moment"
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.min_support, Real) or not 0 < self.min_support <= 1:
-            raise ParameterError(
-                "min_support: expected a number above 0 and at most 1, such as 0.02",
-                field="min_support",
-            )
-        if self.max_length is not None and (
-            not isinstance(self.max_length, Integral) or self.max_length < 1
-        ):
-            raise ParameterError(
-                "max_length: expected an integer of at least 1", field="max_length"
-            )
-        if self.select not in get_args(Selection):
-            raise ParameterError(
-                f"select: expected one of: {listing(get_args(Selection))}", field="select"
-            )
-        check_method(self.estimate)
-        if self.estimate == "likelihood" and self.select != "estimate":
-            raise ParameterError(
-                "select: expected estimate, since best guesses have no bounds", field="select"
-            )
-        check_confidence(self.confidence)
-        check_target(self.target)
-
-    def up_to(self, longest: int, schema: Schema) -> "Criteria":
-        """The same where reports tell of so many attributes together.
-
-        Raises
-        ------
-        ParameterError
-            If longer itemsets were asked for.
-        """
-        if self.max_length is None:
-            return replace(self, max_length=longest)
-        if self.longest(schema) > longest:
-            raise ParameterError(
-                f"max_length: expected at most {longest}, since the reports tell of no more"
-                " attributes together",
-                field="max_length",
-            )
-        return self
-
-    def longest(self, schema: Schema) -> int:
-        """Number of items of the longest itemsets to examine."""
-        most = len(schema.attributes)
-        return most if self.max_length is None else min(self.max_length, most)
+def _longest(query: MiningQuery[Any], schema: Schema, together: int) -> int:
+    """Number of items of the longest itemsets to examine, of as many as reports tell of."""
+    if query.max_length is None:
+        return together
+    longest = min(query.max_length, len(schema.names))
+    if longest > together:
+        raise ParameterError(
+            f"max_length: expected at most {together}, since the reports tell of no more"
+            " attributes together",
+            field="max_length",
+        )
+    return longest
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,14 +215,18 @@ class Examined:
         return np.asarray((self.codes >= 0).sum(axis=1))
 
 
-def _ruled_out(support: Array, standard_error: Array, criteria: Criteria, longest: int) -> Mask:
+def _ruled_out(
+    support: Array, standard_error: Array, query: MiningQuery[Any], longest: int
+) -> Mask:
     """Return which upper bounds are below the threshold; none where there is no bound."""
     # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
-    alpha = (1 - criteria.confidence) / 2 ** min(longest, _MOST_HALVINGS)
-    return support + normal_quantile(alpha) * standard_error < criteria.min_support
+    alpha = (1 - query.confidence) / 2 ** min(longest, _MOST_HALVINGS)
+    return support + normal_quantile(alpha) * standard_error < query.min_support
 
 
-def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Criteria) -> Examined:
+def examine_margins(
+    schema: Schema, margins: Margins, reports: int, query: MiningQuery[Any], longest: int
+) -> Examined:
     """Examine the itemsets of all margins together.
 
     Parameters
@@ -258,12 +235,14 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     margins : Margins
         Of all attributes.
     reports : int
-    criteria : Criteria
+    query : MiningQuery
+    longest : int
+        Most items.
     """
     axes = range(len(schema.attributes))
     support = margins.support
-    error = np.sqrt(margins.variance(criteria.target))
-    kept = ~_ruled_out(support, error, criteria, criteria.longest(schema))
+    error = np.sqrt(margins.variance(query.target))
+    kept = ~_ruled_out(support, error, query, longest)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
@@ -272,7 +251,7 @@ def examine_margins(schema: Schema, margins: Margins, reports: int, criteria: Cr
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
     grid, lengths, sizes = _margin_grid(schema)
-    candidates = (lengths > 0) & (lengths <= criteria.longest(schema))
+    candidates = (lengths > 0) & (lengths <= longest)
     for axis in axes:
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
@@ -302,15 +281,20 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
     return codes, lengths, np.where(codes >= 0, schema.shape, 1).prod(axis=1)
 
 
-def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examined:
+def examine_levels(
+    schema: Schema,
+    subsets: Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]],
+    query: MiningQuery[Any],
+    longest: int,
+) -> Examined:
     """Examine the itemsets of one attribute subset after the other, shortest first.
 
     Parameters
     ----------
-    schema : Schema
-    tables : callable
+    subsets : callable
         Estimated tables of the attributes at some positions.
-    criteria : Criteria
+    longest : int
+        Most items.
 
     Raises
     ------
@@ -318,18 +302,17 @@ def examine_levels(schema: Schema, tables: Tables, criteria: Criteria) -> Examin
         If more than `MAX_SUBSETS` attribute subsets or `MAX_ITEMSETS` itemsets would have to be
         examined.
     """
-    longest = criteria.longest(schema)
     examined = []
-    subsets, itemsets = 0, 0
+    examined_subsets, itemsets = 0, 0
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     for _ in range(longest):
-        level = _next_level(schema, possible, MAX_SUBSETS - subsets)
-        subsets += len(level)
-        check_end(level, longest, subsets, MAX_SUBSETS)
+        level = _next_level(schema, possible, MAX_SUBSETS - examined_subsets)
+        examined_subsets += len(level)
+        check_end(level, longest, examined_subsets, MAX_SUBSETS)
         possible = {}
-        for (positions, candidates), table in zip(level.items(), tables(level), strict=True):
-            support, error = table.support, np.sqrt(table.variance(criteria.target))
-            left = candidates & ~_ruled_out(support, error, criteria, longest)
+        for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
+            support, error = table.support, np.sqrt(table.variance(query.target))
+            left = candidates & ~_ruled_out(support, error, query, longest)
             if left.any():
                 possible[positions] = left
             cells = np.nonzero(candidates)
@@ -354,7 +337,8 @@ def select_itemsets(
     schema: Schema,
     examined: Examined,
     estimate: Array,
-    criteria: Criteria,
+    query: MiningQuery[Any],
+    longest: int,
     slope: Array | float = 0.0,
 ) -> Itemsets:
     """Decide on every itemset examined, and keep those that were asked for.
@@ -365,14 +349,16 @@ def select_itemsets(
     examined : Examined
     estimate : ndarray
         Support of each itemset by the method asked for.
-    criteria : Criteria
+    query : MiningQuery
+    longest : int
+        Most items.
     slope : ndarray or float
         By how much the variance of each grows with it, for decisions on all at once.
     """
-    error, min_support = examined.standard_error, criteria.min_support
-    alpha, candidates = 1 - criteria.confidence, count_candidates(schema, criteria.longest(schema))
+    error, min_support = examined.standard_error, query.min_support
+    alpha, candidates = 1 - query.confidence, count_candidates(schema, longest)
     quantile = normal_quantile(alpha)
-    if criteria.select == "bonferroni":
+    if query.select == "bonferroni":
         quantile = one_sided_quantile(alpha, candidates)
         lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile, slope)
     else:
@@ -380,7 +366,7 @@ def select_itemsets(
     # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
     frequent = (lower >= min_support) & ~(lower > upper)
     infrequent = (upper < min_support) & ~(lower > upper)
-    if criteria.select == "holm":
+    if query.select == "holm":
         frequent, infrequent = holm_decisions(
             examined.codes, examined.support, error, min_support, alpha, candidates, slope
         )
@@ -402,7 +388,7 @@ def select_itemsets(
                 verdict=verdict,
             )
         )
-    chosen = np.flatnonzero(reached.get(criteria.select, frequent))
+    chosen = np.flatnonzero(reached.get(query.select, frequent))
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
     return Itemsets(
         schema,

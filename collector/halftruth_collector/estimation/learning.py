@@ -6,7 +6,6 @@ table inside the simplex, and say which of the cells they need are not known to 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral, Real
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
@@ -56,17 +55,6 @@ def check_features(schema: Schema, target: str, features: Sequence[str] | None) 
     if not chosen:
         raise ParameterError("features: expected one attribute or more", field="features")
     return chosen
-
-
-def check_limits(max_depth: int, min_support: float) -> None:
-    """Raise ParameterError unless the limits of a tree are in their ranges."""
-    if not isinstance(max_depth, Integral) or max_depth < 1:
-        raise ParameterError("max_depth: expected an integer of at least 1", field="max_depth")
-    if not isinstance(min_support, Real) or not 0 < min_support < 1:
-        raise ParameterError(
-            "min_support: expected a number above 0 and below 1, such as 0.05",
-            field="min_support",
-        )
 
 
 def naive_bayes(

@@ -20,7 +20,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, combinations
-from typing import get_args
 
 import numpy as np
 import scipy
@@ -28,11 +27,9 @@ from halftruth_shared import (
     DomainTooLarge,
     EstimateError,
     NoReports,
-    ParameterError,
     Reconstruction,
 )
 from halftruth_shared.analyses.base import Method, TypicalError
-from halftruth_shared.errors import listing
 from halftruth_shared.mechanisms import Likelihood
 from numpy.typing import NDArray
 
@@ -198,14 +195,6 @@ class WholeTable:
             off = (held.table("likelihood", names) - table.support) ** 2 - table.variance()
             squares.append(off.ravel())
         return float(np.concatenate(squares).mean())
-
-
-def check_method(method: str) -> None:
-    """Raise ParameterError unless the method is one of the three."""
-    if method not in get_args(Method):
-        raise ParameterError(
-            f"estimate: expected one of: {listing(get_args(Method))}", field="estimate"
-        )
 
 
 def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:

@@ -72,24 +72,10 @@ class Cells:
         return self.table[codes]
 
     @property
-    def r1(self) -> Jet:
-        """π_1+."""
-        return self.margins[0][1, 0]
-
-    @property
-    def r0(self) -> Jet:
-        """π_0+."""
-        return self.margins[0][0, 0]
-
-    @property
-    def c1(self) -> Jet:
-        """π_+1."""
-        return self.margins[1][0, 1]
-
-    @property
-    def c0(self) -> Jet:
-        """π_+0."""
-        return self.margins[1][0, 0]
+    def sides(self) -> tuple[Jet, Jet, Jet, Jet]:
+        """π_0+, π_1+, π_+0, π_+1."""
+        rows, columns = self.margins
+        return rows[0, 0], rows[1, 0], columns[0, 0], columns[0, 1]
 
     @cached_property
     def every(self) -> Jet:
@@ -147,7 +133,8 @@ class Cells:
     @cached_property
     def chance_agreement(self) -> Jet:
         """π_1+ π_+1 + π_0+ π_+0."""
-        return self.r1 * self.c1 + self.r0 * self.c0
+        r0, r1, c0, c1 = self.sides
+        return r1 * c1 + r0 * c0
 
 
 #: Numerators and denominators of a ratio.
@@ -188,7 +175,7 @@ class Measure:
 
 def _phi(t: Cells, n: float) -> Jet:
     difference = t.cell(1, 1) * t.cell(0, 0) - t.cell(0, 1) * t.cell(1, 0)
-    return difference / (t.r1 * t.c1 * t.r0 * t.c0) ** 0.5
+    return difference / reduce(mul, t.sides) ** 0.5
 
 
 def _ratio(name: str, scope: Scope, factors: Callable[[Cells], Factors]) -> Measure:
@@ -200,12 +187,27 @@ def _ratio(name: str, scope: Scope, factors: Callable[[Cells], Factors]) -> Meas
 
 
 def _j_measure(t: Cells, n: float) -> Jet:
-    present = t.cell(1, 1).entropy_terms(t.r1 * t.c1)
-    return present + t.cell(1, 0).entropy_terms(t.r1 * t.c0)
+    _, r1, c0, c1 = t.sides
+    return t.cell(1, 1).entropy_terms(r1 * c1) + t.cell(1, 0).entropy_terms(r1 * c0)
+
+
+def _added_value(t: Cells, n: float) -> Jet:
+    _, r1, _, c1 = t.sides
+    return t.cell(1, 1) / r1 - c1
 
 
 def _certainty(t: Cells, n: float) -> Jet:
-    return (t.cell(1, 1) / t.r1 - t.c1) / t.c0
+    return _added_value(t, n) / t.sides[2]
+
+
+def _risk_difference(t: Cells, n: float) -> Jet:
+    r0, r1, _, _ = t.sides
+    return t.cell(1, 1) / r1 - t.cell(0, 1) / r0
+
+
+def _column_risk_difference(t: Cells, n: float) -> Jet:
+    _, _, c0, c1 = t.sides
+    return t.cell(0, 0) / c0 - t.cell(0, 1) / c1
 
 
 def _standardized_residual(t: Cells, n: float) -> Jet:
@@ -301,28 +303,18 @@ MEASURES = (
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
     _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
     Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected, signed=True),
-    _ratio("conviction", "pair", lambda t: ([t.r1, t.c0], [t.cell(1, 0)])),
+    _ratio("conviction", "pair", lambda t: (t.sides[1:3], [t.cell(1, 0)])),
     Measure("j_measure", "pair", _j_measure, slopes=_j_slopes, logarithms=True),
     Measure("certainty", "pair", _certainty, signed=True),
     Measure("standardized_residual", "pair", _standardized_residual, ratio=True),
-    Measure("added_value", "pair", lambda t, n: t.cell(1, 1) / t.r1 - t.c1, signed=True),
-    Measure(
-        "risk_difference",
-        "pair",
-        lambda t, n: t.cell(1, 1) / t.r1 - t.cell(0, 1) / t.r0,
-        signed=True,
-    ),
-    Measure(
-        "column_risk_difference",
-        "pair",
-        lambda t, n: t.cell(0, 0) / t.c0 - t.cell(0, 1) / t.c1,
-        signed=True,
-    ),
+    Measure("added_value", "pair", _added_value, signed=True),
+    Measure("risk_difference", "pair", _risk_difference, signed=True),
+    Measure("column_risk_difference", "pair", _column_risk_difference, signed=True),
     Measure(
         "laplace",
         "pair",
-        lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.r1 + 2),
-        denominators=lambda t: [t.r1],
+        lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.sides[1] + 2),
+        denominators=lambda t: [t.sides[1]],
     ),
     Measure("kappa", "pair", _kappa, signed=True),
     _ratio("collective_strength", "pair", _collective_strength),
@@ -359,6 +351,9 @@ ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
 
 _BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
+
+#: All names that measures are found by.
+NAMES = tuple(_BY_NAME)
 
 #: Measures of categories that make sense for more than two attributes.
 OF_MANY = ("chi_squared", "g_squared")

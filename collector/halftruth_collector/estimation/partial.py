@@ -6,7 +6,7 @@ from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 
 from .answers import presence
-from .association import Tables, collapse, evaluate, known_covariance, undefined
+from .association import Batch, collapse, evaluate, known_covariance, undefined
 from .bounds import check_confidence
 from .gradients import Jet
 from .measures import Cells, Measure
@@ -70,7 +70,7 @@ def partial_correlation(
             )
     binary = collapse(table.support, known_covariance(table, target), codes)
     measure = Measure("partial_correlation", "itemset", _partial)
-    [estimate] = evaluate(measure, Tables.single(*binary, table.reports)).estimates(confidence)
+    [estimate] = evaluate(measure, Batch.single(*binary, table.reports)).estimates(confidence)
     return estimate if estimate.undefined is None else undefined(measure.name, _UNDEFINED)
 
 
@@ -92,18 +92,10 @@ def _partial(t: Cells, n: float) -> Jet:
 def _correlation(t: Cells, i: int, j: int) -> Jet:
     """φ of the presence of two attributes."""
     axes = range(len(t.margins))
-    place = [slice(1, None) if axis in (i, j) else slice(None) for axis in axes]
-    both = t.total(t.table[tuple(place)])
-    left, right = (_present(t, axis) for axis in (i, j))
+    place = tuple(slice(1, None) if axis in (i, j) else slice(None) for axis in axes)
+    left, right = t.present[i], t.present[j]
     variances = (left * (1 - left)).positive() * (right * (1 - right)).positive()
-    return (both - left * right) / variances**0.5
-
-
-def _present(t: Cells, axis: int) -> Jet:
-    place: Sequence[int | slice] = [
-        slice(1, None) if other == axis else slice(None) for other in range(len(t.margins))
-    ]
-    return t.total(t.table[tuple(place)])
+    return (t.total(t.table[place]) - left * right) / variances**0.5
 
 
 def _less(r_ij: Jet, r_ig: Jet, r_jg: Jet) -> Jet:

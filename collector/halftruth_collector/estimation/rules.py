@@ -6,25 +6,26 @@ margins, and the weights of a report for margins are at hand, so that rules cost
 of their own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items, Target, Usability
-from halftruth_shared.analyses.rules import RuleEstimate
+from halftruth_shared.analyses.rule import RuleQuery
+from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
 from .answers import category_code
-from .association import MeasureColumn, Tables, evaluate
-from .bounds import Array, chebyshev_factor, normal_quantile, optional
+from .association import Batch, MeasureColumn, evaluate
+from .bounds import Array, chebyshev_factor, check_field, normal_quantile, optional
 from .gradients import Jet
 from .itemsets import Itemsets
-from .measures import Cells, check_measures, find_measure
+from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
 from .reliability import grades, judge, significantly_positive
+from .tables import Tables
 
 #: Rules examined before mining asks for fewer.
 MAX_RULES = 250_000
@@ -36,61 +37,14 @@ Codes = NDArray[np.int64]
 Sides = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class RuleCriteria:
-    """Criteria of rules.
-
-    Attributes
-    ----------
-    min_confidence : float
-        Least estimated confidence, from 0 to 1.
-    min_lift : float or None
-        Least estimated lift, at least 0.
-    measures : sequence of str
-        Names of measures of X and Y to compute for each rule.
-    sort : str
-        "confidence", "support" or a measure; the largest first.
-    limit : int or None
-        Most rules to give.
-    include_uncertain : bool
-        Whether rules are given whose support cannot be told from zero.
-
-    Raises
-    ------
-    ParameterError
-        If one is outside its range, or a measure is unknown.
-    """
-
-    min_confidence: float
-    min_lift: float | None = None
-    measures: Sequence[str] = ()
-    sort: str = "confidence"
-    limit: int | None = None
-    include_uncertain: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.min_confidence, Real) or not 0 <= self.min_confidence <= 1:
-            raise ParameterError(
-                "min_confidence: expected a number from 0 to 1, such as 0.8",
-                field="min_confidence",
-            )
-        if self.min_lift is not None and (
-            not isinstance(self.min_lift, Real) or not 0 <= self.min_lift < np.inf
-        ):
-            raise ParameterError(
-                "min_lift: expected a number of at least 0, such as 1.2", field="min_lift"
-            )
-        check_measures(self.measures)
-        if self.sort not in ORDERS:
-            try:
-                find_measure(self.sort)
-            except ParameterError:
-                raise ParameterError(
-                    "sort: expected confidence, support or the name of a measure, such as lift",
-                    field="sort",
-                ) from None
-        if self.limit is not None and (not isinstance(self.limit, Integral) or self.limit < 1):
-            raise ParameterError("limit: expected an integer of at least 1", field="limit")
+def check_order(query: RulesQuery) -> None:
+    """Raise ParameterError unless a query names known measures, and an order that rules have."""
+    check_measures(query.measures)
+    if query.sort not in ORDERS and query.sort not in NAMES:
+        raise ParameterError(
+            "sort: expected confidence, support or the name of a measure, such as lift",
+            field="sort",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +74,7 @@ class RuleSupports:
     def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
         """Measures of the tables of presence and absence of X and Y."""
         per_rule = np.moveaxis(self.covariance, -1, 0)
-        tables = Tables(_cells(self.support), per_rule, reports)
+        tables = Batch(_cells(self.support), per_rule, reports)
         return tuple(evaluate(find_measure(name), tables, name) for name in names)
 
 
@@ -245,32 +199,12 @@ class RuleMargins:
         return both, np.where(left, both, sizes), np.where(left, sizes, both)
 
 
-def mine_rules(
-    itemsets: Itemsets,
-    reconstruct: Callable[[tuple[int, ...]], RuleMargins],
-    at_once: bool,
-    reports: int,
-    criteria: RuleCriteria,
-    level: float,
-) -> Rules:
+def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
     """Every rule X ⇒ Y with X and Y together one of the itemsets.
 
     Rules whose antecedent has no positive estimated support are left out, since they have no
     confidence. The least usable, and those without bounds, come last: the largest ratios are those
     of antecedents that are hardly there.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-    reconstruct : callable
-        Margins of the attributes at some positions.
-    at_once : bool
-        Whether all attributes are reconstructed together.
-    reports : int
-        N.
-    criteria : RuleCriteria
-    level : float
-        Confidence level of each single interval.
 
     Raises
     ------
@@ -285,25 +219,23 @@ def mine_rules(
             field="max_length",
         )
     attributes = len(itemsets.schema.attributes)
-    found = [
-        (np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_)),
-    ]
+    found = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
-    for positions, itemset_codes in _groups(itemsets, at_once):
-        reconstruction = reconstruct(positions)
+    for positions, itemset_codes in _groups(itemsets, tables.at_once):
+        margins = RuleMargins(*tables.margins(positions), query.target)
         codes, sides = _splits(itemset_codes)
-        both, left, right = reconstruction.only_supports(codes, sides)
-        reached = (left > 0) & (both >= criteria.min_confidence * left)
-        if criteria.min_lift is not None:
-            reached &= (right > 0) & (both >= criteria.min_lift * left * right)
+        both, left, right = margins.only_supports(codes, sides)
+        reached = (left > 0) & (both >= query.min_confidence * left)
+        if query.min_lift is not None:
+            reached &= (right > 0) & (both >= query.min_lift * left * right)
         found.append((codes[reached], sides[reached]))
-        estimates.append(reconstruction.supports(*found[-1]))
+        estimates.append(margins.supports(*found[-1]))
     codes, sides = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     supports = RuleSupports(
         np.concatenate([part.support for part in estimates], axis=-1),
         np.concatenate([part.covariance for part in estimates], axis=-1),
     )
-    return arrange(itemsets.schema, codes, sides, supports, reports, criteria, level)
+    return arrange(itemsets.schema, codes, sides, supports, tables.reports, query)
 
 
 def arrange(
@@ -312,29 +244,28 @@ def arrange(
     in_antecedent: Sides,
     supports: RuleSupports,
     reports: int,
-    criteria: RuleCriteria,
-    level: float,
+    query: RulesQuery,
 ) -> Rules:
     """Rules in the order asked for, with their intervals and measures."""
-    quantile = normal_quantile(1 - level)
+    quantile = normal_quantile(1 - query.confidence)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
     told = significantly_positive(supports.support[0], half_width)
-    listed = np.flatnonzero(told | criteria.include_uncertain)
+    listed = np.flatnonzero(told | query.include_uncertain)
     left_out = len(told) - len(listed)
     supports, told, half_width = supports[listed], told[listed], half_width[listed]
     moments = confidence_moments(*supports.ratio())
     sets = fieller_sets(*supports.ratio(), quantile=quantile)
     # The wider of the margins of its two shares.
     margins = np.maximum(half_width, sets.half_width)
-    if criteria.sort == "confidence":
+    if query.sort == "confidence":
         by = moments.estimate
-    elif criteria.sort == "support":
+    elif query.sort == "support":
         by = supports.support[0]
     else:
-        by = supports.measures([criteria.sort], reports)[0].value
+        by = supports.measures([query.sort], reports)[0].value
     # Those without bounds come late, whatever the order; the last key counts most.
     unknown = np.isnan(moments.variance)
-    order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: criteria.limit]
+    order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = supports[order]
     return Rules(
         schema,
@@ -344,9 +275,9 @@ def arrange(
         np.sqrt(chosen.covariance[0, 0]),
         confidence_moments(*chosen.ratio()),
         fieller_sets(*chosen.ratio(), quantile=quantile),
-        chosen.measures(criteria.measures, reports),
+        chosen.measures(query.measures, reports),
         _verdicts(margins[order], told[order]),
-        level,
+        query.confidence,
         left_out,
     )
 
@@ -370,8 +301,7 @@ def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple
     codes = np.full((1, len(schema.attributes)), -1, dtype=np.int64)
     in_antecedent = np.zeros_like(codes, dtype=np.bool_)
     for side, items in (("antecedent", antecedent), ("consequent", consequent)):
-        if not items:
-            raise ParameterError(f"{side}: expected an item or more", field=side)
+        check_field(RuleQuery, side, items)
         for name, category in items.items():
             j = schema.position(name, side)
             if codes[0, j] >= 0:

@@ -33,7 +33,7 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             float,
             Meta(
                 ge=1e-9,
-                le=1,
+                lt=1,
                 examples=[0.01],
                 description="Half-width wanted of an interval, for which to say how many"
                 " respondents it needs.",

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
+import numpy as np
 from msgspec import inspect
 
 from ..errors import ParameterError
@@ -126,6 +127,8 @@ class Field:
         """
         if self.several and isinstance(value, (str, bytes)):
             raise self.unexpected()
+        if isinstance(value, np.generic):
+            value = value.item()
         try:
             converted = msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
         except msgspec.ValidationError:

@@ -167,7 +167,7 @@ def test_answers_sent_as_they_are_have_the_errors_of_those_who_answered():
         (
             lambda: Estimator(few_of(9).survey, few_of(9).counts, None, "drop"),
             ParameterError,
-            "missing: expected keep or exclude",
+            "missing: expected one of: keep, exclude",
         ),
         (
             lambda: Estimator(few_of(9).survey, few_of(9).counts, {"a": []}),

@@ -75,52 +75,6 @@ def test_the_interval_is_the_normal_one(estimator, oracle, survey, reports, conf
     np.testing.assert_allclose(upper.ravel(), support + z * error, atol=1e-10)
 
 
-def test_errors_are_for_the_population_and_intervals_of_95_percent_unless_said_otherwise(estimator):
-    table = estimator.table(["c", "a"])
-    np.testing.assert_array_equal(table.interval(), table.interval(0.95, "population"))
-    np.testing.assert_allclose(table.standard_error() ** 2, table.variance("population"))
-
-
-def test_supports_of_a_table_add_up_to_one_and_its_covariances_to_zero(estimator):
-    table = estimator.table(["a", "b", "c"])
-    assert table.support.sum() == pytest.approx(1)
-    for target in TARGETS:
-        np.testing.assert_allclose(table.covariance(target).sum(axis=0), 0, atol=1e-15)
-
-
-def test_a_smaller_table_is_a_margin_of_a_larger_one(estimator):
-    larger = estimator.table(["c", "a", "b"]).support
-    np.testing.assert_allclose(estimator.table(["c", "b"]).support, larger.sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(estimator.table(["b"]).support, larger.sum(axis=(0, 1)), atol=1e-12)
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_covariance_of_a_smaller_table_is_that_of_the_margin_of_a_larger_one(estimator, target):
-    larger = estimator.table(["a", "b", "c"]).covariance(target).reshape(*SHAPE, *SHAPE)
-    np.testing.assert_allclose(
-        estimator.table(["a", "c"]).covariance(target),
-        larger.sum(axis=(1, 4)).reshape(8, 8),
-        rtol=1e-9,
-        atol=1e-14,
-    )
-
-
-def test_the_order_of_attributes_only_transposes_the_table(estimator):
-    straight, turned = estimator.table(["a", "b", "c"]), estimator.table(["c", "a", "b"])
-    np.testing.assert_allclose(turned.support, straight.support.transpose(2, 0, 1), atol=1e-14)
-    np.testing.assert_allclose(
-        turned.variance("respondents"),
-        straight.variance("respondents").transpose(2, 0, 1),
-        rtol=1e-12,
-    )
-
-
-def test_respondents_are_known_better_than_their_population(estimator):
-    table = estimator.table(["a", "b"])
-    assert (table.support > 0).all()
-    assert (table.variance("respondents") < table.variance("population")).all()
-
-
 def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports):
     report = make_reports(survey, 1, seed=12)
     table = Estimator(survey, Counts.from_reports(survey, report)).table(["b", "a"])
@@ -169,18 +123,10 @@ def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_o
     np.testing.assert_allclose(table.variance(), expected, rtol=1e-12)
 
 
-def test_the_largest_confidence_below_one_has_an_interval_or_is_refused():
-    try:
-        lower, _ = single_attribute(2).table(["q"]).interval(np.nextafter(1, 0).item())
-    except ParameterError:
-        return
-    assert np.isfinite(lower).all()
-
-
 def test_an_unknown_target_is_refused(estimator):
     table = estimator.table(["a", "b"])
     for ask in (table.variance, table.covariance, lambda target: table.interval(target=target)):
-        with pytest.raises(ParameterError, match="population or respondents") as error:
+        with pytest.raises(ParameterError, match="one of: population, respondents") as error:
             ask("everyone")
         assert error.value.field == "target"
 
@@ -191,13 +137,6 @@ def test_a_covariance_too_large_to_hold_is_refused():
     with pytest.raises(DomainTooLarge, match="4097") as error:
         table.covariance()
     assert error.value.field == "attributes"
-
-
-def test_the_limit_of_a_covariance_is_a_number_of_cells(estimator, monkeypatch):
-    monkeypatch.setattr("halftruth_shared.mechanisms.reconstruction.COVARIANCE_CELLS", 6)
-    assert estimator.table(["a", "b"]).covariance().shape == (6, 6)
-    with pytest.raises(DomainTooLarge):
-        estimator.table(["a", "c"]).covariance()
 
 
 def test_a_table_of_too_many_cells_is_refused():
@@ -215,13 +154,6 @@ def test_nothing_is_estimated_from_no_reports(survey):
     nothing = Counts.from_reports(survey, np.zeros((0, 3), dtype=int))
     with pytest.raises(NoReports, match="test"):
         Estimator(survey, nothing)
-
-
-def test_counts_of_another_shape_are_refused(survey, make_survey):
-    other = make_survey("randomized-response", (2, 4, 3))
-    with pytest.raises(ReportError) as error:
-        Estimator(survey, Counts.from_cells(other, [[0, 0, 0]], [5]))
-    assert error.value.field == "counts"
 
 
 def test_counts_of_another_survey_of_the_same_shape_are_refused(make_survey):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from numbers import Integral, Real
 from typing import Any
 
 import msgspec
@@ -36,12 +35,13 @@ from halftruth_shared.analyses.plan import (
     PlanResult,
     SetPlan,
 )
+from halftruth_shared.analyses.reading import fields, make
 from halftruth_shared.mechanisms import MECHANISMS, UnitVariance
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
 from halftruth_shared.rational import as_float
 
 from ...executors import Map
-from ..bounds import check_confidence, check_target, normal_quantile, optional
+from ..bounds import normal_quantile, optional
 from .recommendation import recommend
 
 #: Sets of attributes of one length up to which all are looked at, and how many of more are.
@@ -50,10 +50,6 @@ MAX_SETS, SAMPLED = 1_000, 300
 #: Largest table that is looked at, and most cells of all tables of one length together.
 MAX_CELLS = 2**18
 _ALL_CELLS = 2**22
-
-#: Most respondents, and narrowest half-width, that anybody could ask for.
-_MOST_RESPONDENTS = 10**18
-_NARROWEST = 1e-9
 
 #: Lengths that matter where nobody says which.
 _USUAL_LENGTHS = 3
@@ -96,7 +92,8 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     >>> round(result.mechanisms[0].lengths[0].half_width, 4)
     0.0115
     """
-    lengths = _check(survey, query)
+    query = make(PlanQuery, {name: getattr(query, name) for name in fields(PlanQuery)})
+    lengths = _lengths(survey, query.lengths)
     public = survey.mechanism.unperturbed(survey.schema)
     gamma = _amplification(survey, public)
     bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
@@ -140,32 +137,13 @@ def of_itemsets(schema: Schema, tables: Mapping[tuple[int, ...], UnitVariance]) 
     return UnitVariance.together(found)
 
 
-def _check(survey: Survey, query: PlanQuery) -> list[int]:
+def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
     """The lengths that matter.
 
     Raises
     ------
     ParameterError
     """
-    check_confidence(query.confidence)
-    check_target(query.target)
-    if not isinstance(query.respondents, Integral) or not (
-        2 <= query.respondents <= _MOST_RESPONDENTS
-    ):
-        raise ParameterError(
-            "respondents: expected an integer from 2 to 10**18", field="respondents"
-        )
-    if not isinstance(query.support, Real) or not 0 < query.support < 1:
-        raise ParameterError(
-            "support: expected a number above 0 and below 1, such as 0.05", field="support"
-        )
-    if query.half_width is not None and (
-        not isinstance(query.half_width, Real) or not _NARROWEST <= query.half_width < 1
-    ):
-        raise ParameterError(
-            f"half_width: expected a number from {_NARROWEST:g} to 1, such as 0.01",
-            field="half_width",
-        )
     schema = survey.schema
     askable = _askable(schema)
     longest = min(len(askable), survey.mechanism.reconstruction(schema).longest)
@@ -173,23 +151,19 @@ def _check(survey: Survey, query: PlanQuery) -> list[int]:
         raise ParameterError(
             "lengths: expected a survey with an attribute that has items", field="lengths"
         )
-    if query.lengths is None:
+    if wanted is None:
         return [
             length
             for length in range(1, min(longest, _USUAL_LENGTHS) + 1)
             if length == 1 or _largest_table(schema, askable, length) <= MAX_CELLS
         ]
-    if (
-        not isinstance(query.lengths, Sequence)
-        or not query.lengths
-        or not all(type(n) is int and 1 <= n <= longest for n in query.lengths)
-    ):
+    if not wanted or max(wanted) > longest:
         raise ParameterError(
             f"lengths: expected integers from 1 to {longest}, the most attributes that have items"
             " and that a report tells of together",
             field="lengths",
         )
-    return sorted(set(query.lengths))
+    return sorted(set(wanted))
 
 
 def _askable(schema: Schema) -> list[int]:
