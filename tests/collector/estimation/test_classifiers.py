@@ -11,7 +11,6 @@ from halftruth_collector.estimation.learning import decision_tree, naive_bayes
 from halftruth_shared import (
     DomainTooLarge,
     EstimateError,
-    GammaDiagonal,
     ParameterError,
     RandomizedResponse,
     RecordError,
@@ -142,16 +141,6 @@ def test_a_class_that_nobody_gave_is_possible_but_unlikely(public_survey):
     assert (row > 0).all()
 
 
-def test_one_report_teaches_what_smoothing_leaves_of_it(make_survey):
-    for kind in KINDS_OF_MODELS:
-        survey = make_survey("randomized-response", (2, 2, 3))
-        model = estimator_of(survey, [[1, 0, 2]]).classifier("a", kind)
-        rows = model.predict_proba(every_record(survey.schema))
-        np.testing.assert_allclose(rows.sum(axis=1), 1)
-        assert (rows >= 0).all()
-        assert model.warnings
-
-
 # Decision trees
 
 
@@ -254,6 +243,7 @@ def test_trees_are_those_of_a_grower_written_out_again(seed, max_depth, min_supp
         assert row.tolist() == pytest.approx(node["probabilities"])
 
 
+@pytest.mark.nightly
 def test_a_split_that_may_be_chance_is_uncertain(public_survey):
     rng = np.random.default_rng(11)
     certain = 0
@@ -277,14 +267,6 @@ def test_a_tree_asks_what_separates_the_classes_and_nothing_else(public_survey):
     # Its parts are its leaves.
     parts = [(where, share, np.round(row, 9).tolist()) for where, share, row in model.parts()]
     assert parts == [({"b": "c0"}, 0.5, [1, 0]), ({"b": "c1"}, 0.5, [0, 1])]
-
-
-def test_a_tree_is_a_leaf_where_no_question_helps(public_survey):
-    records = [[a, b, c] for a in range(2) for b in range(2) for c in (0, 0, 1)] * 9
-    model = estimator_of(public_survey((2, 2, 2)), records).classifier("c", "decision-tree")
-    assert model.root.attribute is None
-    assert model.root.probabilities == pytest.approx([2 / 3, 1 / 3])
-    assert model.predict([{}]).tolist() == ["c0"]
 
 
 def test_a_branch_that_nobody_reaches_has_the_probabilities_above_it(public_survey):
@@ -380,15 +362,6 @@ def test_a_tree_warns_where_the_interval_of_a_class_reaches_0_or_a_split_may_be_
 
     walk(model.root, {})
     assert model.warnings == expected
-
-
-def test_many_reports_leave_nothing_to_warn_of(make_survey):
-    survey = make_survey("randomized-response", (2, 2, 2))
-    rng = np.random.default_rng(6)
-    records = drawn(np.full((2, 2, 2), 1 / 8), 50_000, rng)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    for kind in KINDS_OF_MODELS:
-        assert estimator_of(survey, reports).classifier("a", kind).warnings == []
 
 
 # Results 13 and 14
@@ -544,14 +517,3 @@ def test_a_domain_too_large_for_a_whole_table_can_be_learned_from_moments(kind):
     model = estimator.classifier("f", kind, estimate="moment")
     truth = [schema.decode(record) for record in records[:200].tolist()]
     assert (model.predict(truth) == [record["j"] for record in truth]).mean() > 0.9
-
-
-def test_gamma_diagonal_is_learned_from_too():
-    survey = survey_of(GammaDiagonal("19"), (2, 2))
-    rng = np.random.default_rng(11)
-    # 90 % of a are b.
-    records = drawn(np.array([[0.45, 0.05], [0.05, 0.45]]), 20_000, rng)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    model = estimator_of(survey, reports).classifier("b")
-    # The standard error is 0.0045.
-    assert model.predict_proba([{"a": "c1"}])[0, 1] == pytest.approx(0.9, abs=0.02)

@@ -11,7 +11,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_collector.estimation.multiplicity import MaximumOfNormals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from respondents import SCHEMA, SURVEYS, estimators, people
+from respondents import SURVEYS, estimators, people
 from scipy.stats import norm
 
 EFFECTS = ("difference", "risk_ratio", "odds_ratio")
@@ -154,33 +154,6 @@ def test_intervals_cover_what_pandas_counts_among_unperturbed_records(kind, targ
         assert 0.93 <= np.mean(covered) <= 0.97, (name, np.mean(covered))
 
 
-def independent_people():
-    """3 000 people of whom as many in every group are from a small town."""
-    every = product([0, 1] * 3, [0, 0, 0, 0, 0, 1, 1, 1, 2, 2], [0] * 7 + [1] * 3)
-    codes = np.array(list(every)).repeat(5, axis=0)
-    names = zip(SCHEMA.attributes, codes.T, strict=True)
-    return pd.DataFrame({a.name: pd.Categorical.from_codes(c, a.categories) for a, c in names})
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("kind", SURVEYS)
-def test_equal_shares_are_rejected_in_one_of_twenty_surveys(kind):
-    """800 surveys: 5 % is known to 0.8 %, for three comparisons together to about 0.5 %.
-
-    So 3 to 7 % is at least 2.6 of these: a false alarm of any in one run of 20.
-    """
-    p_values = {"comparisons": [], "trend": []}
-    for estimator in estimators(SURVEYS[kind], independent_people(), surveys=800, seed=4):
-        groups = groups_of(estimator)
-        p_values["comparisons"].append(compare_groups(groups).p_value)
-        p_values["trend"].append(trend_of(groups).p_value)
-    for name, found in p_values.items():
-        assert 0.03 <= np.mean(np.array(found) < 0.05) <= 0.07, (
-            name,
-            np.mean(np.array(found) < 0.05),
-        )
-
-
 def test_p_values_by_holm_are_those_of_the_step_down_procedure():
     """At each level what it rejects one by one, until the first that it does not."""
     groups = some_groups(5)
@@ -196,28 +169,6 @@ def test_p_values_by_holm_are_those_of_the_step_down_procedure():
     by_bonferroni = compare_groups(groups, simultaneous="bonferroni")
     assert (found.p_value <= by_bonferroni.p_value).all()
     np.testing.assert_array_equal(found.lower, by_bonferroni.lower)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("simultaneous", "most"), [("bonferroni", 0.08), ("maximum", 0.075)])
-def test_all_intervals_hold_together_and_all_tests_too(simultaneous, most):
-    """400 surveys: 5 % is known to 1.1 %, so that 7.5 % is a false alarm in one run of 90."""
-    missed, rejected = [], []
-    for estimator in estimators(SURVEYS["randomized-response"], independent_people()):
-        found = compare_groups(groups_of(estimator), simultaneous=simultaneous)
-        missed.append(((found.lower > 0) | (found.upper < 0)).any())
-        rejected.append((found.p_value < 0.05).any())
-    for rate in (np.mean(missed), np.mean(rejected)):
-        assert (0.025 if simultaneous == "maximum" else 0.0) <= rate <= most
-
-
-def weaker(groups, factor):
-    """The same estimates with larger errors."""
-    return replace(
-        groups,
-        covariance=factor**2 * groups.covariance,
-        perturbation=factor**2 * groups.perturbation,
-    )
 
 
 def test_a_group_that_may_be_empty_is_compared_with_nothing():
@@ -261,31 +212,6 @@ def test_a_ratio_is_open_where_a_share_may_be_nothing():
     # Whether it is the same share can still be tested.
     assert np.isnan(found.value[0])
     assert 0 < found.p_value[0] < 1
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_open_intervals_of_rare_answers_hold_the_truth(effect):
-    """1 200 weak surveys, in which most ratios are open; those without a value are left out.
-
-    Coverage has a standard deviation of at most 0.9 %.
-    """
-    rng = np.random.default_rng(15)
-    groups = weaker(some_groups(3, error=0.002), 4)
-    support = np.array([[0.28, 0.12], [0.27, 0.03], [0.2, 0.1]])
-    root = np.linalg.cholesky(groups.covariance)
-    true = effects_of(support, effect, 0)
-    true = true if effect == "difference" else np.exp(true)
-    held, opened = [], []
-    for _ in range(1_200):
-        drawn = support + (root @ rng.standard_normal(6)).reshape(3, 2)
-        found = compare_groups(replace(groups, support=drawn), 0, effect)
-        if not found.undefined[0]:
-            held.append(found.lower[0] <= true[0] <= found.upper[0])
-            opened.append(found.lower[0] == 0)
-    assert len(held) > 1_000
-    assert np.mean(held) > 0.93
-    assert (np.mean(opened) > 0.3) == (effect != "difference")
 
 
 def test_one_report_compares_nothing():

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Counts
 from halftruth_shared import DomainTooLarge, ReportError
 
 LAYOUTS = {
@@ -78,41 +78,6 @@ def test_margins_agree_with_a_naive_loop(survey, shape):
         np.testing.assert_array_equal(counts.marginal(columns), expected)
 
 
-@pytest.mark.parametrize(
-    "padding", [(), (500,), (2,) * 10, (2,) * 25, (2**16,) * 5], ids=lambda extra: f"+{len(extra)}"
-)
-def test_margins_do_not_depend_on_the_columns_beside_them(make_survey, padding):
-    base = (3, 2, 5, 4)
-    reports = some_reports(base, 600, seed=5)
-    plain = Counts.from_reports(make_survey("randomized-response", base), reports)
-    beside = some_reports(padding, 600, seed=6) if padding else np.zeros((600, 0), dtype=int)
-    survey = make_survey("randomized-response", base + padding)
-    padded = Counts.from_reports(survey, np.hstack([reports, beside]))
-    for columns in [(0,), (3, 1), (0, 1, 2, 3), (2, 0, 3), (3, 2, 1, 0)]:
-        np.testing.assert_array_equal(padded.marginal(columns), plain.marginal(columns))
-
-
-@pytest.mark.parametrize("padding", [(), (2,) * 25, (2**16,) * 5], ids=["dense", "2**24", "2**63"])
-def test_estimates_do_not_depend_on_how_counts_are_held(make_survey, oracle, padding):
-    survey = make_survey("randomized-response", (3, 2, 5, *padding))
-    reports = some_reports(survey.schema.shape, 600, seed=7)
-    table = Estimator(survey, Counts.from_reports(survey, reports)).table(["c", "a"])
-    np.testing.assert_allclose(
-        table.support.ravel(), oracle.support(survey, reports, "ca"), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        table.variance().ravel(), oracle.variance(survey, reports, "ca", "population"), rtol=1e-9
-    )
-
-
-def test_the_order_of_reports_does_not_matter(survey, shape):
-    reports = some_reports(shape, 200, seed=8)
-    forward = Counts.from_reports(survey, reports)
-    backward = Counts.from_reports(survey, reports[::-1])
-    np.testing.assert_array_equal(forward.cells, backward.cells)
-    np.testing.assert_array_equal(forward.counts, backward.counts)
-
-
 def test_counts_of_billions_of_reports_are_exact(make_survey):
     for padding in ((), (2,) * 30):
         survey = make_survey("randomized-response", (2, 3, *padding))
@@ -131,13 +96,6 @@ def test_no_reports_are_a_count_of_zero(survey, shape):
         assert counts.reports == 0
         assert counts.cells.shape == (0, len(shape))
         np.testing.assert_array_equal(counts.marginal([1]), np.zeros(shape[1]))
-
-
-def test_cells_that_never_arrived_are_left_out(survey, shape):
-    reports = np.stack([np.zeros(len(shape), dtype=int), np.array(shape) - 1])
-    counts = Counts.from_cells(survey, reports, [0, 3])
-    np.testing.assert_array_equal(counts.cells, reports[1:])
-    assert counts.counts.tolist() == [3]
 
 
 def test_a_margin_too_large_to_hold_is_refused(make_survey):
@@ -188,12 +146,6 @@ def test_a_value_outside_its_column_is_named(pair, bad, row, column):
     with pytest.raises(ReportError, match=f"report {row}: '{name}'.* 0 to {size - 1}") as error:
         Counts.from_reports(pair, reports)
     assert (error.value.field, error.value.index) == (name, row)
-
-
-def test_the_first_of_several_bad_values_is_named(pair):
-    with pytest.raises(ReportError, match="report 1: 'b'") as error:
-        Counts.from_cells(pair, [[0, 0], [1, 7], [9, 9]], [1, 1, 1])
-    assert error.value.index == 1
 
 
 def test_a_huge_unsigned_value_does_not_wrap_around(pair):

@@ -9,7 +9,6 @@ from halftruth_collector.estimation import every_table as module
 from halftruth_collector.estimation.every_table import every_table
 from halftruth_shared import (
     Attribute,
-    DistortionMatrices,
     ParameterError,
     RandomizedResponse,
     Schema,
@@ -69,16 +68,6 @@ def test_every_cell_of_every_table_is_there_once(mechanism, monkeypatch):
                 found = cells[tuple(zip(positions, codes, strict=True))]
                 assert found == (table.support[codes], errors[codes])
     assert len(cells) == expected
-
-
-def test_without_noise_they_are_the_tables_of_the_records():
-    as_they_are = {a.name: np.eye(len(a.categories), dtype=int).tolist() for a in SCHEMA.attributes}
-    schema = Schema([Attribute(a.name, a.categories, sensitive=False) for a in SCHEMA.attributes])
-    survey = Survey("open", "Open", schema, DistortionMatrices(as_they_are))
-    counts = Counts.from_reports(survey, RECORDS)
-    for cell, (support, _) in by_cell(every_table(survey, counts, [1, 2])).items():
-        inside = np.all([RECORDS[:, j] == code for j, code in cell], axis=0)
-        assert support == pytest.approx(inside.mean())
 
 
 def test_they_can_be_of_a_group_and_of_some_attributes():

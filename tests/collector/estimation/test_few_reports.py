@@ -12,11 +12,9 @@ from dense_split import view_matrix
 from halftruth_collector.analyses.base import Counted
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.independence import Departures, independence_test
+from halftruth_collector.estimation.independence import independence_test
 from halftruth_collector.estimation.multiplicity import (
     bonferroni_bounds,
-    holm_decisions,
-    one_sided_quantile,
 )
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import (
@@ -127,30 +125,6 @@ def people_of(survey, shares, respondents, rng):
     )
 
 
-#: Settings in which a residual by its own estimated error is beyond Bonferroni's limit in 15 to 80
-#: of 100 surveys of independent answers.
-WORST = {
-    "split, six reports for each symbol": (split(2, *[6] * 7), EVEN, 5_000),
-    "split, skewed answers": (split(2, *[6] * 7), SKEWED, 5_000),
-    "unperturbed, skewed answers": (unperturbed(*[6] * 7), SKEWED, 1_000),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", WORST)
-def test_associations_are_named_among_independent_answers_in_one_of_twenty_surveys(name):
-    """Of 20 surveys at most 5: one run of 390 is a false alarm if the rate is 5 %."""
-    survey, shares, respondents = WORST[name]
-    rng = np.random.default_rng(7)
-    named = 0
-    for _ in range(20):
-        estimator = counted(survey, people_of(survey, shares, respondents, rng), rng)
-        report = survey_report(counted_at(estimator))
-        named += bool(report.associations.rows)
-        assert bool(report.associations.rows) != report.found.startswith("No association")
-    assert named <= 5
-
-
 def test_an_association_among_few_reports_is_named():
     survey, respondents = split(2, *[6] * 7), 20_000
     rng = np.random.default_rng(8)
@@ -194,6 +168,7 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     assert errors == pytest.approx(np.sqrt(np.diag(estimate.covariance())), rel=0.2)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("keep", ["1", "9/10"])
 def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports(keep):
     """Two even questions of two answers: each table of reports with its exact chance."""
@@ -216,22 +191,6 @@ def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports
     assert 0.03 < below / tested < 0.07
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("survey", "shares"), [(split(2, *[6] * 7), EVEN), (split(2, *[4] * 4), [0.4, 0.3, 0.2, 0.1])]
-)
-def test_independence_is_rejected_at_its_level_with_few_reports_for_each_symbol(survey, shares):
-    """Of 500 tests or more: 5 % is known to 1 %, 1 % to 0.45 %; both are kept within 2.5 of it."""
-    rng = np.random.default_rng(10)
-    p_values = []
-    while len(p_values) < 500:
-        estimator = counted(survey, people_of(survey, shares, 3_000, rng), rng)
-        tests = [Departures(estimator.table(pair)).test() for pair in pairs(survey.schema.names, 2)]
-        p_values += [test.p_value for test in tests if test.p_value is not None]
-    assert 0.025 < np.mean(np.array(p_values) < 0.05) < 0.075
-    assert np.mean(np.array(p_values) < 0.01) < 0.022
-
-
 def pairs_of_answers(survey, counts):
     """Codes, support and error of all pairs of answers, and the slope of its variance."""
     reconstructed = Tables(survey, counts)
@@ -247,23 +206,6 @@ def pairs_of_answers(survey, counts):
     error = np.sqrt(np.concatenate([table.variance().ravel() for table in tables]))
     slope = reconstructed.slopes(codes, support, 0.0277, "population")
     return codes, support, error, slope
-
-
-@pytest.mark.nightly
-def test_hardly_any_survey_calls_a_pair_infrequent_that_is_not():
-    """All are a little more frequent than the threshold, with six reports each.
-
-    Of 20 surveys at most 5: one run of 390 is a false alarm if the rate is 5 %.
-    """
-    survey, rng, holm, bounds = split(2, *[6] * 7), np.random.default_rng(11), 0, 0
-    for _ in range(20):
-        counts = counted(survey, even_people(survey, 5_000, rng), rng).counts
-        *known, slope = pairs_of_answers(survey, counts)
-        holm += holm_decisions(*known, 0.0277, 0.05, len(slope), slope)[1].any()
-        quantile = one_sided_quantile(0.05, len(slope))
-        bounds += (bonferroni_bounds(*known, quantile, slope)[1] < 0.0277).any()
-    assert holm <= 5
-    assert bounds <= 5
 
 
 def test_the_slope_of_a_variance_is_that_of_a_share_where_nothing_is_perturbed():

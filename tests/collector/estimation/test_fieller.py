@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.ratios import fieller_sets
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 
 Z = 1.959963984540054
 
@@ -27,7 +25,7 @@ def random_cases(count):
 
 
 def test_a_set_holds_exactly_the_ratios_of_its_definition():
-    means, matrices = random_cases(2_000)
+    means, matrices = random_cases(500)
     sets = fieller_sets(
         *means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1], quantile=Z
     )
@@ -39,16 +37,7 @@ def test_a_set_holds_exactly_the_ratios_of_its_definition():
             slack = Z**2 * direction @ matrix @ direction - (a - ratio * x) ** 2
             if abs(slack) > 1e-9 * max(1, ratio**2):
                 assert holds(found, ratio) == (slack > 0), (row, ratio)
-    assert {sets[row].kind for row in range(2_000)} == {"interval", "outside", "everything"}
-
-
-def test_the_plain_ratio_is_always_in_its_set():
-    means, matrices = random_cases(2_000)
-    sets = fieller_sets(
-        *means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1], quantile=Z
-    )
-    for row, (a, x) in enumerate(means):
-        assert holds(sets[row], a / x)
+    assert {sets[row].kind for row in range(500)} == {"interval", "outside", "everything"}
 
 
 @pytest.mark.nightly
@@ -80,45 +69,3 @@ def test_what_is_unknown_or_unbounded_is_said_to_be(numbers, said):
     assert (found and found.kind) == said
     if found is not None:
         assert (found.lower, found.upper) == (None, None)
-
-
-@pytest.mark.nightly
-def test_sets_of_rules_cover_in_a_weak_survey_and_in_a_strong_one():
-    """Every rule of 100 surveys, strong and weak ones: 95 % within 2 %, since rules correlate."""
-    schema = Schema([Attribute(name, ["c0", "c1", "c2"]) for name in "ab"])
-    truth = np.array([[0.3, 0.1, 0.05], [0.1, 0.2, 0.05], [0.05, 0.05, 0.1]])
-    cells = np.stack(np.indices((3, 3)), axis=-1).reshape(-1, 2)
-    for gamma, kinds in (("19", {"interval"}), ("2", {"interval", "outside", "everything"})):
-        survey = Survey("s", "S", schema, GammaDiagonal(gamma))
-        channel = survey.mechanism.channel(schema, schema.names)
-        rng = np.random.default_rng(7)
-        hits, seen = [], set()
-        for counts in rng.multinomial(2_000, channel.forward(truth).ravel(), size=100):
-            estimator = Estimator(survey, Counts.from_cells(survey, cells, counts))
-            table = estimator.table(["a", "b"])
-            sets = {}
-            # Every cell, not only those whose estimates are large.
-            for i, j in cells:
-                left = table.support[i].sum()
-                covariance = table.covariance()
-                row = [3 * i + k for k in range(3)]
-                found = fieller_sets(
-                    table.support[i, j : j + 1],
-                    np.array([left]),
-                    covariance[3 * i + j, 3 * i + j : 3 * i + j + 1],
-                    np.array([covariance[np.ix_(row, row)].sum()]),
-                    np.array([covariance[3 * i + j, row].sum()]),
-                    quantile=Z,
-                )[0]
-                hits.append(holds(found, truth[i, j] / truth[i].sum()))
-                seen.add(found.kind)
-                sets[f"c{i}", f"c{j}"] = found
-            for rule in estimator.rules(0.001, 0, max_length=2, include_uncertain=True):
-                if "a" in rule.antecedent:
-                    expected = sets[rule.antecedent["a"], rule.consequent["b"]]
-                    assert rule.confidence_set.kind == expected.kind
-                    ends = (rule.confidence_set.lower, rule.confidence_set.upper)
-                    if expected.lower is not None:
-                        assert ends == pytest.approx((expected.lower, expected.upper))
-        assert np.mean(hits) == pytest.approx(0.95, abs=0.02)
-        assert seen >= kinds

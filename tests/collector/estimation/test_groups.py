@@ -199,26 +199,6 @@ def of_group(shares, where, name):
     return part / part.sum()
 
 
-@pytest.mark.nightly
-def test_independence_within_a_group_is_rejected_in_one_of_twenty_surveys():
-    """400 surveys: 5 % is known to 1.1 %, so that 1.2 to 8.8 % is 3.5 of these each way."""
-    schema = Schema([Attribute(name, ["c0", "c1"]) for name in "abw"])
-    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys("abw", "0.9")))
-    # Dependent among others, independent in the group.
-    shares = np.stack(
-        [np.array([[0.2, 0.05], [0.05, 0.2]]), 0.5 * np.outer([0.6, 0.4], [0.7, 0.3])], axis=2
-    )
-    rng = np.random.default_rng(23)
-    every = np.stack(np.unravel_index(np.arange(8), (2, 2, 2)), axis=1)
-    p_values = []
-    for _ in range(400):
-        records = every[rng.choice(8, 2_000, p=shares.ravel())]
-        counts = Counts.from_reports(survey, survey.mechanism.perturb_many(schema, records, rng))
-        group = Estimator(survey, counts).where({"w": "c1"})
-        p_values.append(group.independence(["a", "b"]).p_value)
-    assert 0.012 <= np.mean(np.array(p_values) < 0.05) <= 0.088
-
-
 def few_of(count, reports=400):
     """Reports of which so many are of those with w = c1, sent as they are."""
     schema = Schema([Attribute(n, ["c0", "c1"], sensitive=n != "w") for n in ("a", "w")])

@@ -153,37 +153,6 @@ def test_statistics_of_a_nearly_unperturbed_survey_are_those_of_the_plain_table(
     assert measures["g_squared"].value == pytest.approx(g.statistic, rel=1e-6)
 
 
-def test_chance_adds_the_degrees_of_freedom_to_chi_squared_of_independent_answers():
-    shares = np.outer([0.3, 0.7], [0.2, 0.3, 0.5])
-    counts = np.rint(shares * N).astype(int) + np.array([[30, 0, -30], [-30, 0, 30]])
-    survey = survey_of(2, 3, keep="0.999999999999")
-    measures = by_name(estimator_of(survey, counts / N).measures(["a", "b"]))
-    plain = chi2_contingency(counts, correction=False)
-    assert plain.dof == 2
-    assert measures["chi_squared"].value == pytest.approx(plain.statistic - 2, rel=0.02)
-
-
-def test_the_risk_difference_of_a_nearly_unperturbed_survey_is_that_of_the_plain_table():
-    survey = survey_of(2, 2, keep="0.999999999999")
-    counts = np.array([[1_500, 500], [1_000, 2_000]])
-    measures = by_name(estimator_of(survey, counts / N).measures(["a", "b"]))
-    # Presence of the second attribute, among presence and absence of the first.
-    assert measures["risk_difference"].value == pytest.approx(2_000 / 3_000 - 500 / 2_000)
-    # The source's D: absence of the first, among absence and presence of the second.
-    assert measures["column_risk_difference"].value == pytest.approx(1_500 / 2_500 - 500 / 2_500)
-
-
-def test_the_order_of_the_attributes_transposes_the_table():
-    survey = survey_of(2, 2)
-    shares = np.array([[0.35, 0.1], [0.2, 0.35]])
-    estimator = estimator_of(survey, shares)
-    one, other = (by_name(estimator.measures(names)) for names in (["a", "b"], ["b", "a"]))
-    for name in ("phi", "jaccard", "kappa", "chi_squared"):
-        assert one[name].value == pytest.approx(other[name].value)
-    assert one["mutual_information"].value == pytest.approx(other["uncertainty_coefficient"].value)
-    assert one["added_value"].value != pytest.approx(other["added_value"].value)
-
-
 @pytest.mark.parametrize(
     ("counts", "names", "reason"),
     [

@@ -1,16 +1,13 @@
 """Measures of rules against dense weights of every report, and against simulated surveys."""
 
 import math
-from functools import cache
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
-from halftruth_collector.estimation.rules import RuleMargins, RuleSupports
 from halftruth_shared import EstimateError, RandomizedResponse
-from halftruth_shared.mechanisms.records import ChannelMargins
 
 from .definitions import (
     FROM_ZERO,
@@ -29,29 +26,6 @@ SHAPE = (2, 3, 2, 2)
 TARGETS = ("population", "respondents")
 #: Support of X and Y together, of X and of Y in the cells (00, 01, 10, 11) of X and Y.
 SUPPORTS = np.array([[0.0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]])
-NAMES = (
-    "phi",
-    "odds_ratio",
-    "jaccard",
-    "cosine",
-    "interest",
-    "piatetsky_shapiro",
-    "conviction",
-    "j_measure",
-    "certainty",
-    "standardized_residual",
-    "added_value",
-    "risk_difference",
-    "column_risk_difference",
-    "laplace",
-    "kappa",
-    "collective_strength",
-    "chi_squared",
-    "g_squared",
-    "mutual_information",
-    "uncertainty_coefficient",
-    "concentration",
-)
 #: What has to be above 0 for a measure to exist: shares of absence (0) and presence (1) of X (r)
 #: and of Y (c), and cells. Logarithms take a cell of 0 too.
 NEEDS = {
@@ -77,6 +51,7 @@ NEEDS = {
     "uncertainty_coefficient": "p00 p01 p10 p11",
     "concentration": "r0 r1 c0 c1",
 }
+NAMES = tuple(NEEDS)
 
 
 def by_hand(cells, covariance, n):
@@ -140,11 +115,6 @@ def of_one_rule(cells, covariance, n):
             error = first_order_error(formula, table, covariance) if clear else np.nan
             found[name] = value, error, (value - Z * error, value + Z * error)
     return found
-
-
-def formulas(cells, n):
-    """Every measure of (π00, π01, π10, π11), the last axes being those of rules."""
-    return pair_measures(np.moveaxis(cells.reshape(2, 2, -1), -1, 0), n)
 
 
 def words(survey, side):
@@ -272,69 +242,6 @@ def test_one_rule_is_evaluated_whatever_its_support(
     assert_measures(found, by_hand(cells, covariance, len(reports)))
     # Rules of itemsets that are estimated below 0 occur.
     assert (support < 0).sum() > 3
-
-
-#: Shares of the records (a, b, c); X is a = b = c1 and Y is c = c1, and all four cells of their
-#: table are at least 0.1.
-SHARES = np.array([0.20, 0.05, 0.10, 0.06, 0.15, 0.09, 0.10, 0.25])
-CELLS = np.array([0.45, 0.20, 0.10, 0.25])
-SURVEYS = 3000
-RESPONDENTS = 100_000
-
-
-@pytest.fixture(scope="module")
-def simulated(make_survey, oracle):
-    """Estimates of the rule X ⇒ Y in many surveys at once, by mechanism and target."""
-
-    @cache
-    def simulate(kind, target):
-        rng = np.random.default_rng(103)
-        survey = make_survey(kind, (2, 2, 2))
-        matrix = oracle.matrix(survey, survey.schema.names)
-        if target == "population":
-            counts = rng.multinomial(RESPONDENTS, matrix @ SHARES, size=SURVEYS)
-        else:
-            # The same people every time, each answering anew.
-            people = np.rint(RESPONDENTS * SHARES).astype(int)
-            counts = sum(
-                rng.multinomial(number, column, size=SURVEYS)
-                for number, column in zip(people, matrix.T, strict=True)
-            )
-        channel = survey.mechanism.channel(survey.schema, survey.schema.names)
-        rule = np.array([[1, 1, 1]]), np.array([[True, True, False]])
-        found = [
-            RuleMargins(
-                (0, 1, 2), ChannelMargins(channel.margins(table), RESPONDENTS), target
-            ).supports(*rule)
-            for table in (counts / RESPONDENTS).reshape(-1, 2, 2, 2)
-        ]
-        return RuleSupports(
-            np.concatenate([one.support for one in found], axis=-1),
-            np.concatenate([one.covariance for one in found], axis=-1),
-        )
-
-    return simulate
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-response"])
-def test_standard_errors_and_intervals_hold_in_simulated_surveys(simulated, kind, target):
-    # A standard deviation of 3 000 is known to 1.3 %, so 10 % is more than seven of its standard
-    # errors; a coverage of 95 % is known to 0.4 %, so 2 % is five. Over 80 measures both together
-    # raise a false alarm with a chance of less than 1e-4, if the delta method is exact.
-    expected = formulas(CELLS, RESPONDENTS)
-    for column in simulated(kind, target).measures(NAMES, RESPONDENTS):
-        truth, value, error = expected[column.name], column.value, column.standard_error
-        assert (column.reason == "").all()
-        if column.name in pair_factors(CELLS.reshape(2, 2)):
-            truth_of_error, estimates = np.log(truth), np.log(value)
-        else:
-            truth_of_error, estimates = truth, value
-        assert np.mean(error) == pytest.approx(np.std(estimates, ddof=1), rel=0.1), column.name
-        assert np.mean(estimates) == pytest.approx(truth_of_error, abs=0.1 * np.mean(error))
-        lower, upper = column.interval(0.95)
-        assert 0.93 <= np.mean((lower <= truth) & (truth <= upper)) <= 0.97, column.name
 
 
 #: Kinds whose reports are records.
@@ -468,39 +375,6 @@ def test_level_by_level_gives_the_rules_that_come_at_once(several, target, monke
     first = next(iter(by_level.values()))
     one = estimator_of(*several).rule(first.antecedent, first.consequent, 0.95, target)
     assert_close(one, first)
-
-
-@pytest.mark.parametrize("kind", RECORDS)
-@pytest.mark.parametrize("target", TARGETS)
-def test_rules_of_a_survey_too_large_to_reconstruct_at_once(
-    make_survey, make_reports, oracle, kind, target
-):
-    # 5⁸ cells: the table of the three attributes of a rule says the same as the whole one.
-    survey = make_survey(kind, (5,) * 8)
-    rng = np.random.default_rng(105)
-    records = np.where(rng.random((5003, 8)) < 0.8, 0, rng.integers(0, 5, (5003, 8)))
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    names = ("b", "e", "h")
-    codes = np.indices((5, 5, 5)).reshape(3, -1)
-    support = oracle.support(survey, reports, names)
-    covariance = oracle.covariance(survey, reports, names, target)
-    # Of whole records that are changed at once next to nothing is known here, so that shares can
-    # be far outside of [0, 1]; the first rule whose shares are not is taken.
-    for b, e, h in codes.T.tolist():
-        x, y = (codes[0] == b) & (codes[2] == h), codes[1] == e
-        held = np.array([~x & ~y, ~x & y, x & ~y, x & y], dtype=float)
-        p00, p01, p10, p11 = cells = held @ support
-        if p10 + p11 > 0 and p00 + p10 > 0 and p01 + p10 + p11 > 0:
-            break
-    estimator = estimator_of(survey, reports)
-    found = estimator.rule({"h": f"c{h}", "b": f"c{b}"}, {"e": f"c{e}"}, target=target)
-    assert (found.antecedent, found.consequent) == ({"h": f"c{h}", "b": f"c{b}"}, {"e": f"c{e}"})
-    sandwich = held @ covariance @ held.T
-    assert_measures([found], by_hand(cells[:, None], sandwich[None], len(reports)))
-    if kind in ("randomized-response", "distortion-matrices"):
-        asked = {"max_length": 3, "target": target, "measures": NAMES, "min_lift": 0.01}
-        rules = {key(rule): rule for rule in mined((survey, reports), 0.3, 0.3, **asked)}
-        assert_close(rules[key(found)], found)
 
 
 @pytest.mark.parametrize("kind", RECORDS)

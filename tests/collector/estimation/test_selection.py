@@ -267,22 +267,6 @@ def test_values_are_passed_to_all_subsets_and_to_all_supersets(seed):
         np.testing.assert_array_equal(values, before)
 
 
-@pytest.mark.parametrize(
-    "codes",
-    [
-        [[0, -1], [1, -1], [-1, 0], [-1, 70_000]],
-        [[-1, 3, -1]],
-        np.zeros((0, 3), dtype=np.int64),
-    ],
-    ids=["single items", "one", "none"],
-)
-def test_itemsets_that_are_no_subsets_know_nothing_of_each_other(codes):
-    lattice = Lattice(np.array(codes))
-    values = np.array([0.1, 0.4, 0.2, 0.3])[: len(codes)]
-    for passed in (lattice.down, lattice.up):
-        np.testing.assert_array_equal(passed(values, np.maximum.at), values)
-
-
 class _EqualMarks:
     """A random generator that gives every item the same mark."""
 
@@ -305,16 +289,6 @@ def test_marks_whose_sums_are_equal_are_drawn_again(monkeypatch):
     found = Lattice(as_codes(itemsets, 3)).down(values, np.maximum.at)
     assert len(set(drawn)) == len(drawn) == 3
     assert found.tolist() == brute_force_passing(itemsets, values, max, downwards=True)
-
-
-def test_many_itemsets_have_different_keys():
-    # All 3^9 − 1 itemsets of nine binary attributes: each has a superset of nine items and a
-    # subset of one.
-    codes = np.indices((3,) * 9).reshape(9, -1).T[:-1]
-    codes = np.where(codes == 2, -1, codes)
-    lattice, lengths = Lattice(codes), (codes >= 0).sum(axis=1)
-    assert (lattice.down(lengths, np.maximum.at) == 9).all()
-    assert (lattice.up(lengths, np.minimum.at) == 1).all()
 
 
 # --- Bonferroni.
@@ -353,35 +327,6 @@ def test_decisions_are_those_of_one_test_after_the_other(ties, unknown, unexamin
     # 10^249 leaves nothing to scores below 34, which those of ties are.
     reachable = unknown < 1 and not (ties and unexamined == 10**249)
     assert (decided > 0) == (contradicted > 0) == reachable
-
-
-def items_alone(scores):
-    """One attribute whose categories have these scores at the threshold 0.5."""
-    codes = np.arange(len(scores))[:, np.newaxis]
-    return codes, 0.5 + 0.01 * np.array(scores), np.full(len(scores), 0.01)
-
-
-def test_each_rejection_leaves_more_doubt_for_those_after_it():
-    # 5 % among 4, 3, 2 and 1: z = 2.241, 2.128, 1.960, 1.645.
-    quantiles = [norm.isf(0.05 / left) for left in (4, 3, 2, 1)]
-    just_enough = [z + 1e-6 for z in quantiles]
-    frequent, _ = holm_decisions(*items_alone(just_enough[::-1]), 0.5, 0.05, 4)
-    assert frequent.tolist() == [True] * 4
-    # One that fails ends the steps, whatever comes after it.
-    for failed in range(4):
-        scores = [*just_enough[:failed], quantiles[failed] - 1e-6, *just_enough[failed + 1 :]]
-        frequent, _ = holm_decisions(*items_alone(scores), 0.5, 0.05, 4)
-        assert frequent.tolist() == [k < failed for k in range(4)]
-    # Those that were not examined count too.
-    frequent, _ = holm_decisions(*items_alone(just_enough), 0.5, 0.05, 5)
-    assert not frequent.any()
-
-
-def test_equal_scores_are_decided_alike():
-    between = (norm.isf(0.05 / 4) + norm.isf(0.05 / 3)) / 2
-    assert not holm_decisions(*items_alone([between] * 4), 0.5, 0.05, 4)[0].any()
-    beyond = norm.isf(0.05 / 4) + 1e-6
-    assert holm_decisions(*items_alone([beyond] * 4), 0.5, 0.05, 4)[0].all()
 
 
 #: Support and error of a, b and their pair, and which are then frequent and infrequent at 0.5.
@@ -481,22 +426,6 @@ def test_mining_equals_brute_force(
             # Whatever is selected has all of its subsets selected.
             assert found.keys() >= set(subsets(itemset))
         assert {itemset.decision for itemset in mined} == {"frequent"}
-
-
-@pytest.mark.parametrize("min_support", [0.02, 0.1, 0.3])
-def test_all_at_once_selects_less_than_one_at_a_time_and_holm_more_than_bonferroni(
-    make_survey, make_reports, kind, min_support
-):
-    survey = make_survey(kind, SHAPE)
-    reports = make_reports(survey, 20_000, seed=73, concentration=0.1)
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    chosen = {
-        select: {tuple(codes) for codes in estimator.itemsets(min_support, select=select).codes}
-        for select in ("lower", *TOGETHER)
-    }
-    assert chosen["bonferroni"] <= chosen["holm"]
-    assert len(chosen["bonferroni"]) > 0
-    assert len(chosen["bonferroni"]) <= len(chosen["lower"])
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -682,82 +611,3 @@ def test_at_most_one_survey_in_twenty_has_any_wrong_decision(simulation, populat
         # deviations, so one false alarm in 40 runs of these 18 checks. A doubt shared by both
         # sides would give 2.5 %.
         assert min(rates.values()) >= 0.032, rates
-
-
-@pytest.mark.nightly
-def test_supports_just_below_the_threshold_are_called_frequent_even_less(simulation):
-    # Half a standard error below: 20 · Φ̄(2.81 + 0.5) = 0.9 %; of 1 000 surveys 2 % is 3.6 standard
-    # deviations above. The three checks: one false alarm in 2 000 runs.
-    itemsets, _, threshold, support, error = simulation("flat")
-    codes = as_codes(itemsets, 4)
-    above = threshold + 0.5 * float(np.median(error))
-    wrong = sum(
-        holm_decisions(codes, s, e, above, 0.05, len(itemsets))[0].any()
-        for s, e in zip(support[:1000], error[:1000], strict=True)
-    )
-    assert wrong / 1000 <= 0.02
-
-
-@pytest.mark.nightly
-def test_selecting_by_single_lower_bounds_errs_in_almost_every_second_survey(make_survey, oracle):
-    # 1 − 0.975^20 = 40 % of 600 surveys in truth, with a standard deviation of 2 %; of the other
-    # two 5 % at most, with one of 0.9 %: 8 % is 3.4 of these.
-    shape, shares, _, threshold = flat_population()
-    survey = make_survey("randomized-response", shape)
-    cells = np.stack(np.unravel_index(np.arange(625), shape), axis=1)
-    rng = np.random.default_rng(79)
-    reported = oracle.matrix(survey, "abcd") @ shares
-    surveys = 600
-    wrong = dict.fromkeys(("lower", *TOGETHER), 0)
-    for counts in rng.multinomial(200_000, reported, size=surveys):
-        estimator = Estimator(survey, Counts.from_cells(survey, cells, counts))
-        for select in wrong:
-            # Every support is below this threshold, by a hair.
-            mined = estimator.itemsets(threshold + 1e-9, 1, select=select)
-            assert mined.candidates == 20
-            wrong[select] += len(mined) > 0
-    assert wrong["lower"] / surveys >= 0.3
-    assert wrong["bonferroni"] / surveys <= 0.08
-    assert wrong["holm"] / surveys <= 0.08
-
-
-def test_holm_uses_the_doubt_that_clear_itemsets_leave():
-    # Ten itemsets far above the threshold and ten at it, independent: Bonferroni's error is
-    # 1 − (1 − 0.05/20)^10 = 2.5 %, Holm's 1 − (1 − 0.05/10)^10 = 4.9 %, standard deviations over
-    # 3 000 surveys 0.28 % and 0.39 %. False alarm of the three checks: one in 200 runs.
-    rng = np.random.default_rng(80)
-    codes = np.arange(20)[:, np.newaxis]
-    surveys = 3000
-    error = np.full(20, 0.01)
-    truth = 0.5 + 0.01 * np.repeat([10, 0], 10)
-    quantile = one_sided_quantile(0.05, 20)
-    wrong = dict.fromkeys(TOGETHER, 0)
-    for support in rng.normal(truth, error, (surveys, 20)):
-        lower, _ = bonferroni_bounds(codes, support, error, quantile)
-        by_holm, _ = holm_decisions(codes, support, error, 0.5, 0.05, 20)
-        assert by_holm[:10].all()
-        assert by_holm[lower >= 0.5].all()
-        wrong["bonferroni"] += (lower[10:] >= 0.5).any()
-        wrong["holm"] += by_holm[10:].any()
-    assert wrong["bonferroni"] / surveys <= 0.034
-    assert 0.038 <= wrong["holm"] / surveys <= 0.061
-
-
-@pytest.mark.nightly
-def test_clear_itemsets_are_found_in_almost_every_survey(simulation):
-    # a, b and ab have 90 %, more than 20 standard errors above the threshold.
-    itemsets, truth, threshold, support, error = simulation("nested")
-    codes = as_codes(itemsets, 4)
-    clear = truth > 0.5
-    assert (clear.sum(), (truth < 0.01).sum()) == (3, 4)
-    quantile = one_sided_quantile(0.05, len(itemsets))
-    more = 0
-    for s, e in zip(support[:500], error[:500], strict=True):
-        by_bonferroni = bonferroni_bounds(codes, s, e, quantile)[0] >= threshold
-        by_holm, infrequent = holm_decisions(codes, s, e, threshold, 0.05, len(itemsets))
-        assert by_bonferroni[clear].all()
-        assert by_holm[clear].all()
-        assert infrequent[truth < 0.01].all()
-        more += by_holm.sum() - by_bonferroni.sum()
-        assert by_holm[by_bonferroni].all()
-    assert more >= 0

@@ -118,24 +118,6 @@ def few(request):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_shorter_table_is_the_margin_of_a_longer_one(few, target):
-    survey = few.survey
-    for positions in tables(survey):
-        if len(positions) == 1:
-            continue
-        whole = few.table(names_of(survey, positions))
-        shape = whole.support.shape
-        covariance = whole.covariance(target).reshape(*shape, *shape)
-        for axis in range(len(positions)):
-            rest = few.table(names_of(survey, positions[:axis] + positions[axis + 1 :]))
-            np.testing.assert_allclose(rest.support, whole.support.sum(axis=axis), atol=1e-12)
-            summed = covariance.sum(axis=(axis, axis + len(shape)))
-            np.testing.assert_allclose(
-                rest.covariance(target), summed.reshape(rest.support.size, -1), atol=1e-12
-            )
-
-
-@pytest.mark.parametrize("target", TARGETS)
 def test_margins_are_the_tables(few, target):
     survey, counts = few.survey, few.counts
     reconstruction = survey.mechanism.reconstruction(survey.schema)
