@@ -24,6 +24,7 @@ from halftruth_shared.analyses.wording import (
     value,
     value_interval,
 )
+from halftruth_shared.mechanisms.variances import error_parts
 
 from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
 from ..estimation.answers import present_items
@@ -32,7 +33,6 @@ from ..estimation.bounds import normal_quantile, optional
 from ..estimation.independence import Departures
 from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.reliability import judge_table
-from ..estimation.tables import error_parts
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome

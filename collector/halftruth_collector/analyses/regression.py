@@ -16,6 +16,7 @@ from halftruth_shared.analyses.wording import (
     value,
     value_interval,
 )
+from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 
 from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
@@ -24,7 +25,6 @@ from ..estimation.bounds import check_confidence, check_target, normal_quantile,
 from ..estimation.equation import Equation, equation
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.reliability import clear, judge
-from ..estimation.tables import Table
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -57,7 +57,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     )
 
 
-def _table(counted: Counted, model: Equation) -> Table:
+def _table(counted: Counted, model: Equation) -> TableEstimate:
     """Estimate the table of predictors and outcome; errors name the predictors."""
     estimator = counted.estimator
     try:

@@ -11,12 +11,12 @@ from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.base import Interval, Usability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
+from halftruth_shared.mechanisms import TableEstimate
 
 from ..charts import BarChart, BarGroup, Chart
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
 from ..estimation.reliability import judge_table, margin
-from ..estimation.tables import Table
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -178,7 +178,7 @@ def _departure(counted: Counted, departures: Departures) -> _Departure:
     )
 
 
-def _judged(table: Table) -> Usability:
+def _judged(table: TableEstimate) -> Usability:
     lower, upper = table.interval(_CONFIDENCE, "population")
     return judge_table(margin(lower, upper), table.effective_reports)[1]
 

@@ -20,13 +20,13 @@ from halftruth_shared.analyses.wording import (
     share_interval,
     value,
 )
+from halftruth_shared.mechanisms.variances import error_parts
 
 from ..charts.specification import BarChart
 from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.reliability import judge_table
-from ..estimation.tables import error_parts
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions

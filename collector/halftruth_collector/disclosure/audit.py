@@ -40,8 +40,6 @@ class Linking:
 
     Attributes
     ----------
-    quasi : tuple of str
-    sensitive : str
     one_by_one : float or None
         Largest risk if quasi-identifiers and answer are re-identified one by one; None unless
         attributes are perturbed independently.
@@ -122,7 +120,6 @@ def audit(
 
     Parameters
     ----------
-    survey : Survey
     respondents : int
         N, at least 2.
     delta : float

@@ -21,14 +21,6 @@ and has a report that is re-identified as (q, s). This is exact. Three caveats:
   which can be more or less. For mechanisms that perturb answers jointly, `record` is that.
 - It is about a known table. Of a cell of few people the reconstructed table is too uncertain to be
   of use to anybody.
-
-Use::
-
-    linking_risk(table, factors)               # each attribute perturbed by itself: eq. 5.6
-    linking_risk_of_reports(table, forward)    # any mechanism, by the probabilities of its reports
-    risks = linking_risk_of(survey, quasi, sensitive, table)    # whichever applies
-    risks.risk, risks.maximum, risks.quantiles([0.5, 0.95]), risks.above(1 / 2)
-    risks.of_whole_reports.maximum             # with whole reports re-identified
 """
 
 import math
@@ -234,12 +226,10 @@ def linking_risk_of(
 
     Parameters
     ----------
-    survey : Survey
     quasi : sequence of str
         Quasi-identifiers, in the order of the table's axes.
     sensitive : str
         The table's last axis.
-    table : array_like
 
     Raises
     ------

@@ -45,7 +45,6 @@ class AnswerPosterior:
 
     Attributes
     ----------
-    attribute, category : str
     question, answer : str
         Their labels.
     prior : float
@@ -75,7 +74,6 @@ class FalseReports:
 
     Attributes
     ----------
-    length : int
     weight : float
         Largest weight of a report: m fake ones among N change a share by at most m/N of this,
         besides replacing honest ones.
@@ -98,7 +96,6 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
 
     Parameters
     ----------
-    survey : Survey
     people : callable, optional
         Population that the attacker knows, as its table of some attributes; answers of share 0 are
         omitted. By default each answer has a prior of 5 %, and the other answers to the same
@@ -170,7 +167,6 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
 
     Parameters
     ----------
-    survey : Survey
     length : int
         From 1 to the largest number of attributes whose joint table reports identify.
 

@@ -55,7 +55,6 @@ class Shuffled:
     ----------
     respondents : int
         n, number of honest reports.
-    delta : float
     epsilon : float
         The least of the numerical bound, the closed form and ε₀.
     tail : float
@@ -84,7 +83,6 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
         Amplification of a whole report, at least 1.
     respondents : int
         n.
-    delta : float
 
     Returns
     -------

@@ -54,10 +54,6 @@ class Statement:
 def statement(audit: Audit) -> Statement:
     """Describe an audit in words.
 
-    Parameters
-    ----------
-    audit : Audit
-
     Returns
     -------
     Statement

@@ -4,6 +4,5 @@ from .counts import Counts
 from .estimator import Estimator
 from .itemsets import Itemsets
 from .rules import Rules
-from .tables import Table
 
-__all__ = ["Counts", "Estimator", "Itemsets", "Rules", "Table"]
+__all__ = ["Counts", "Estimator", "Itemsets", "Rules"]

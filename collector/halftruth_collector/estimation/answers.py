@@ -101,7 +101,6 @@ def answered(
 
     Parameters
     ----------
-    schema : Schema
     support : ndarray
         An axis for each attribute.
     covariance : ndarray, shape (cells, cells)

@@ -15,6 +15,7 @@ import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
+from halftruth_shared.mechanisms import TableEstimate
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
@@ -31,7 +32,6 @@ from .measures import (
 )
 from .ratios import Ratios
 from .reliability import clear, judge, margin
-from .tables import Table
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
@@ -123,14 +123,10 @@ class MeasureColumn:
 
     Attributes
     ----------
-    name : str
     value, standard_error : ndarray, shape (R,)
         NaN where undefined. The standard error of a ratio is that of its logarithm.
     reason : ndarray of str, shape (R,)
         Why there is no value; empty where there is one.
-    found : Estimates
-    ratio, signed : bool
-        As of `Measure`.
     """
 
     name: str
@@ -138,8 +134,7 @@ class MeasureColumn:
     standard_error: Array
     reason: NDArray[np.str_]
     found: Estimates
-    ratio: bool = False
-    signed: bool = False
+    measure: Measure
 
     def interval(self, confidence: float) -> tuple[Array, Array]:
         """Normal interval of each, infinite where nothing is too large, NaN where undefined."""
@@ -152,11 +147,12 @@ class MeasureColumn:
     def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
         """The measure of one table after the other, with its intervals."""
         lower, upper = self.interval(confidence)
+        ratio = self.measure.ratio
         verdicts = judge(
-            margin(lower, upper, ratio=self.ratio),
-            ratio=self.ratio,
+            margin(lower, upper, ratio=ratio),
+            ratio=ratio,
             span=1.0,
-            directed=clear(lower, upper, ratio=self.ratio) & self.signed,
+            directed=clear(lower, upper, ratio=ratio) & self.measure.signed,
         )
         columns = (self.value, self.standard_error, lower, upper, self.reason)
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -188,8 +184,6 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
 
     Parameters
     ----------
-    measure : Measure
-    tables : Batch
     name : str, optional
         Under which the measure was asked for.
     """
@@ -219,8 +213,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
         np.where(known & told, error, np.nan),
         reason,
         found,
-        measure.ratio,
-        measure.signed,
+        measure,
     )
 
 
@@ -247,7 +240,7 @@ def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
 
 def estimate_measures(
     schema: Schema,
-    table: Table,
+    table: TableEstimate,
     present: Mapping[str, str],
     names: Sequence[str] | None,
     confidence: float,
@@ -257,16 +250,13 @@ def estimate_measures(
 
     Parameters
     ----------
-    schema : Schema
-    table : Table
+    table : TableEstimate
         Of two or more attributes.
     present : mapping of str to str
         The category that counts as presence, by attribute. An attribute that is not named has
         its only item, or the second of two categories.
     names : sequence of str or None
         The measures; None for every one that such a table has.
-    confidence : float
-    target : {"population", "respondents"}
 
     Raises
     ------
@@ -302,7 +292,7 @@ def estimate_measures(
 
 def estimate_associations(
     schema: Schema,
-    table: Callable[[Sequence[str]], Table],
+    table: Callable[[Sequence[str]], TableEstimate],
     names: Sequence[str],
     confidence: float,
     target: Target,
@@ -375,7 +365,7 @@ def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
     return None
 
 
-def known_covariance(table: Table, target: Target) -> Array:
+def known_covariance(table: TableEstimate, target: Target) -> Array:
     """Covariance of a table; NaN where the reports determine no variance at all.
 
     Reports that all weigh the same show none, which does not mean that there is none.

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from halftruth_shared.analyses.base import EstimateQuery
 from halftruth_shared.analyses.reading import fields, make
+from halftruth_shared.mechanisms.variances import check_target as check_target
 from halftruth_shared.protocol.base import Request
 from numpy.typing import NDArray
 
@@ -41,11 +42,6 @@ def checked(query: Q) -> Q:
 def check_confidence(confidence: float) -> None:
     """Raise ParameterError unless 0 < confidence < 1."""
     check_field(EstimateQuery, "confidence", confidence)
-
-
-def check_target(target: str) -> None:
-    """Raise ParameterError unless the target is one of the two."""
-    check_field(EstimateQuery, "target", target)
 
 
 def optional(value: float) -> float | None:

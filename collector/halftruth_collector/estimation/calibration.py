@@ -49,7 +49,6 @@ class Margin:
 
     Attributes
     ----------
-    attribute : Attribute
     shares : ndarray
         Of each category, adding up to 1.
     """
@@ -97,7 +96,6 @@ def known_margins(
 
     Parameters
     ----------
-    schema : Schema
     given : mapping
         Of every category of some attributes the share, or the number of people. Shares whose sum
         is off by no more than a thousandth are taken for rounded ones.
@@ -153,7 +151,6 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
         π̂, answers first, then an axis for each margin.
     covariance : ndarray, shape (cells, cells)
         Of the supports in row-major order; NaN where the reports determine none.
-    margins : sequence of Margin, length K
 
     Returns
     -------

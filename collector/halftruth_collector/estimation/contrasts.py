@@ -20,6 +20,7 @@ import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect, Simultaneous
+from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
@@ -28,7 +29,6 @@ from .bounds import Array, normal_quantile
 from .gradients import Jet
 from .multiplicity import MaximumOfNormals
 from .ratios import Ratios, conditional_shares
-from .tables import Table
 
 #: What is taken for the share of a cell that is estimated to be nobody's.
 _SOMEBODY = 1e-9
@@ -50,15 +50,12 @@ class Groups:
 
     Attributes
     ----------
-    names : tuple of str
     support : ndarray, shape (G, 2)
         Shares of all people who are in a group and do not or do give the answer.
     covariance : ndarray, shape (2G, 2G)
         Of these, in row-major order; NaN where the reports determine none.
     perturbation : ndarray, shape (2G, 2G)
         Its part that is perturbation alone.
-    reports : int
-    target : {"population", "respondents"}
     samples : callable, optional
         Reports, with what each adds to `support`, where some groups have one share of the answer.
     """
@@ -74,7 +71,7 @@ class Groups:
     @classmethod
     def of_table(
         cls,
-        table: Table,
+        table: TableEstimate,
         names: Sequence[str],
         chosen: Sequence[int],
         answer: int,
@@ -96,7 +93,7 @@ class Groups:
             others = np.where(given, 0.0, shares[own].sum(axis=0))
             answers = np.where(given, share, (1 - share) * others / others.sum())
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
-            for each in table.estimate.samples(shares / shares.sum()):
+            for each in table.samples(shares / shares.sum()):
                 yield replace(each, weights=each.weights @ merge.T)
 
         return cls(
@@ -170,13 +167,11 @@ def compare_groups(
         Two or more.
     reference : int or None
         Position of the group that all others are compared with; None for each with the others.
-    effect : {"difference", "risk_ratio", "odds_ratio"}
     simultaneous : {"none", "bonferroni", "holm", "maximum"}
         Whether intervals and p-values are for each comparison by itself, or hold all together: by
         Bonferroni's inequality, or by the distribution of the largest of normal variables that
         are correlated as the comparisons are. Holm's p-values (1979) are never larger than
         Bonferroni's; the intervals beside them are Bonferroni's.
-    confidence : float
 
     Returns
     -------
@@ -326,7 +321,6 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tup
 
     Parameters
     ----------
-    groups : Groups
     slopes : ndarray, shape (K, G)
         Of each contrast in the number who give the answer, by group; its weights are slopes ·
         base, which add up to 0.

@@ -51,7 +51,6 @@ class Restriction:
 
     Attributes
     ----------
-    whole : Schema
     where : mapping of str to str or sequence of str
         Answers of which all those give one whom estimates are about; none for everybody.
     answered : bool
@@ -200,7 +199,6 @@ class DomainTable(TableEstimate):
 
     Attributes
     ----------
-    attributes : tuple of str
     joint : TableEstimate
         Of these attributes, and of further ones over whose answers is summed.
     kept : tuple of tuple of int
@@ -292,7 +290,7 @@ class DomainTable(TableEstimate):
         found = variance(target)
         return 0.0 if math.isnan(found) and variance("respondents") == 0 else math.sqrt(found)
 
-    def variance(self, target: Target = "population") -> Array:
+    def _variance(self, target: Target) -> Array:
         if self.margins is not None:
             return self.margins.variance_by(self.cells_variance(target), target)
         if self.joint.reports < 2:
@@ -383,12 +381,7 @@ class DomainMargins(Margins):
 
 
 class TableMargins(Margins):
-    """Margins of a table that is small enough for its covariance.
-
-    Parameters
-    ----------
-    table : TableEstimate
-    """
+    """Margins of a table that is small enough for its covariance."""
 
     def __init__(self, table: TableEstimate) -> None:
         self._table = table

@@ -54,7 +54,6 @@ class Equation:
     present, reference : mapping of str to str
         The answer whose odds are modelled, and the category of each predictor that its others are
         compared with.
-    scores : mapping of str to sequence of float
     """
 
     names: tuple[str, ...]
@@ -79,11 +78,8 @@ def equation(
 
     Parameters
     ----------
-    schema : Schema
-    outcome : str
     predictors : sequence of str
         One or more others.
-    model : {"logistic", "linear"}
     present : mapping of str to str, optional
         The answer to the outcome whose odds are modelled; by default its only item, or the second
         of two.

@@ -25,6 +25,7 @@ from halftruth_shared.analyses.classifier import (
 )
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
+from halftruth_shared.mechanisms import TableEstimate
 
 from .association import estimate_associations, estimate_measures
 from .bounds import Array, check_confidence, check_field, check_target, checked
@@ -36,7 +37,7 @@ from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
 from .partial import names_of_partial, partial_correlation
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
-from .tables import Table, Tables
+from .tables import Tables
 
 
 class Estimator:
@@ -131,7 +132,7 @@ class Estimator:
         check_target(target)
         return self.tables.group(confidence, target)
 
-    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
         """Reconstructed table of some attributes, one axis for each in the order given.
 
         If missing answers are excluded, of those who answered the ones in `answering`, too.
@@ -168,27 +169,15 @@ class Estimator:
     ) -> Itemsets:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision.
 
-        Parameters
-        ----------
-        min_support : float
-            Threshold, above 0 and at most 1.
-        max_length : int, optional
-            Longest itemsets; by default as long as the reports tell of.
-        confidence : float
-            Of each single interval, not of all together; but see `select`.
-        select : {"estimate", "lower", "upper", "bonferroni", "holm"}
-            What must reach the threshold. Selecting by the lower bound suppresses false
-            positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all
-            lower bounds hold together with this confidence, and so do all upper bounds; "holm"
-            selects at least as many itemsets. The chance that any of the itemsets that they give
-            is not frequent is at most 1 − confidence.
-        target : {"population", "respondents"}
-            Whether the respondents are a sample of those spoken of, or all of them.
-        estimate : {"moment", "projected", "likelihood"}
-            What the supports are: the unbiased moment estimate, or margins of an estimate of the
-            whole table inside the simplex, so that a superset is never more frequent than its
-            subset. Standard errors, intervals and decisions are those of the moment estimate; the
-            best guess ("likelihood") has none, but a typical error for each length.
+        Parameters are the fields of `ItemsetsQuery`. Selecting by the lower bound suppresses false
+        positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all lower
+        bounds hold together with this confidence, and so do all upper bounds; "holm" selects at
+        least as many itemsets. The chance that any of the itemsets that they give is not frequent
+        is at most 1 − confidence.
+
+        By other estimates than the moment one a superset is never more frequent than its subset.
+        Standard errors, intervals and decisions are those of the moment estimate; the best guess
+        ("likelihood") has none, but a typical error for each length.
 
         Examples
         --------
@@ -229,24 +218,9 @@ class Estimator:
     ) -> Rules:
         """Rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
 
-        Parameters
-        ----------
-        min_support, max_length, confidence, select, target
-            As for :meth:`itemsets`, of X and Y together.
-        min_confidence : float
-            Least estimated confidence, from 0 to 1.
-        min_lift : float, optional
-            Least estimated lift.
-        measures : sequence of str
-            Measures of the association of X and Y to compute, such as lift, conviction and
-            leverage; for all names see :data:`~halftruth_collector.estimation.measures.MEASURES`.
-        sort : str
-            "confidence", "support" or a measure, the largest first. Within any order, usable
-            rules come first and rules without bounds last.
-        limit : int, optional
-            Most rules to give; all by default.
-        include_uncertain : bool
-            Whether to give rules, too, whose support cannot be told from zero.
+        Parameters are the fields of `RulesQuery`; `measures` and `sort` name some of
+        :data:`~halftruth_collector.estimation.measures.NAMES`. Within any order, usable rules come
+        first and rules without bounds last.
         """
         query = checked(
             RulesQuery(
@@ -389,21 +363,8 @@ class Estimator:
     ) -> NaiveBayes | DecisionTree:
         """Learn to predict one attribute from others, from reconstructed tables.
 
-        Parameters
-        ----------
-        predict : str
-            The attribute whose categories are the classes.
-        kind : {"naive-bayes", "decision-tree"}
-        features : sequence of str, optional
-            The attributes to predict from; all others by default.
-        max_depth : int
-            Of a tree: most questions in a row, fewer where reports tell of fewer together.
-        min_support : float
-            Of a tree: a node with a smaller estimated share of all people is not split.
-        confidence : float
-            Of the intervals that the warnings go by.
-        estimate : {"moment", "projected", "likelihood"}
-            What the tables are; negative shares of the moment estimate count as 0.
+        Parameters are the fields of `ClassifierQuery`. A tree is no deeper than reports tell of
+        questions together; negative shares of the moment estimate count as 0.
         """
         checked(
             ClassifierQuery(

@@ -72,7 +72,6 @@ def every_table(
 
     Parameters
     ----------
-    survey : Survey
     counts : Counts
         With at least one report.
     lengths : sequence of int
@@ -81,7 +80,6 @@ def every_table(
         The attributes that the sets are of; all that can be asked about by default.
     where, missing
         As of `Estimator`.
-    target : {"population", "respondents"}
     map_pieces : callable
         Where the pieces are worked out; the estimates are the same everywhere.
 

@@ -31,11 +31,11 @@ from functools import cached_property
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError
+from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .tables import Table
 
 #: Standard errors by which every category has to be above 0.
 _CLEAR = normal_quantile(0.05)
@@ -62,7 +62,6 @@ class IndependenceTest:
         About a χ² variable of `degrees_of_freedom` where the answers are independent.
     degrees_of_freedom : int
         (R − 1)(C − 1), times the number of layers.
-    p_value : float or None
     undefined : str or None
         Why nothing was tested.
     """
@@ -79,7 +78,7 @@ class Departures:
 
     Parameters
     ----------
-    table : Table
+    table : TableEstimate
         R × C, or R × C × … of which all further attributes make layers.
 
     Raises
@@ -88,7 +87,7 @@ class Departures:
         If there are fewer than two attributes.
     """
 
-    table: Table
+    table: TableEstimate
 
     def __post_init__(self) -> None:
         if len(self.table.attributes) < 2:
@@ -113,9 +112,7 @@ class Departures:
         rows, columns, layers = (np.maximum(margin, 0.0) for margin in _margins(self._cells))
         shares = rows * columns / np.where(layers > 0, layers, np.inf)
         found = []
-        for each in self.table.estimate.samples(
-            (shares / shares.sum()).reshape(self.table.support.shape)
-        ):
+        for each in self.table.samples((shares / shares.sum()).reshape(self.table.support.shape)):
             added = self._through(each.weights.T).T
             found.append(replace(each, weights=added - each.chances @ added))
         return found
@@ -248,7 +245,7 @@ def _margins(cells: Array) -> tuple[Array, Array, Array]:
     return rows, columns, rows.sum(axis=0, keepdims=True)
 
 
-def independence_test(table: Table) -> IndependenceTest:
+def independence_test(table: TableEstimate) -> IndependenceTest:
     """Test the independence of the two attributes of a table; see `Departures.test`.
 
     Raises

@@ -59,7 +59,6 @@ class Itemsets:
 
     Attributes
     ----------
-    schema : Schema
     codes : ndarray of int, shape (R, M)
         Category code of each attribute, −1 for attributes that the itemset leaves open.
     support, standard_error : ndarray, shape (R,)
@@ -231,11 +230,8 @@ def examine_margins(
 
     Parameters
     ----------
-    schema : Schema
     margins : Margins
         Of all attributes.
-    reports : int
-    query : MiningQuery
     longest : int
         Most items.
     """
@@ -345,11 +341,8 @@ def select_itemsets(
 
     Parameters
     ----------
-    schema : Schema
-    examined : Examined
     estimate : ndarray
         Support of each itemset by the method asked for.
-    query : MiningQuery
     longest : int
         Most items.
     slope : ndarray or float

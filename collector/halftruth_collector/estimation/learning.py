@@ -6,6 +6,7 @@ table inside the simplex, and say which of the cells they need are not known to 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
@@ -64,10 +65,6 @@ def naive_bayes(
 
     Parameters
     ----------
-    schema : Schema
-    tables : callable
-    target : str
-    features : sequence of str
     reports : int
         N, by which the smoothing of one report for each cell is weighed.
     """
@@ -111,10 +108,6 @@ def decision_tree(
 
     Parameters
     ----------
-    schema : Schema
-    tables : callable
-    target : str
-    features : sequence of str
     max_depth : int
         Most questions in a row, at least 1.
     min_support : float
@@ -134,21 +127,16 @@ def decision_tree(
     )
 
 
+@dataclass(frozen=True)
 class _Grower:
     """Grows nodes from the tables of what was asked before them."""
 
-    def __init__(
-        self,
-        schema: Schema,
-        tables: Tables,
-        target: str,
-        max_depth: int,
-        min_support: float,
-        p_value: PValue,
-    ) -> None:
-        self._schema, self._tables, self._target = schema, tables, target
-        self._max_depth, self._min_support = max_depth, min_support
-        self._p_value = p_value
+    schema: Schema
+    tables: Tables
+    target: str
+    max_depth: int
+    min_support: float
+    p_value: PValue
 
     def node(
         self, path: dict[str, int], features: list[str], above: list[float] | None
@@ -164,7 +152,7 @@ class _Grower:
         above : list of float or None
             Probabilities at the node above, for one that nobody reaches.
         """
-        support, lower = self._at(path, [self._target])
+        support, lower = self._at(path, [self.target])
         share = float(support.sum())
         if share <= 0:
             assert above is not None  # noqa: S101 - not everybody can be nobody
@@ -172,17 +160,17 @@ class _Grower:
         probabilities = (support / share).tolist()
         uncertain = bool((~(lower > 0)).any())
         leaf = TreeNode(share=share, probabilities=probabilities, uncertain=uncertain)
-        if len(path) == self._max_depth or share < self._min_support or not features:
+        if len(path) == self.max_depth or share < self.min_support or not features:
             return leaf
         gains = [self._gain(path, name) for name in features]
         best = int(np.argmax(gains))
         if gains[best] < MIN_GAIN:
             return leaf
         name = features[best]
-        categories = self._schema.attributes[self._schema.position(name)].categories
+        categories = self.schema.attributes[self.schema.position(name)].categories
         left = [other for other in features if other != name]
         group = {
-            asked: self._schema.attributes[self._schema.position(asked)].categories[code]
+            asked: self.schema.attributes[self.schema.position(asked)].categories[code]
             for asked, code in path.items()
         }
         return TreeNode(
@@ -199,12 +187,12 @@ class _Grower:
 
     def _separates(self, group: Items, feature: str, candidates: int) -> bool:
         """Return whether the classes differ by a feature, chosen among some, in a group."""
-        p_value = self._p_value(group, feature)
+        p_value = self.p_value(group, feature)
         return p_value is not None and p_value < _ALPHA / candidates
 
     def _gain(self, path: dict[str, int], name: str) -> float:
         """Decrease of the gini index by asking this attribute next."""
-        support, _ = self._at(path, [name, self._target])
+        support, _ = self._at(path, [name, self.target])
         total = support.sum()
         branches = support.sum(axis=1)
         reached = branches > 0
@@ -213,7 +201,7 @@ class _Grower:
         return float(_gini(support.sum(axis=0) / total) - after)
 
     def _at(self, path: dict[str, int], names: list[str]) -> tuple[Array, Array]:
-        support, lower = self._tables([*path, *names])
+        support, lower = self.tables([*path, *names])
         place = tuple(path.values())
         return np.maximum(support[place], 0.0), lower[place]
 

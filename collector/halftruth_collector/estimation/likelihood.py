@@ -72,15 +72,12 @@ class BestGuess:
         π, at least 0 and adding up to 1.
     steps : int
         EM steps from independence.
-    path : tuple of float
-        Mean log-likelihood before and after each step.
     learned : bool
         Whether held-out reports tell it from independence, at a level of 5 %.
     """
 
     table: Array
     steps: int
-    path: tuple[float, ...]
     learned: bool
 
 
@@ -202,7 +199,6 @@ def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
 
     Parameters
     ----------
-    reconstruction : Reconstruction
     counts : Counts
         With at least one report.
 
@@ -214,14 +210,7 @@ def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
     start = independence(reconstruction, counts)
     likelihood = reconstruction.likelihood(counts)
     steps, learned = _steps_by_held_out_reports(likelihood, counts, start)
-    observed = likelihood.observed(counts)
-    table, path = start, []
-    for _ in range(steps):
-        image = likelihood.expected(table)
-        path.append(_log_likelihood(observed, image))
-        table = _step(likelihood, observed, image, table)
-    path.append(_log_likelihood(observed, likelihood.expected(table)))
-    return BestGuess(table, steps, tuple(path), learned)
+    return BestGuess(_guess(likelihood, counts, start, steps), steps, learned)
 
 
 def typical_error(squares: Array) -> tuple[float, bool] | None:
@@ -266,10 +255,7 @@ def held_out_guesses(
     likelihood = reconstruction.likelihood(counts)
     for rest, part in _divided(counts):
         if rest.reports and part.reports:
-            observed, table = likelihood.observed(rest), independence(reconstruction, rest)
-            for _ in range(steps):
-                table = _step(likelihood, observed, likelihood.expected(table), table)
-            yield part, table
+            yield part, _guess(likelihood, rest, independence(reconstruction, rest), steps)
 
 
 def _steps_by_held_out_reports(
@@ -320,15 +306,19 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
     return found
 
 
+def _guess(likelihood: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
+    """The table after so many EM steps."""
+    observed, table = likelihood.observed(counts), start
+    for _ in range(steps):
+        table = _step(likelihood, observed, likelihood.expected(table), table)
+    return table
+
+
 def _step(likelihood: Likelihood, observed: Array, image: Array, table: Array) -> Array:
     """One EM step; the image is Aπ."""
     # Where nothing was reported, the image may be 0.
     ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
     return table * likelihood.adjoint(ratio)
-
-
-def _log_likelihood(observed: Array, image: Array) -> float:
-    return float(scipy.special.xlogy(observed, image).sum())
 
 
 def project_to_simplex(values: Array) -> Array:
@@ -351,11 +341,10 @@ def margin(table: Array, positions: Sequence[int]) -> Array:
 
 
 def supports_within(table: Array, codes: NDArray[np.int64]) -> Array:
-    """Supports of itemsets in one whole table.
+    """Supports of itemsets in one whole table, which has an axis for each attribute.
 
     Parameters
     ----------
-    table : ndarray, one axis for each attribute
     codes : ndarray of int, shape (K, M)
         −1 where an attribute is left open.
     """

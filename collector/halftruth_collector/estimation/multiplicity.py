@@ -119,7 +119,6 @@ def holm_decisions(
     ----------
     codes, support, standard_error, slope
         As for :func:`bonferroni_bounds`.
-    min_support : float
     alpha : float
         Greatest chance that any itemset called frequent is not; the same for those called
         infrequent.
@@ -230,7 +229,6 @@ def check_end(level: Collection[tuple[int, ...]], longest: int, examined: int, m
         Longest subsets to examine.
     examined : int
         How many there are so far, these included.
-    most : int
 
     Raises
     ------

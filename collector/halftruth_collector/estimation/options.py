@@ -55,10 +55,8 @@ class Options:
 
     Parameters
     ----------
-    estimator : Estimator
     codes : mapping of str to int
         Of each attribute, the code that means that it is chosen.
-    target : {"population", "respondents"}
     """
 
     def __init__(self, estimator: Estimator, codes: Mapping[str, int], target: Target) -> None:

@@ -147,7 +147,6 @@ class Distribution:
 
         Parameters
         ----------
-        share : float
         values : ndarray, shape (k,)
             What the answers count as.
         z : float
@@ -232,9 +231,6 @@ class Scale:
 
     Attributes
     ----------
-    answers : tuple of str
-    values : ndarray
-    counted_as : {"middles", "numbers", "scores", "ranks"}
     edges : ndarray or None
         Ends of the bins of a number.
     bin_error : float or None
@@ -253,7 +249,6 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
 
     Parameters
     ----------
-    attribute : Attribute
     scores : mapping of str to str
         Of this attribute "ranks", or numbers that grow, such as "20,45,70".
 

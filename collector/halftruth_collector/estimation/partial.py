@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
+from halftruth_shared.mechanisms import TableEstimate
 
 from .answers import presence
 from .association import Batch, collapse, evaluate, known_covariance, undefined
 from .bounds import check_confidence
 from .gradients import Jet
 from .measures import Cells, Measure
-from .tables import Table
 
 _UNDEFINED = "a share is not between 0 and 1, or the conditions determine an attribute"
 
@@ -30,7 +30,7 @@ def names_of_partial(schema: Schema, attributes: Sequence[str], given: Sequence[
 
 def partial_correlation(
     schema: Schema,
-    table: Table,
+    table: TableEstimate,
     present: Mapping[str, str],
     confidence: float,
     target: Target,
@@ -42,14 +42,11 @@ def partial_correlation(
 
     Parameters
     ----------
-    schema : Schema
-    table : Table
+    table : TableEstimate
         Of three attributes or more.
     present : mapping of str to str
         The category that counts as presence, by attribute; by default the only item, or the
         second of two categories.
-    confidence : float
-    target : {"population", "respondents"}
 
     Raises
     ------

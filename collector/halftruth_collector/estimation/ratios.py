@@ -280,7 +280,6 @@ class Ratios:
     logarithm : Jet, shape (K,)
         NaN where a numerator or a denominator is not positive.
     covariance : ndarray, shape (V, V) or (K, V, V)
-    numerators, denominators : sequence of Jet
     """
 
     logarithm: Jet

@@ -21,10 +21,10 @@ import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.regression import Model
+from halftruth_shared.mechanisms import TableEstimate
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .tables import Table
 
 #: Standard errors by which A has to be told from a singular matrix. More of them would refuse
 #: more surveys, and those that are left would be less of a fair sample.
@@ -82,7 +82,7 @@ class Regression:
 
 
 def fit_regression(
-    table: Table,
+    table: TableEstimate,
     design: Array,
     outcome_scores: Array,
     model: Model = "logistic",
@@ -93,14 +93,12 @@ def fit_regression(
 
     Parameters
     ----------
-    table : Table
+    table : TableEstimate
         Of the predictors and then the outcome.
     design : ndarray, shape (cells of the predictors, k)
         Their columns in every combination of answers, in row-major order.
     outcome_scores : ndarray, shape (answers to the outcome,)
         What each answer counts as: 0 or 1 in a logistic model, any score in a linear one.
-    model : {"logistic", "linear"}
-    target : {"population", "respondents"}
     kept : ndarray of bool, optional
         The cells of the table that the model is about, all by default.
 
@@ -139,14 +137,14 @@ def _fitted(
     support = support.reshape(len(design), len(outcome_scores))
     shares, sums = support.sum(axis=1), support @ outcome_scores
     coefficients = _root(design, shares, sums, linear)
-    mean, slope, bend = _response(design @ coefficients, linear)
-    information = _information(design, shares * slope)
+    mean, derivative, curvature = _response(design @ coefficients, linear)
+    information = _information(design, shares * derivative)
     influence = np.linalg.solve(information, _gradient(design, outcome_scores, mean))
     eigenvalue, vector, units = _smallest(information)
     squares = (design @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    change = np.repeat(slope * squares, len(outcome_scores)) + (
-        (shares * bend * squares) @ design @ influence
+    change = np.repeat(derivative * squares, len(outcome_scores)) + (
+        (shares * curvature * squares) @ design @ influence
     )
     if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
         raise _NotIdentified(_NOT_DETERMINED, vector)
@@ -172,8 +170,8 @@ def _score_if_zero(
         predictor = design[:, others] @ _root(design[:, others], shares, sums, linear)
     except _NotIdentified:
         return np.nan
-    mean, slope, _ = _response(predictor, linear)
-    information = _information(design, shares * slope)
+    mean, derivative, _ = _response(predictor, linear)
+    information = _information(design, shares * derivative)
     # The others are estimated, and move with the table.
     row = np.zeros(design.shape[1])
     row[j] = 1
@@ -186,28 +184,28 @@ def _score_if_zero(
 
 def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
     """Return the root of the score, by Newton's method with halved steps."""
-    found: Array = np.zeros(design.shape[1])
-    level = _level(design, shares, sums, found, linear)
+    coefficients: Array = np.zeros(design.shape[1])
+    likelihood = _log_likelihood(design, shares, sums, coefficients, linear)
     for _ in range(_STEPS):
-        mean, slope, _ = _response(design @ found, linear)
-        information = _information(design, shares * slope)
+        mean, derivative, _ = _response(design @ coefficients, linear)
+        information = _information(design, shares * derivative)
         eigenvalue, vector, _ = _smallest(information)
         if not eigenvalue > _ROUNDING:
             # Before the first step A is that of the linear model: its predictors alone.
-            raise _NotIdentified(_NO_ROOT if found.any() else _NOT_DETERMINED, vector)
+            raise _NotIdentified(_NO_ROOT if coefficients.any() else _NOT_DETERMINED, vector)
         step = np.linalg.solve(information, design.T @ (sums - shares * mean))
         for halving in range(_HALVINGS):
-            trial = found + step / 2**halving
-            reached = _level(design, shares, sums, trial, linear)
-            if reached >= level - _ROUNDING * (1 + abs(level)):
+            trial = coefficients + step / 2**halving
+            reached = _log_likelihood(design, shares, sums, trial, linear)
+            if reached >= likelihood - _ROUNDING * (1 + abs(likelihood)):
                 break
         else:
             break
-        found, level = trial, reached
-        if not linear and np.abs(design @ found).max() > _FARTHEST:
+        coefficients, likelihood = trial, reached
+        if not linear and np.abs(design @ coefficients).max() > _FARTHEST:
             break
-        if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ found).max()):
-            return found
+        if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ coefficients).max()):
+            return coefficients
     raise _NotIdentified(_NO_ROOT, step)
 
 
@@ -216,13 +214,15 @@ def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
     if linear:
         return predictor, np.ones_like(predictor), np.zeros_like(predictor)
     mean = scipy.special.expit(predictor)
-    slope = mean * (1 - mean)
-    return mean, slope, slope * (1 - 2 * mean)
+    derivative = mean * (1 - mean)
+    return mean, derivative, derivative * (1 - 2 * mean)
 
 
-def _level(design: Array, shares: Array, sums: Array, found: Array, linear: bool) -> float:
+def _log_likelihood(
+    design: Array, shares: Array, sums: Array, coefficients: Array, linear: bool
+) -> float:
     """Return the corrected log-likelihood, whose gradient is the score."""
-    predictor = design @ found
+    predictor = design @ coefficients
     within = predictor**2 / 2 if linear else np.logaddexp(0.0, predictor)
     return float(sums @ predictor - shares @ within)
 

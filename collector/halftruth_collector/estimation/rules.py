@@ -97,7 +97,6 @@ class Rules:
 
     Attributes
     ----------
-    schema : Schema
     codes : ndarray of int, shape (R, M)
         Category code of each attribute, −1 for attributes that the rule leaves open.
     in_antecedent : ndarray of bool, shape (R, M)
@@ -110,7 +109,6 @@ class Rules:
         Of the confidences.
     measures : tuple of MeasureColumn
         Those asked for.
-    verdicts : sequence of (Usability, str)
     level : float
         Confidence level of each single interval.
     left_out : int

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ..channels.axes import Array, Places
 from ..errors import DomainTooLarge, ParameterError
 from ..schema import Schema
-from .variances import Target, UnitVariance
+from .variances import Target, UnitVariance, check_target, error_parts
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
@@ -109,9 +110,48 @@ class TableEstimate(ABC):
         shares : ndarray, shape as `support`
         """
 
-    @abstractmethod
     def variance(self, target: Target = "population") -> Array:
-        """Return the variance of each support, NaN where the reports do not identify one."""
+        """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).
+
+        NaN where the reports do not identify one. The respondents are a sample of a *population*,
+        or all those who are spoken of.
+        """
+        check_target(target)
+        return self._variance(target)
+
+    @abstractmethod
+    def _variance(self, target: Target) -> Array:
+        """Return the variance of each support."""
+
+    def standard_error(self, target: Target = "population") -> Array:
+        """Return the standard error of each support, NaN where the reports do not identify one."""
+        return np.sqrt(self.variance(target))
+
+    def error_parts(self, target: Target = "population") -> tuple[Array, Array]:
+        """Return the errors by the perturbation and by sampling: see `variances.error_parts`."""
+        return error_parts(self.variance(target), self.variance("respondents"))
+
+    def interval(
+        self, confidence: float = 0.95, target: Target = "population"
+    ) -> tuple[Array, Array]:
+        """Return the ends of the normal interval of each support, π̂ ± z·sd (Guo Result 1).
+
+        It assumes enough reports for the central limit theorem and is not cut to [0, 1]. NaN where
+        the variance is.
+
+        Raises
+        ------
+        ParameterError
+            Unless 0 < confidence < 1.
+        """
+        if not 0 < confidence < 1:
+            raise ParameterError(
+                "confidence: expected a number above 0 and below 1, such as 0.95",
+                field="confidence",
+            )
+        quantile = abs(NormalDist().inv_cdf((1 - confidence) / 2))
+        half_width = quantile * self.standard_error(target)
+        return self.support - half_width, self.support + half_width
 
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
@@ -123,6 +163,7 @@ class TableEstimate(ABC):
         DomainTooLarge
             For more than `COVARIANCE_CELLS` cells.
         """
+        check_target(target)
         cells = self.support.size
         check_cells("covariance", cells)
         if self.reports < 2:

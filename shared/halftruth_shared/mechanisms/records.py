@@ -84,8 +84,7 @@ class ChannelTable(TableEstimate):
         """(A⁻¹∘A⁻¹) λ̂, mean squared weight of the reports for each cell."""
         return self.channel.solve_squared(self.observed)
 
-    def variance(self, target: Target = "population") -> Array:
-        """Diagonal of Guo's eq. 5.16 (Result 1)."""
+    def _variance(self, target: Target) -> Array:
         return variance(self._second_moment, self.support, self.reports, target)
 
     def _covariance(self, target: Target) -> Array:

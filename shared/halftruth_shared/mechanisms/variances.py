@@ -8,14 +8,48 @@ weights, N − 1 times the variance is m − ŝ² where the respondents are a sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..channels.axes import Array
+from ..errors import ParameterError
 
 #: Target of inference: a population that the respondents are a sample of, or these alone.
 Target = Literal["population", "respondents"]
+
+
+def check_target(target: str) -> None:
+    """Raise ParameterError unless the target is one of the two."""
+    if target not in get_args(Target):
+        raise ParameterError("target: expected population or respondents", field="target")
+
+
+def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
+    """Errors by the perturbation alone and by sampling alone, whose squares add up.
+
+    Of what is linear in a table, or taken to be. Each is what the standard error would be without
+    the other.
+
+    Parameters
+    ----------
+    variance : ndarray
+        NaN where it is undefined.
+    alone : ndarray
+        The same for exactly these respondents.
+
+    Returns
+    -------
+    perturbation : ndarray
+        The standard error for exactly these respondents (Guo's Σ2).
+    sampling : ndarray
+        What there would be if everybody had answered openly (Σ1), 0 for the target *respondents*;
+        NaN where the estimate is outside of 0 to 1, so that it is undefined.
+    """
+    alone, rest = np.maximum(alone, 0.0), variance - alone
+    rest = np.where(np.abs(rest) <= _ROUNDING * variance, 0.0, rest)
+    return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
+
 
 #: Below this share of the second moment, a variance is nothing but rounding.
 _ROUNDING = 1e-12

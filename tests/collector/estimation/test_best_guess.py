@@ -34,16 +34,14 @@ def independence(survey, reports, oracle):
 
 
 def steps_of_em(matrix, observed, table, steps):
-    """Every table on the way, and its mean log-likelihood."""
+    """Every table on the way."""
     seen = observed > 0
-    tables, path = [table], []
+    tables = [table]
     for _ in range(steps):
         ratio = np.divide(observed, matrix @ table, out=np.zeros_like(observed), where=seen)
         table = table * (matrix.T @ ratio)
         tables.append(table)
-    for each in tables:
-        path.append(observed[seen] @ np.log((matrix @ each)[seen]))
-    return tables, path
+    return tables
 
 
 @pytest.mark.parametrize("count", [40, 3_000, 100_000])
@@ -55,13 +53,10 @@ def test_it_is_so_many_steps_of_em_from_independence(
     found = guessed(survey, reports)
     _, observed = oracle.known(survey, reports, "abc")
     matrix = oracle.matrix(survey, "abc")
-    tables, path = steps_of_em(matrix, observed, independence(survey, reports, oracle), found.steps)
+    tables = steps_of_em(matrix, observed, independence(survey, reports, oracle), found.steps)
     np.testing.assert_allclose(found.table.ravel(), tables[-1], atol=1e-9)
-    np.testing.assert_allclose(found.path, path, atol=1e-9)
     assert found.table.shape == SHAPE
     assert found.table.sum() == pytest.approx(1)
-    # EM never lowers the likelihood.
-    assert np.diff(found.path).min(initial=0) >= -1e-12
 
 
 def test_the_same_reports_lead_to_the_same_estimate_whatever_their_order(
@@ -94,7 +89,7 @@ def population(dependent, rng):
 
 
 @pytest.mark.parametrize("dependent", [False, True])
-def test_how_far_it_goes_is_what_the_answers_are_worth(make_schema, oracle, dependent):
+def test_it_is_nearer_than_independence_and_the_most_likely_table(make_schema, oracle, dependent):
     """It is near to the better of independence and the most likely table, and mostly better."""
     schema = make_schema((2,) * 5)
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.7"))
@@ -111,7 +106,7 @@ def test_how_far_it_goes_is_what_the_answers_are_worth(make_schema, oracle, depe
         found = guessed(survey, reports)
         steps.append(found.steps)
         _, observed = oracle.known(survey, reports, schema.names)
-        tables, _ = steps_of_em(matrix, observed, independence(survey, reports, oracle), 2_000)
+        tables = steps_of_em(matrix, observed, independence(survey, reports, oracle), 2_000)
         for name, table in [
             ("guess", found.table.ravel()),
             ("independence", tables[0]),

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator, Table
+from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.mechanisms.records import ChannelTable
 
@@ -37,7 +37,7 @@ def rounded_table(coil):
     """The table that the printed, rounded shares give."""
     channel = coil.mechanism.channel(coil.schema, ["G", "H"])
     observed = np.reshape(PRINTED_OBSERVED, (2, 2))
-    return Table(ChannelTable(("G", "H"), channel, observed, COIL_REPORTS))
+    return ChannelTable(("G", "H"), channel, observed, COIL_REPORTS)
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 from halftruth_shared import (
     DomainTooLarge,
@@ -44,6 +43,8 @@ from ...executors import Map
 from ..bounds import normal_quantile, optional
 from .recommendation import recommend
 
+P = TypeVar("P", bound=EvenPlan)
+
 #: Sets of attributes of one length up to which all are looked at, and how many of more are.
 MAX_SETS, SAMPLED = 1_000, 300
 
@@ -64,7 +65,6 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
         Its own mechanism is compared with one of every other kind and the same amplification γ, as
         far as these can serve its schema. Attributes that the survey sends as they are may be sent
         so by the others too.
-    query : PlanQuery
     map_pieces : callable
         Where the mechanisms are planned; the numbers are the same everywhere.
 
@@ -101,8 +101,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     if not query.alone and gamma is not None:
         candidates += _others(survey, gamma, public, max(lengths))
     work = partial(_plan_mechanism, survey, public, lengths, query, bound)
-    owns = [mechanism is survey.mechanism for mechanism in candidates]
-    plans = [planned for planned in map_pieces(work, candidates, owns) if planned.lengths]
+    plans = [planned for planned in map_pieces(work, candidates) if planned.lengths]
     served = [p for p in plans if len(p.lengths) == len(lengths)]
     best, reason = recommend(served)
     return PlanResult(
@@ -206,7 +205,6 @@ def _plan_mechanism(
     query: PlanQuery,
     bound: Sequence[LengthBound],
     mechanism: Mechanism,
-    own: bool,
 ) -> MechanismPlan:
     schema = survey.schema
     reconstruction = mechanism.reconstruction(schema)
@@ -223,13 +221,14 @@ def _plan_mechanism(
         # Most sets are in both.
         tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
-        even = _plan_even([tables[positions] for positions in whole], query)
+        even = _even(EvenPlan, _even_variance([tables[p] for p in whole]), query)
         possible = math.comb(len(askable), length)
         planned.append(_plan_length(length, len(sets), possible, variances, even, query))
     answer = mechanism.answer_amplification(schema, public)
     return MechanismPlan(
         kind=mechanism.kind,
-        own=own,
+        # All others are of other kinds.
+        own=mechanism.kind == survey.mechanism.kind,
         answer_amplification=optional(as_float(answer.unknown)),
         times_bound=_times_bound(planned, bound),
         lengths=planned,
@@ -271,23 +270,25 @@ def _needed(variance: float, query: PlanQuery) -> int | None:
     return max(2, math.ceil(quantile**2 * variance / query.half_width**2))
 
 
-def _plan_even(tables: Sequence[UnitVariance], query: PlanQuery) -> EvenPlan:
-    """Over all cells of some tables."""
+def _even_variance(tables: Sequence[UnitVariance]) -> float:
+    """Mean over all cells of some tables."""
     square = cells = 0.0
     for variances in tables:
         size = variances.constant.size
         square += float(variances.at(1 / size).sum())
         cells += size
-    return EvenPlan(**_even(max(square, 0.0) / cells, query))
+    return max(square, 0.0) / cells
 
 
-def _even(variance: float, query: PlanQuery) -> dict[str, Any]:
+def _even(kind: type[P], variance: float, query: PlanQuery, **also: Any) -> P:
+    """Plan of some kind for evenly spread answers, by the variance with a single respondent."""
     error = math.sqrt(variance / query.respondents)
-    return {
-        "standard_error": error,
-        "half_width": normal_quantile(1 - query.confidence) * error,
-        "respondents_needed": _needed(variance, query),
-    }
+    return kind(
+        standard_error=error,
+        half_width=normal_quantile(1 - query.confidence) * error,
+        respondents_needed=_needed(variance, query),
+        **also,
+    )
 
 
 def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list[SetPlan]:
@@ -301,9 +302,11 @@ def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list
         sets = _sets(schema, positions, length, query.sets)
         tables = unit_variances(reconstruction, sets, query.target)
         planned = [
-            SetPlan(
+            _even(
+                SetPlan,
+                _even_variance([variances]),
+                query,
                 attributes=[schema.names[j] for j in chosen],
-                **msgspec.structs.asdict(_plan_even([variances], query)),
             )
             for chosen, variances in tables.items()
         ]
@@ -324,19 +327,14 @@ def _bound(
     if not asked:
         return []
     errors = information_bound(schema, gamma, 1, public, asked, query.target)
-    if len(asked) == 1:
+    bounds = []
+    for n in asked:
         alone = errors
-    else:
-        each = (information_bound(schema, gamma, 1, public, [n], query.target) for n in asked)
-        alone = {n: error for found in each for n, error in found.items()}
-    return [
-        LengthBound(
-            length=n,
-            by_itself=EvenPlan(**_even(alone[n] ** 2, query)),
-            **_even(errors[n] ** 2, query),
-        )
-        for n in asked
-    ]
+        if len(asked) > 1:
+            alone = information_bound(schema, gamma, 1, public, [n], query.target)
+        by_itself = _even(EvenPlan, alone[n] ** 2, query)
+        bounds.append(_even(LengthBound, errors[n] ** 2, query, length=n, by_itself=by_itself))
+    return bounds
 
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:

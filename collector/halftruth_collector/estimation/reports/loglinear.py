@@ -13,9 +13,10 @@ from itertools import combinations
 
 import numpy as np
 import scipy
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError
+from halftruth_shared import DomainTooLarge, EstimateError
+from halftruth_shared.analyses.loglinear import LoglinearQuery
 
-from ..bounds import Array
+from ..bounds import Array, check_field
 from ..estimator import Estimator
 from .randomized import distortions_of, table_of_reports
 
@@ -40,7 +41,6 @@ class LoglinearFit:
 
     Attributes
     ----------
-    counts : ndarray
     fitted : ndarray
         Expected counts under the model, same shape as the counts.
     chi_squared, g_squared : float
@@ -137,7 +137,6 @@ def model_of_reports(
 
     Parameters
     ----------
-    estimator : Estimator
     terms : sequence of sequences of str
         Attributes of each highest-order term; the table has every attribute named.
 
@@ -155,9 +154,10 @@ def model_of_reports(
     EstimateError
         If a report is no record.
     """
-    check_terms(terms)
+    check_field(LoglinearQuery, "terms", [*map(list, terms)])
+    for term in terms:
+        estimator.schema.positions(term, "terms")
     names = tuple(dict.fromkeys(name for term in terms for name in term))
-    estimator.schema.positions(names, "terms")
     table = table_of_reports(estimator, names)
     axes = [[names.index(name) for name in term] for term in terms]
     fit = fit_loglinear(np.rint(table.support * table.reports), axes)
@@ -189,22 +189,6 @@ def is_preserved(terms: Sequence[Collection[int]], distorted: Collection[int]) -
     """Korn's criterion: no distorted attribute stands in more than one highest-order term."""
     generators = highest_order(terms)
     return all(sum(axis in term for term in generators) <= 1 for axis in distorted)
-
-
-def check_terms(terms: Sequence[Sequence[str]]) -> None:
-    """Raise ParameterError unless there are terms that each name some attributes once."""
-    if not terms:
-        raise ParameterError(
-            "terms: expected one term or more, such as 'smoker,drinks' and 'age'", field="terms"
-        )
-    for term in terms:
-        if not term:
-            raise ParameterError("terms: expected attributes in every term", field="terms")
-        for name in term:
-            if list(term).count(name) > 1:
-                raise ParameterError(
-                    f"terms: '{name}' is named twice in one term; expected once", field="terms"
-                )
 
 
 def loglinear_statement(independent: bool, preserved: bool, freedom: int) -> str:

@@ -25,6 +25,7 @@ from halftruth_shared import EstimateError, UniformMixture
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.channels import Distortion
+from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstruction
 
 from ..answers import presence
@@ -32,7 +33,6 @@ from ..association import estimate_measures
 from ..estimator import Estimator
 from ..measures import ALIASES, Measure, find_measure
 from ..partial import names_of_partial, partial_correlation
-from ..tables import Table
 
 #: What does not grow: the measure itself, its size, or its distance from 1.
 _SIZES = {
@@ -75,7 +75,7 @@ _ORDER_WITH_ONE = {
 }
 
 
-def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> Table:
+def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> TableEstimate:
     """The table of the reports themselves, as if nothing had been distorted.
 
     Raises
@@ -95,7 +95,7 @@ def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> Table:
         )
     observed = _of_records(estimator).randomized(tables.counts, attributes)
     channel = UniformMixture(observed.shape, 1)
-    return Table(ChannelTable(tuple(attributes), channel, observed, tables.counts.reports))
+    return ChannelTable(tuple(attributes), channel, observed, tables.counts.reports)
 
 
 def _of_records(estimator: Estimator) -> RecordReconstruction:
@@ -129,7 +129,6 @@ def randomized_measures(
 
     Parameters
     ----------
-    estimator : Estimator
     attributes, present, measures, confidence
         As of :meth:`Estimator.measures`.
 

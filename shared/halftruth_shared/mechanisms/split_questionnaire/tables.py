@@ -208,7 +208,7 @@ class SplitTable(TableEstimate):
             for each in self._behind.samples(arranged)
         ]
 
-    def variance(self, target: Target = "population") -> Array:
+    def _variance(self, target: Target) -> Array:
         return self._grid.variance(target).transpose(self._order)
 
     def _covariance(self, target: Target) -> Array:
