@@ -105,13 +105,6 @@ def test_the_odds_that_the_statement_names_are_those_of_the_tail():
     assert "plus δ" in text
 
 
-def test_every_sentence_of_the_promise_is_in_the_statement():
-    survey = survey_of(RESPONSE)
-    texts = said(audit(survey, 3_000))
-    for sentence in Protection.of(survey).sentences():
-        assert sentence in texts["What every single report promises"]
-
-
 def test_false_reports_are_those_that_move_a_share_by_its_margin():
     # Yes or no, kept with 3/4: a report weighs 3/2 or −1/2.
     survey = survey_of(RandomizedResponse({"a": "3/4"}), Schema([Attribute("a", ["no", "yes"])]))

@@ -11,7 +11,6 @@ from halftruth_collector.disclosure import linking
 from halftruth_collector.disclosure.linking import (
     linking_risk,
     linking_risk_of,
-    linking_risk_of_reports,
 )
 from halftruth_shared import (
     Attribute,
@@ -25,7 +24,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.channels import Dense, Kronecker
+from halftruth_shared.channels import Dense
 from halftruth_shared.mechanisms import ViewClass
 
 #: Columns sum to 1; none is symmetric.
@@ -193,28 +192,6 @@ def test_whole_reports_are_put_back_as_often_as_in_all_worlds(name):
     found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
     assert_equals(found.of_whole_reports.risk, risk)
     assert_equals(found.sensitive, belief)
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_the_order_of_quasi_identifiers_does_not_matter(name):
-    survey, _ = MECHANISMS[name]
-    found = linking_risk_of(survey, ["a0", "a1"], "a2", PEOPLE)
-    turned = linking_risk_of(survey, ["a1", "a0"], "a2", np.swapaxes(PEOPLE, 0, 1))
-    np.testing.assert_allclose(np.swapaxes(turned.risk, 0, 1), found.risk, rtol=1e-12)
-
-
-def test_the_general_way_agrees_with_the_way_by_attribute():
-    channel = Kronecker([keep(3, 0.7), keep(2, 0.8), keep(3, 0.6)])
-    found = linking_risk(PEOPLE, channel.factors)
-    general = linking_risk_of_reports(PEOPLE, channel.forward)
-    np.testing.assert_allclose(general.risk, found.of_whole_reports.risk, rtol=1e-12)
-    np.testing.assert_allclose(general.sensitive, found.sensitive, rtol=1e-12)
-
-
-def test_whole_reports_tell_no_more_where_the_answer_is_independent():
-    independent = np.multiply.outer([[3, 1], [2, 2], [1, 4]], [5, 3, 1])
-    found = linking_risk(independent, [keep(3, 0.7), keep(2, 0.8), keep(3, 0.6)])
-    np.testing.assert_allclose(found.of_whole_reports.risk, found.risk, rtol=1e-12)
 
 
 def test_an_answer_sent_beside_perturbed_quasi_identifiers_gives_them_away():

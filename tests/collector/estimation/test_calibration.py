@@ -174,28 +174,6 @@ def test_the_covariance_is_as_predicted(survey, oracle, target):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", ["gamma-diagonal", "distortion-matrices"])
-def test_an_itemset_at_the_threshold_is_mostly_undecided(make_survey, kind, oracle, target):
-    # Each wrong decision has 2.5 % by construction; over 1 500 surveys its standard deviation is
-    # 0.4 %, and 1.8 % is 4.5 of these. 8 checks: one false alarm in 18 000 runs.
-    survey = make_survey(kind, SHAPE)
-    rng = np.random.default_rng(55)
-    surveys = 1500
-    tables, truth = drawn_tables(survey, oracle, target, surveys, rng)
-    threshold = margin(truth, "ab").reshape(2, 3)[1, 0]
-    decisions = {"frequent": 0, "infrequent": 0, "undecided": 0}
-    for estimator in estimators(survey, tables):
-        # Selecting by the upper bound leaves only infrequent ones out.
-        mined = estimator.itemsets(threshold, max_length=2, select="upper", target=target)
-        [row] = np.flatnonzero((mined.codes == (1, 0, -1)).all(axis=1)).tolist() or [None]
-        decision = 0 if row is None else mined.decision[row]
-        decisions[("infrequent", "undecided", "frequent")[decision]] += 1
-    assert decisions["frequent"] / surveys == pytest.approx(0.025, abs=0.018)
-    assert decisions["infrequent"] / surveys == pytest.approx(0.025, abs=0.018)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("target", TARGETS)
 def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, oracle, target):
     # The bounds that rule out share their error among all subsets, so that subsets cost an itemset
     # at the threshold at most 2.5 % of surveys. Every respondent answers either 000 or 121, and so
@@ -249,37 +227,6 @@ def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
     # The standard error itself is right where antecedents are clearly there: the normal interval
     # of the plain ratio covers. 12 rules × 400 surveys: standard deviation below 0.55 %.
     assert np.mean(normal) == pytest.approx(0.95, abs=0.02)
-
-
-@pytest.mark.nightly
-def test_the_most_confident_rules_have_intervals_that_cover_or_none(make_survey, oracle):
-    # A weak survey, as any is for its longest itemsets: the 20 first rules of each of 10 surveys.
-    # Intervals of 95 % that miss more than one in ten of 200 are a false alarm in one run of 500.
-    survey = make_survey("gamma-diagonal", (4, 5, 5, 2))
-    rng = np.random.default_rng(59)
-    shares = rng.dirichlet(np.full(200, 0.05))
-    table = shares.reshape(4, 5, 5, 2)
-    cells = np.stack(np.unravel_index(np.arange(200), table.shape), axis=1)
-    matrix = oracle.matrix(survey, "abcd")
-    hits = []
-    for counts in rng.multinomial(RESPONDENTS, matrix @ shares, size=10):
-        rules = Estimator(survey, Counts.from_cells(survey, cells, counts)).rules(
-            0.02, 0.5, include_uncertain=True
-        )
-        for rule, _ in zip(rules, range(20), strict=False):
-            if rule.confidence_chebyshev is not None:
-                lower, upper = rule.confidence_chebyshev
-                both = held(table, rule.antecedent | rule.consequent)
-                hits.append(lower <= both / held(table, rule.antecedent) <= upper)
-    assert sum(hits) >= 0.9 * len(hits)
-
-
-def held(table, items):
-    """True share of the people of whom these items hold."""
-    index = [slice(None)] * table.ndim
-    for name, item in items.items():
-        index["abcd".index(name)] = int(item[1:])
-    return table[tuple(index)].sum()
 
 
 def test_the_simulated_channel_is_the_one_of_the_samplers(survey, oracle):

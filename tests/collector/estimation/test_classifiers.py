@@ -3,7 +3,6 @@
 import math
 from itertools import product
 
-import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
@@ -479,11 +478,6 @@ def test_a_missing_answer_is_refused_by_index_and_attribute(model, method):
     assert str(caught.value) == f"record 0: '{name}': missing"
     assert caught.value.__context__ is None
     assert getattr(model, method)([]).shape[0] == 0
-
-
-def test_a_model_survives_being_written_and_read(model):
-    read = msgspec.json.decode(msgspec.json.encode(model), type=NaiveBayes | DecisionTree)
-    assert (type(read), read) == (type(model), model)
 
 
 def test_parts_of_naive_bayes_are_its_numbers(make_survey, make_reports):

@@ -138,17 +138,6 @@ def test_errors_and_decisions_of_projections_stay_those_of_the_moment_estimate(e
         np.testing.assert_array_equal(moment, other)
 
 
-@pytest.mark.parametrize("select", ["lower", "bonferroni", "holm"])
-def test_selecting_by_a_decision_does_not_depend_on_the_projection(survey_of_thousands, select):
-    survey, reports = survey_of_thousands
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    plain, other = (
-        {tuple(codes) for codes in estimator.itemsets(0.1, select=select, estimate=method).codes}
-        for method in ("moment", "projected")
-    )
-    assert plain == other != set()
-
-
 @pytest.mark.parametrize("estimate", INSIDE)
 def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands, estimate):
     survey, reports = survey_of_thousands
@@ -188,18 +177,6 @@ def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey, est
         assert caught.value.field == "estimate"
     assert estimator.support(["a"]).shape == (2,)
     assert len(estimator.itemsets(0.5, 1)) > 0
-
-
-@pytest.mark.parametrize("estimate", INSIDE)
-def test_the_limit_is_a_number_of_cells(make_survey, make_reports, monkeypatch, estimate):
-    survey = make_survey("gamma-diagonal", SHAPE)
-    counts = Counts.from_reports(survey, make_reports(survey, 100, seed=106))
-    limit = "halftruth_collector.estimation.likelihood.CONSTRAINED_CELLS"
-    monkeypatch.setattr(limit, 24)
-    assert Estimator(survey, counts).support(["b"], estimate).sum() == pytest.approx(1)
-    monkeypatch.setattr(limit, 23)
-    with pytest.raises(DomainTooLarge):
-        Estimator(survey, counts).support(["b"], estimate)
 
 
 def test_methods_do_not_share_their_tables(make_survey, make_reports):

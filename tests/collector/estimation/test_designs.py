@@ -127,7 +127,7 @@ def test_tables_of_questions_with_different_designs():
 
 
 @EVERY
-def test_a_plan_foretells_the_error_of_the_formula(name):
+def test_a_plan_forecasts_the_error_of_the_formula(name):
     design, published = PUBLISHED[name]
     (low, factor), (high, _) = published(Fraction(0)), published(Fraction(1))
     chance = (Fraction(1, 20) - low) / (high - low)

@@ -152,7 +152,7 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     if len(names) > survey.mechanism.reconstruction(survey.schema).longest:
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
-    estimate = counted(survey, even_people(survey, 4_000, rng), rng).table(names).estimate
+    estimate = counted(survey, even_people(survey, 4_000, rng), rng).table(names)
     shares = np.maximum(estimate.support, 0.001)
     shares /= shares.sum()
     found, covariance = np.zeros(shares.size), 0.0

@@ -236,15 +236,6 @@ def test_a_category_that_nobody_reports_is_fitted_as_empty():
     assert fit.p_value(fit.chi_squared) > others.pvalue
 
 
-@pytest.mark.parametrize("model", ["A,B,G", "AB,G", "AB,BG", "AB,BG,AG", "ABG"])
-def test_one_report_fits_any_model(model):
-    n = np.zeros((2, 3, 2))
-    n[1, 2, 0] = 1
-    fit = fit_loglinear(n, axes_of(model))
-    np.testing.assert_allclose(fit.fitted, n, atol=1e-12)
-    assert (fit.chi_squared, fit.g_squared) == pytest.approx((0, 0), abs=1e-12)
-
-
 def test_empty_cells_count_in_pearsons_statistic_but_not_in_the_likelihood_ratio():
     n = np.array([[0.0, 30], [20, 50]])
     expected = expected_freq(n)

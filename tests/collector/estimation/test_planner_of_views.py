@@ -31,7 +31,7 @@ def own_lengths(result):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("respondents", [500, 5_000])
-def test_ten_questions_scatter_as_foretold(respondents):
+def test_ten_questions_scatter_as_forecast(respondents):
     """A root mean square over 1 500 tables of one question has a sampling error of 1.8 %."""
     survey = split(TEN, 2)
     query = PlanQuery(respondents=respondents, lengths=[1, 2])
@@ -87,7 +87,7 @@ def test_no_mechanism_is_better_than_the_bound(gamma, target):
             assert mechanism.times_bound is None or mechanism.times_bound >= 1 - 1e-6
 
 
-def test_even_answers_are_foretold_over_all_cells_of_the_perturbed_attributes():
+def test_even_answers_are_forecast_over_all_cells_of_the_perturbed_attributes():
     # Only "yes" counts in itemsets, and one attribute is public.
     schema = schema_of((2, 3, 2), items={0: [1]}, public=(1,))
     survey = split(schema, 2, public=("b",))

@@ -220,36 +220,6 @@ def test_measures_are_those_of_the_plain_table_of_reports(kind, seed, public_sur
         assert measure.estimate.value == value, name
 
 
-def test_reports_that_leave_a_category_empty_have_measures_with_reasons():
-    survey = CASES["both by response"].survey
-    found = {
-        m.estimate.name: m.estimate
-        for m in randomized_measures(estimator_of(survey, [[0, 0], [0, 1]]), ["a", "b"])
-    }
-    for estimate in found.values():
-        assert (estimate.value is None) == (estimate.undefined is not None)
-    for name in ("phi", "odds_ratio", "chi_squared", "added_value"):
-        assert "no positive estimated share" in found[name].undefined
-
-
-def test_one_report_has_no_standard_error():
-    for measure in randomized_measures(estimator_of(CASES["neither"].survey, [[1, 1]]), ["a", "b"]):
-        assert measure.estimate.standard_error is None
-
-
-def test_measures_come_in_the_order_asked_for_and_under_those_names(public_survey):
-    for survey in (CASES["both by response"].survey, public_survey((2, 2))):
-        estimator = estimator_of(survey, some_reports(survey))
-        names = ["lift", "interest", "kappa", "leverage", "piatetsky_shapiro"]
-        found = randomized_measures(estimator, ["a", "b"], measures=names)
-        assert [measure.estimate.name for measure in found] == names
-        for other, plain in (found[:2], found[3:]):
-            assert other.estimate.value == plain.estimate.value
-            assert other.never_grows == plain.never_grows
-            assert other.order_preserved == plain.order_preserved
-            assert other.statement == plain.statement
-
-
 # Claims
 
 

@@ -225,7 +225,7 @@ def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spre
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("design", ["direct", "public", "pairs"])
-def test_foretold_variances_are_those_of_the_weights(design, target):
+def test_forecast_variances_are_those_of_the_weights(design, target):
     survey = survey_of(DESIGNS[design])
     definition = Definition(survey)
     shape, schema = survey.schema.shape, survey.schema

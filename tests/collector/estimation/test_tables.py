@@ -126,7 +126,7 @@ def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_o
 def test_an_unknown_target_is_refused(estimator):
     table = estimator.table(["a", "b"])
     for ask in (table.variance, table.covariance, lambda target: table.interval(target=target)):
-        with pytest.raises(ParameterError, match="one of: population, respondents") as error:
+        with pytest.raises(ParameterError, match="population or respondents") as error:
             ask("everyone")
         assert error.value.field == "target"
 
