@@ -28,7 +28,6 @@ from .mechanisms import (
 )
 from .privacy import (
     amplification_for_breach,
-    amplification_for_epsilon,
     epsilon,
     worst_case_posterior,
 )
@@ -66,7 +65,6 @@ __all__ = [
     "UniformMixture",
     "ViewClass",
     "amplification_for_breach",
-    "amplification_for_epsilon",
     "epsilon",
     "read_survey",
     "worst_case_posterior",

@@ -129,12 +129,7 @@ class Attribute:
         if self.items is not None:
             self._set("items", self._texts("items", self.items))
             for item in self.items:
-                if item not in self._codes:
-                    raise SchemaError(
-                        f"attribute '{self.name}': item '{item}' is not one of its categories:"
-                        f" {listing(self.categories)}",
-                        field="items",
-                    )
+                self._check_category("items", item)
         for what in ("label", "help", "page"):
             _freeze_text(self, what)
         self._check_answers()
@@ -145,6 +140,12 @@ class Attribute:
 
     def _error(self, what: str, message: str) -> SchemaError:
         return SchemaError(f"attribute '{self.name}': {what}: {message}", field=what)
+
+    def _check_category(self, what: str, category: object) -> None:
+        if category not in self.categories:
+            raise self._error(
+                what, f"'{category}' is not one of its categories: {listing(self.categories)}"
+            )
 
     def _check_kind(self) -> None:
         if self.number is not None and self.kind == "choice":
@@ -212,11 +213,7 @@ class Attribute:
             raise self._error("answers", f"expected by category {expected_text(_MAX_TEXT)}")
         shown = {}
         for category, text in self.answers.items():
-            if not isinstance(category, str) or category not in self._codes:
-                raise self._error(
-                    "answers",
-                    f"'{category}' is not one of its categories: {listing(self.categories)}",
-                )
+            self._check_category("answers", category)
             frozen = frozen_text(text, _MAX_TEXT)
             if not frozen:
                 raise self._error("answers", f"'{category}': expected {expected_text(_MAX_TEXT)}")
@@ -238,26 +235,19 @@ class Attribute:
 
     def _texts(self, what: str, values: Sequence[str]) -> tuple[str, ...]:
         if isinstance(values, str) or not isinstance(values, Sequence):
-            raise SchemaError(f"attribute '{self.name}': {what}: expected a list", field=what)
+            raise self._error(what, "expected a list")
         if len(values) > _MAX_CATEGORIES:
-            raise SchemaError(
-                f"attribute '{self.name}': expected 2 to {_MAX_CATEGORIES} {what},"
-                f" got {len(values)}",
-                field=what,
-            )
+            raise self._error(what, f"expected 2 to {_MAX_CATEGORIES}, got {len(values)}")
         for value in values:
             if not isinstance(value, str) or not _is_plain_text(value):
-                raise SchemaError(
-                    f"attribute '{self.name}': {what}: expected text of 1 to {_MAX_TEXT}"
-                    " characters without control characters or outer blanks",
-                    field=what,
+                raise self._error(
+                    what,
+                    f"expected text of 1 to {_MAX_TEXT} characters without control characters or"
+                    " outer blanks",
                 )
         twice = repeated(values)
         if twice is not None:
-            raise SchemaError(
-                f"attribute '{self.name}': {what}: '{twice}' is named twice; expected once",
-                field=what,
-            )
+            raise self._error(what, f"'{twice}' is named twice; expected once")
         return tuple(values)
 
     @cached_property

@@ -6,7 +6,6 @@ amplification γ is ε-locally differentially private for ε = ln γ, and conver
 """
 
 import math
-from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
 from .errors import ParameterError
@@ -78,18 +77,3 @@ def epsilon(gamma: Rational | float) -> float:
         return math.log1p(float(bound - 1))
     # A fraction may be far larger than any floating-point number.
     return math.log(bound.numerator) - math.log(bound.denominator)
-
-
-def amplification_for_epsilon(epsilon: float) -> Fraction:
-    """Return the amplification e^ε, rounded down to nine decimals so that ε is never exceeded.
-
-    Raises
-    ------
-    ParameterError
-        Unless 0 < ε ≤ 50.
-    """
-    if not 0 < epsilon <= 50:
-        raise ParameterError("epsilon: expected a number above 0 and at most 50", field="epsilon")
-    with localcontext() as context:
-        context.prec = 60
-        return Fraction(Decimal(epsilon).exp().quantize(Decimal("1e-9"), ROUND_FLOOR))

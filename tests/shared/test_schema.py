@@ -249,7 +249,7 @@ def test_bad_categories_are_refused(categories, words, refused):
 @pytest.mark.parametrize(
     ("items", "words"),
     [
-        (["maybe"], "item 'maybe' is not one of its categories: no, yes"),
+        (["maybe"], "'maybe' is not one of its categories: no, yes"),
         (["yes", "yes"], "'yes' is named twice"),
         ("yes", "expected a list"),
         ([1], "expected text"),

@@ -131,43 +131,6 @@ class RandomizedGammaDiagonal(GammaDiagonal):
                 field="alpha",
             )
 
-    def posterior_range(self, schema: Schema, prior: Rational) -> tuple[Fraction, Fraction]:
-        """Posterior of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
-
-        It is the posterior of an adversary who knows a client's r, which is never sent. For α so
-        large that the reported record becomes the least likely one, this is no worst case: other
-        records then have larger posteriors.
-
-        Parameters
-        ----------
-        prior : Fraction, int or str
-            Probability of the property before the report, between 0 and 1.
-
-        Raises
-        ------
-        ParameterError
-            If the prior is not a probability.
-
-        Examples
-        --------
-        >>> from halftruth_shared import Attribute, Schema
-        >>> schema = Schema([Attribute("place", [str(i) for i in range(2000)])])
-        >>> low, high = RandomizedGammaDiagonal("19", "0.5").posterior_range(schema, "0.05")
-        >>> f"{float(low):.0%} {float(high):.0%}"
-        '33% 60%'
-        """
-        rho = parse_rational(prior, "prior")
-        if not 0 < rho < 1:
-            raise ParameterError("prior: expected a probability above 0 and below 1", field="prior")
-        self.check(schema)
-
-        def posterior(sign: int) -> Fraction:
-            own = self.gamma * (1 + sign * self.alpha)
-            other = 1 - sign * self.gamma * self.alpha / (schema.size - 1)
-            return rho * own / (rho * own + (1 - rho) * other)
-
-        return posterior(-1), posterior(1)
-
     def _prepare(self, schema: Schema) -> Sampler:
         shift = self.gamma * self.alpha / (self.steps * (schema.size - 1))
         scale = math.lcm(self.gamma.denominator, shift.denominator)

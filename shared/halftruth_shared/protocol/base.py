@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from ..errors import ParameterError
 
-_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+#: 32 bytes in lower-case hexadecimal.
+HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def _hexadecimal(digits: int) -> Meta:
@@ -53,5 +54,5 @@ def check_hexadecimal(field: str, text: str) -> None:
     ------
     ParameterError
     """
-    if not _HEX_32.fullmatch(text):
+    if not HEX_32.fullmatch(text):
         raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)

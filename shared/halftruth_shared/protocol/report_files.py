@@ -108,7 +108,7 @@ def write_reports(
         files = [
             _write(
                 target / f"reports-{token}-{number:04}.{form}",
-                encode(reports),
+                encode(SystemRandom().sample(reports, len(reports))),
                 len(reports),
                 waiting,
             )
@@ -124,15 +124,10 @@ def _parts(batches: Iterable[ReportBatch | SealedBatch], rows: int) -> Iterable[
     for batch in batches:
         waiting += [_filed(batch.digest, report) for report in batch.reports]
         while len(waiting) >= rows:
-            yield _shuffled(waiting[:rows])
+            yield waiting[:rows]
             del waiting[:rows]
     if waiting:
-        yield _shuffled(waiting)
-
-
-def _shuffled(reports: list[FiledReport]) -> list[FiledReport]:
-    SystemRandom().shuffle(reports)
-    return reports
+        yield waiting
 
 
 def _filed(digest: str, report: Report | SealedReport) -> FiledReport:

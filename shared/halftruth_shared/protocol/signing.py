@@ -13,14 +13,13 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ..errors import KeyFileError, ParameterError, SignatureError
-from .base import check_hexadecimal
+from .base import HEX_32, check_hexadecimal
 from .key_files import create_key_file, format_private_key, parse_private_key, read_key_file
 from .terms import Signature, Terms
 
 #: Prefix of the signed message, for domain separation.
 _PURPOSE = b"halftruth survey 1\n"
 
-_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _HEX_64 = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
@@ -148,7 +147,7 @@ def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
     """
     pins = frozenset(operator_keys)
     if isinstance(operator_keys, str) or not all(
-        isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins
+        isinstance(key, str) and HEX_32.fullmatch(key) for key in pins
     ):
         raise ParameterError(
             "operator_keys: expected a list of public keys, each of 64 lower-case hexadecimal"

@@ -7,11 +7,17 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from dense import gamma_diagonal
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_collector.demo.comparison import mining_errors
 from halftruth_collector.estimation import Counts
-from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_studies.schemes.candidates import candidates, randomized_errors, try_schemes
+from halftruth_shared import Attribute, ParameterError, RandomizedGammaDiagonal, Schema
+from halftruth_studies.schemes.candidates import (
+    candidates,
+    posterior_range,
+    randomized_errors,
+    try_schemes,
+)
 from halftruth_studies.schemes.charts import RIVAL_CHARTS
 from halftruth_studies.schemes.experiment import Records, Scheme, errors_of
 from msgspec import structs
@@ -168,6 +174,19 @@ def test_the_posterior_of_half_the_randomization_is_the_published_one():
     assert (points[0].lower, points[0].upper) == (0.5, 0.5)
     assert (round(points[1].lower, 2), round(points[1].upper, 2)) == (0.33, 0.60)
     assert points[2].lower == 0
+
+
+@pytest.mark.parametrize(("gamma", "alpha"), [("19", "5/19"), ("19/2", "1/2"), ("3/2", "0")])
+def test_the_range_of_posteriors_is_that_of_the_extreme_matrices(gamma, alpha):
+    # Whoever knew r would believe this of "the report is the true record".
+    rho, gamma, alpha = Fraction(1, 20), Fraction(gamma), Fraction(alpha)
+    reach = alpha * gamma / (gamma + 5)
+    extremes = []
+    for r in (-reach, reach):
+        own, other = gamma_diagonal(6, gamma, r)[0][:2]
+        extremes.append(rho * own / (rho * own + (1 - rho) * other))
+    found = posterior_range(RandomizedGammaDiagonal(gamma, alpha), 6, rho)
+    assert found == tuple(extremes)
 
 
 def test_a_scheme_that_cannot_serve_the_records_is_left_out_with_its_reason():

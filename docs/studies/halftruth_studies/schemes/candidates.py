@@ -221,7 +221,7 @@ def randomized_errors(
 def _randomized(
     records: Records, surveys: int, mechanism: RandomizedGammaDiagonal, seed: int
 ) -> RandomizedErrors:
-    lower, upper = mechanism.posterior_range(records.schema, PRIOR)
+    lower, upper = posterior_range(mechanism, records.schema.size)
     [errors] = errors_of(_RANDOMIZED, own(records, mechanism), records, surveys, seed)
     return RandomizedErrors(
         alpha=float(mechanism.alpha),
@@ -234,3 +234,27 @@ def _randomized(
 
 def _cut_and_paste(records: Records, gamma: Fraction, cutoff: int) -> Scheme:
     return rival(records, CutAndPaste.for_amplification(records.schema, gamma, cutoff))
+
+
+def posterior_range(
+    mechanism: RandomizedGammaDiagonal, cells: int, prior: Fraction = PRIOR
+) -> tuple[Fraction, Fraction]:
+    """Posterior of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
+
+    It is the posterior of an adversary who knows a client's r, which is never sent. For α so
+    large that the reported record becomes the least likely one, this is no worst case: other
+    records then have larger posteriors.
+
+    Examples
+    --------
+    >>> low, high = posterior_range(RandomizedGammaDiagonal("19", "0.5"), 2000)
+    >>> f"{float(low):.0%} {float(high):.0%}"
+    '33% 60%'
+    """
+
+    def posterior(sign: int) -> Fraction:
+        own = mechanism.gamma * (1 + sign * mechanism.alpha)
+        other = 1 - sign * mechanism.gamma * mechanism.alpha / (cells - 1)
+        return prior * own / (prior * own + (1 - prior) * other)
+
+    return posterior(-1), posterior(1)
