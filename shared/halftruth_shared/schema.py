@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -153,8 +153,8 @@ class Schema:
             if name in self._positions:
                 raise SchemaError(f"attributes: '{name}' is named twice; expected once", field=name)
         for name, options in self._options.items():
-            first = _shared_by_options(options[0])
-            if any(_shared_by_options(option) != first for option in options[1:]):
+            first = options[0]
+            if any(replace(o, name=first.name, label=first.label) != first for o in options[1:]):
                 raise SchemaError(
                     f"attribute '{name}': expected options alike in all but name and label",
                     field=name,
@@ -339,22 +339,6 @@ def _question(group: Sequence[Attribute]) -> Question:
         return Question(first.name, first.label, first.help, first.kind, tuple(group))
     several = first.question
     return Question(several.name, several.label, several.help, "several", tuple(group))
-
-
-def _shared_by_options(option: Attribute) -> tuple[object, ...]:
-    return (
-        option.question,
-        option.categories,
-        option.items,
-        option.sensitive,
-        option.help,
-        option.page,
-        option.missing,
-        option.optional,
-        option.ask_if,
-        option.shuffle,
-        option.answers,
-    )
 
 
 def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> int:

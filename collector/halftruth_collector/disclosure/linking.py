@@ -246,9 +246,9 @@ def linking_risk_of(
         factors := reconstruction.factors(names)
     ):
         return linking_risk(people, factors)
-    size = np.size(reconstruction.expected_of(people, names))
+    size = np.size(reconstruction.expected(people, names))
     return linking_risk_of_reports(
-        people, lambda cells: reconstruction.expected_of(cells, names), size
+        people, lambda cells: reconstruction.expected(cells, names), size
     )
 
 

@@ -201,7 +201,7 @@ def _priors(size: int, margin: Array | None) -> Array:
 def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Posterior] | None:
     """Return the posterior of each answer, with uniform other answers."""
     likelihood = _report_probabilities(
-        lambda part: reconstruction.expected_of(part, [name]), np.eye(len(priors))
+        lambda part: reconstruction.expected(part, [name]), np.eye(len(priors))
     )
     if likelihood is None:
         return None

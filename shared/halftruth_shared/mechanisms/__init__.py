@@ -8,13 +8,12 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from .base import MAX_CONDITION, AnswerAmplification, Mechanism, Parameters, Provable
+from .base import Mechanism, Parameters, Provable
 from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
 from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate
-from .records import RecordMechanism, RecordReconstruction
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
 from .variances import Target, UnitVariance
@@ -35,9 +34,7 @@ else:
     AnyParameters = reduce(or_, [mechanism.written_as for mechanism in MECHANISMS])
 
 __all__ = [
-    "MAX_CONDITION",
     "MECHANISMS",
-    "AnswerAmplification",
     "AnyParameters",
     "DistortionMatrices",
     "GammaDiagonal",
@@ -49,8 +46,6 @@ __all__ = [
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
     "Reconstruction",
-    "RecordMechanism",
-    "RecordReconstruction",
     "ReportSpace",
     "SplitQuestionnaire",
     "TableEstimate",

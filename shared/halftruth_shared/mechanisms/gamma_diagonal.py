@@ -66,7 +66,6 @@ class GammaDiagonal(RecordMechanism):
     def __init__(self, gamma: Rational) -> None:
         super().__init__()
         self.gamma = parse_rational(gamma, "gamma")
-        self._keep: dict[Schema, Fraction] = {}
         if self.gamma <= 1:
             raise ParameterError("gamma: expected an amplification above 1", field="gamma")
 
@@ -75,9 +74,7 @@ class GammaDiagonal(RecordMechanism):
 
     def keep_probability(self, schema: Schema) -> Fraction:
         """P = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
-        if schema not in self._keep:
-            self._keep[schema] = (self.gamma - 1) / (self.gamma + schema.size - 1)
-        return self._keep[schema]
+        return (self.gamma - 1) / (self.gamma + schema.size - 1)
 
     def check(self, schema: Schema) -> None:
         if 1 / self.keep_probability(schema) > MAX_CONDITION:

@@ -1,7 +1,7 @@
 """Reconstruction: from counts of reports to estimated tables of the answers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Protocol
@@ -18,13 +18,20 @@ from .variances import Target, UnitVariance, check_target, error_parts
 COVARIANCE_CELLS = 2_048
 
 
-@dataclass(frozen=True)
-class Likelihood:
-    """Operators of the likelihood of a table: see `Reconstruction` for each."""
+class Likelihood(ABC):
+    """Operators of the likelihood of the table of all attributes, which has the schema's shape."""
 
-    expected: Callable[[Array], Array]
-    adjoint: Callable[[Array], Array]
-    observed: Callable[["ReportCounts"], Array]
+    @abstractmethod
+    def expected(self, table: Array) -> Array:
+        """Return the probability of every report, in an array of any shape."""
+
+    @abstractmethod
+    def adjoint(self, weights: Array) -> Array:
+        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
+
+    @abstractmethod
+    def observed(self, counts: "ReportCounts") -> Array:
+        """Return the share of every report, arranged like :meth:`expected`."""
 
 
 class ReportCounts(Protocol):
@@ -271,48 +278,22 @@ class Reconstruction(ABC):
         """Every margin of the table of some attributes, which cost little more than the table."""
 
     @abstractmethod
-    def expected(self, table: Array) -> Array:
-        """Return the probability of every report, for the table of all attributes.
+    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
+        """Return the probability of every report, for a table of some attributes or of all.
 
-        Parameters
-        ----------
-        table : ndarray
-            Shares, shape of the schema.
-
-        Returns
-        -------
-        ndarray
-            Of any shape that :meth:`observed` has too.
-        """
-
-    @abstractmethod
-    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
-        """Return the probability of every report, for a table of some attributes.
-
-        All others are uniform, independently of these.
+        All others are uniform, independently of these, and parts of a report that are independent
+        of these are left out.
 
         Parameters
         ----------
         table : ndarray
             Shares, an axis for each of the attributes in this order.
-
-        Returns
-        -------
-        ndarray
-            Without parts of a report that are independent of these attributes.
+        attributes : sequence of str, optional
         """
 
     @abstractmethod
-    def adjoint(self, weights: Array) -> Array:
-        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
-
-    @abstractmethod
-    def observed(self, counts: ReportCounts) -> Array:
-        """Return the share of every report, arranged like :meth:`expected`."""
-
     def likelihood(self, counts: ReportCounts) -> Likelihood:
-        """Return `expected`, `adjoint` and `observed`, possibly without reports of count 0."""
-        return Likelihood(self.expected, self.adjoint, self.observed)
+        """Return the operators of the likelihood, possibly without reports of count 0."""
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

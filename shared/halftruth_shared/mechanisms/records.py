@@ -13,6 +13,7 @@ from ..channels.axes import Array, Places, together
 from ..schema import Schema
 from .base import Mechanism
 from .reconstruction import (
+    Likelihood,
     Margins,
     Reconstruction,
     ReportCounts,
@@ -116,6 +117,22 @@ class ChannelMargins(Margins):
         return covariance(product, a, b, common, self._reports, target)
 
 
+class ChannelLikelihood(Likelihood):
+    """Likelihood by a channel of all attributes, merged for thousands of products."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._shape, self._merged = channel.shape, channel.merged()
+
+    def expected(self, table: Array) -> Array:
+        return self._merged.forward(table.reshape(self._merged.shape)).reshape(self._shape)
+
+    def adjoint(self, weights: Array) -> Array:
+        return self._merged.adjoint(weights.reshape(self._merged.shape)).reshape(self._shape)
+
+    def observed(self, counts: ReportCounts) -> Array:
+        return counts.marginal(range(len(self._shape))) / counts.reports
+
+
 class RecordReconstruction(Reconstruction):
     """Reconstruction of reports that are records, by the channel of each set of attributes.
 
@@ -139,32 +156,15 @@ class RecordReconstruction(Reconstruction):
         table = self.table(counts, attributes)
         return ChannelMargins(table.channel.margins(table.observed), counts.reports)
 
-    @cached_property
-    def _whole(self) -> Channel:
-        return self._channel(self.schema.names)
+    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
+        return self._channel(self.schema.names if attributes is None else attributes).forward(table)
 
-    @cached_property
-    def _merged(self) -> Channel:
-        """Channel of all attributes, for thousands of products."""
-        return self._whole.merged()
-
-    def expected(self, table: Array) -> Array:
-        shares = self._merged.forward(np.reshape(table, self._merged.shape))
-        return shares.reshape(self.schema.shape)
-
-    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
-        return self._channel(attributes).forward(table)
+    def likelihood(self, counts: ReportCounts) -> Likelihood:
+        return ChannelLikelihood(self._channel(self.schema.names))
 
     def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
         """Channel of each of some attributes, None where they are not perturbed one by one."""
         return self._channel(attributes).factors
-
-    def adjoint(self, weights: Array) -> Array:
-        means = self._merged.adjoint(weights.reshape(self._merged.shape))
-        return means.reshape(self.schema.shape)
-
-    def observed(self, counts: ReportCounts) -> Array:
-        return self.randomized(counts, self.schema.names)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         moments = self._channel(attributes).weight_moments()

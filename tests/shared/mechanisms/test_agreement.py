@@ -18,7 +18,6 @@ def orthogonal(prime, dimension):
     return vectors @ vectors.T % prime == 0
 
 
-# Beyond 32 the transform is another one.
 @pytest.mark.parametrize(
     ("prime", "dimension"), [(2, 3), (2, 6), (3, 3), (3, 4), (5, 4), (19, 3), (37, 3)]
 )

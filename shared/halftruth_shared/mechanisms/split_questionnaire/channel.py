@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...channels.axes import Array
 from ...errors import DomainTooLarge
-from ..reconstruction import ReportCounts
+from ..reconstruction import Likelihood, ReportCounts
 from .incidence import orthogonal_sums, placement
 from .views import View
 
@@ -69,7 +69,7 @@ class MarginTree:
         return tables[0]
 
 
-class SplitChannel:
+class SplitChannel(Likelihood):
     """From tables of all attributes to the probabilities of reports, shape (P, symbols).
 
     Parameters
@@ -119,12 +119,11 @@ class SplitChannel:
             if response.prime:
                 self._together[response.prime, response.dimension].append(number)
 
-    def forward(self, table: Array) -> Array:
-        """Probability of every report."""
+    def expected(self, table: Array) -> Array:
         arranged = table.transpose(self._order).reshape(self._rows, *self._free)
         return self._reports(arranged, self._tree.margins(arranged))
 
-    def forward_of(self, table: Array, positions: Sequence[int]) -> Array:
+    def expected_of(self, table: Array, positions: Sequence[int]) -> Array:
         """Apply the channel to a table of some attributes, with all others uniform.
 
         Rows are the cells of those that are public, and the others' margins are never made.
@@ -159,7 +158,6 @@ class SplitChannel:
         return result
 
     def adjoint(self, weights: Array) -> Array:
-        """Return by record the mean weight of its reports."""
         scaled = weights * self._lowest
         everybody = scaled.sum(axis=1)
         self._sum_orthogonal(scaled)
@@ -185,7 +183,6 @@ class SplitChannel:
                 reports[:, self._symbols[number]] = row
 
     def observed(self, counts: ReportCounts) -> Array:
-        """Share of every report."""
         return self._share(counts.cells, counts, self._columns)
 
     def _share(self, cells: NDArray[np.int64], counts: ReportCounts, columns: int) -> Array:

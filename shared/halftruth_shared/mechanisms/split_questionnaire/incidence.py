@@ -17,9 +17,6 @@ from .sampling import coordinates_of, placed_of
 #: Numbers that are transformed at once.
 _AT_ONCE = 2**22
 
-#: The largest prime with which products with a matrix take less time than the fast transform.
-_BY_MATRIX = 32
-
 
 @lru_cache(maxsize=64)
 def placement(response: Response) -> NDArray[np.int64]:
@@ -56,9 +53,11 @@ def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
         return np.zeros_like(values)
     block = prime ** (dimension - 1)
     lines, order = _lines(prime, dimension)
-    spectrum = _transform(values[:, :block], prime, dimension - 1)
+    axes = range(1, dimension)
+    table = values[:, :block].reshape(-1, *[prime] * len(axes))
+    spectrum = np.fft.fftn(table, axes=axes).reshape(-1, block)
     # On the line of a direction d it is Σ y' e(−s⟨d,y'⟩), of which the inverse sums by ⟨d,y'⟩.
-    sums = _inverse(np.take(spectrum, lines, axis=1), prime)
+    sums = np.fft.irfft(np.take(spectrum, lines, axis=1), prime)
     sums += _orthogonal_sums(values[:, block:], prime, dimension - 1)[:, :, None]
     result = np.take(sums.reshape(len(sums), -1), order, axis=1)
     result[:, 0] = values[:, block:].sum(axis=1)
@@ -89,30 +88,6 @@ def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.in
     inverses = [-pow(s, -1, prime) % prime for s in range(1, prime)]
     order[multiples[:, 1:]] = first[:, None] + inverses
     return multiples[:, : prime // 2 + 1].copy(), order
-
-
-def _transform(values: Array, prime: int, axes: int) -> NDArray[np.complex128]:
-    """Fourier transform over F_q^axes, shape (rows, q^axes)."""
-    if prime > _BY_MATRIX:
-        table = values.reshape(-1, *[prime] * axes)
-        return np.fft.fftn(table, axes=range(1, axes + 1)).reshape(values.shape)
-    matrix = np.fft.fft(np.eye(prime))
-    # Many small products: a large one would start threads, which may have to wait for others.
-    grouped = values.reshape(len(values), -1, prime ** min(axes - 1, 1), prime)
-    spectrum = (grouped @ matrix.view(np.float64)).view(np.complex128)
-    for axis in range(1, axes):
-        parts = spectrum.reshape(-1, prime, prime ** (axis - 1), prime).swapaxes(1, 2)
-        spectrum = (matrix @ parts).swapaxes(1, 2)
-    return spectrum.reshape(values.shape)
-
-
-def _inverse(half: NDArray[np.complex128], prime: int) -> Array:
-    """Inverse transform along the last axis, of which the first half is given."""
-    if prime > _BY_MATRIX:
-        return np.fft.irfft(half, prime)
-    real = np.fft.irfft(np.eye(half.shape[-1]), prime)
-    imaginary = np.fft.irfft(1j * np.eye(half.shape[-1]), prime)
-    return half.view(np.float64) @ np.stack([real, imaginary], axis=1).reshape(-1, prime)
 
 
 def belongs(

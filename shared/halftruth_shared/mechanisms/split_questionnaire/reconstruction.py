@@ -169,26 +169,18 @@ class SplitReconstruction(Reconstruction):
     def _channel(self) -> SplitChannel:
         return SplitChannel(self.schema.shape, self._gamma, self._views, self._public)
 
-    def expected(self, table: Array) -> Array:
-        return self._channel.forward(table)
-
-    def expected_of(self, table: Array, attributes: Sequence[str]) -> Array:
-        return self._channel.forward_of(table, self.schema.positions(attributes))
-
-    def adjoint(self, weights: Array) -> Array:
-        return self._channel.adjoint(weights)
-
-    def observed(self, counts: ReportCounts) -> Array:
-        return self._channel.observed(counts)
+    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
+        if attributes is None:
+            return self._channel.expected(table)
+        return self._channel.expected_of(table, self.schema.positions(attributes))
 
     def likelihood(self, counts: ReportCounts) -> Likelihood:
         # Imported here: clients, which need no likelihood, need no SciPy.
         from .seen import SeenReports, few
 
         if not few(self._views, counts):
-            return super().likelihood(counts)
-        seen = SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
-        return Likelihood(seen.forward, seen.adjoint, seen.observed)
+            return self._channel
+        return SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.
