@@ -25,16 +25,16 @@ fetch <- function(analysis, format, ...) {
 
 shares <- read.csv(fetch("overview", "csv"), encoding = "UTF-8")
 shares$error <- (shares$upper - shares$lower) / 2
-print(shares[c("attribute", "answer", "share", "error", "usability", "reports")], digits = 3)
+print(shares[c("attribute", "answer", "value", "error", "reliability", "reports")], digits = 3)
 
 # The same of one group alone: `filter` says so in every row.
 one <- chosen(4, paste0(shares$attribute[1], "=", shares$answer[1]))
 group <- read.csv(fetch("overview", "csv", where = one), encoding = "UTF-8")
-print(group[c("attribute", "answer", "share", "lower", "upper", "filter")], digits = 3)
+print(group[c("attribute", "answer", "value", "lower", "upper", "filter")], digits = 3)
 
 # Parquet keeps the types of columns; it takes the package arrow.
 two <- chosen(5, paste(head(unique(shares$attribute), 2), collapse = ","))
 if (requireNamespace("arrow", quietly = TRUE) && grepl(",", two)) {
   cells <- arrow::read_parquet(fetch("crosstab", "parquet", attributes = two))
-  print(as.data.frame(cells[c(strsplit(two, ",")[[1]], "share", "lower", "upper")]), digits = 3)
+  print(as.data.frame(cells[c(strsplit(two, ",")[[1]], "value", "lower", "upper")]), digits = 3)
 }

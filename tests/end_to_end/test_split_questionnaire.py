@@ -233,7 +233,7 @@ def test_tables_come_back_with_errors_that_hold(published):
         truth = np.bincount(cells, minlength=2 ** len(positions)) / len(people)
         # One of ten cells is five standard errors off once in a hundred thousand surveys.
         for cell, share in zip(table.cells, truth, strict=True):
-            assert abs(cell.support - share) < 5 * cell.standard_error
+            assert abs(cell.value - share) < 5 * cell.standard_error
 
 
 @pytest.mark.parametrize("name", ANALYSES)

@@ -88,7 +88,7 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(collector, mechanism
     expected = list(offline.itemsets(0.02, select="upper"))
     assert [entry.items for entry in itemsets.itemsets] == [entry.items for entry in expected]
     for entry, other in zip(itemsets.itemsets, expected, strict=True):
-        assert entry.support == pytest.approx(other.support, rel=1e-12, abs=1e-12)
+        assert entry.value == pytest.approx(other.value, rel=1e-12, abs=1e-12)
         assert entry.decision == other.decision
 
 

@@ -27,7 +27,10 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses import Query
-from halftruth_shared.analyses.base import FiellerSet
+from halftruth_shared.analyses.base import Group
+from halftruth_shared.analyses.comparison import GroupComparison
+from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.regression import Coefficient
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,9 +69,6 @@ _IDENTITY = (
     "second",
     "percentile",
 )
-
-#: The number that an interval without a name of its own is of, by preference.
-_VALUES = ("value", "share", "support", "coefficient", "confidence")
 
 
 # -- worlds ----------------------------------------------------------------------------------------
@@ -336,23 +336,31 @@ def _walk(part: Any, path: Path, walked: Walked) -> None:
 
 def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
     names = part.__struct_fields__
+    if isinstance(part, Estimate):
+        walked.intervals[path] = _interval(part)
+        walked.values[path] = part.value
+        # An intercept is not 0 in any world.
+        of_effect = isinstance(part, GroupComparison) or path[-1:] == ("trend",)
+        if of_effect or (isinstance(part, Coefficient) and part.attribute is not None):
+            walked.p_values[path] = part.p_value
+    if isinstance(part, Group):
+        walked.intervals[*path, "share"] = part.interval and Interval(part.share, *part.interval)
+        walked.values[*path, "share"] = part.share
+        ends = part.people_interval
+        walked.intervals[*path, "people"] = ends and Interval(part.people, *ends)
+        walked.values[*path, "people"] = part.people
     for name in names:
         value = getattr(part, name)
         here = (*path, name)
         if name in ("query", "randomized"):
             continue  # what reports say by themselves is an analysis of its own
-        if name.endswith(("interval", "_set", "_chebyshev")):
-            of = _value_of(name, names)
-            found = getattr(part, of) if of else None
-            walked.intervals[here] = _interval(value, found)
-            walked.values[here] = found if isinstance(found, float | int) else None
-        elif name.endswith(("p_value", "_p")):
-            if "attribute" in names and part.attribute is None:
-                continue  # of an intercept, which is not 0 in any world
+        if name.endswith("interval"):
+            continue
+        if name.endswith("_p") or (name == "p_value" and not isinstance(part, Estimate)):
             walked.p_values[here] = value
         elif name == "decision":
             walked.decisions[here] = value
-            walked.values[here] = part.support
+            walked.values[here] = part.value
         elif name == "uncertain" and hasattr(part, "gain"):
             # A node of a tree that splits although nothing is to be known.
             walked.splits.append(part.gain is not None and not value)
@@ -360,33 +368,21 @@ def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
             _walk(value, here, walked)
 
 
-def _value_of(name: str, names: Sequence[str]) -> str | None:
-    """Field of the number that an interval is of."""
-    stem = name.removesuffix("_interval").removesuffix("_set").removesuffix("_chebyshev")
-    if stem in names and stem != name:
-        # The set of a conditional share is called after confidence, which is no field there.
-        return stem
-    return next((one for one in _VALUES if one in names), None)
-
-
-def _interval(found: Any, value: Any) -> Interval | None:
-    if found is None:
+def _interval(estimate: Estimate) -> Interval | None:
+    if estimate.interval is None:
         return None
-    if isinstance(found, FiellerSet):
-        lower = -math.inf if found.lower is None else found.lower
-        upper = math.inf if found.upper is None else found.upper
-        return Interval(value, lower, upper, found.kind == "outside")
-    lower, upper = found
+    lower, upper = estimate.interval
     return Interval(
-        value, -math.inf if lower is None else lower, math.inf if upper is None else upper
+        estimate.value,
+        -math.inf if lower is None else lower,
+        math.inf if upper is None else upper,
+        estimate.set == "outside",
     )
 
 
 def _identity(part: Any, place: int) -> Any:
     if not isinstance(part, msgspec.Struct):
         return place
-    if "estimate" in part.__struct_fields__ and "row" not in part.__struct_fields__:
-        part = part.estimate
     fields = [
         (name, getattr(part, name))
         for name in _IDENTITY
@@ -546,7 +542,7 @@ def _tally_intervals(
     for path in truth.intervals:
         true = truth.values.get(path)
         # How many of the respondents are meant is no number of the population.
-        if true is None or not math.isfinite(true) or (scaled and path[-1] == "people_interval"):
+        if true is None or not math.isfinite(true) or (scaled and path[-1] == "people"):
             continue
         # The truth of exactly these respondents counts as many as they are.
         true *= _scale(world, path) if scaled else 1.0
@@ -571,7 +567,7 @@ def _together(query: Query[Any], field: str) -> bool:
     """Whether a level is kept by all numbers of a field together."""
     if field.startswith("comparisons"):
         return getattr(query, "simultaneous", "none") != "none"
-    return field == "itemsets.interval" and getattr(query, "select", "") == "bonferroni"
+    return field == "itemsets" and getattr(query, "select", "") == "bonferroni"
 
 
 def _scale(world: World, path: Path) -> float:

@@ -1,12 +1,9 @@
 """Association of every pair of attributes."""
 
-from dataclasses import replace
-
 from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
-from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.wording import percent
 
-from ..charts.specification import Estimate, HeatMap
+from ..charts.specification import HeatMap
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
 
@@ -22,25 +19,20 @@ def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
 
 def grid(result: AssociationsResult) -> Grid:
     """Ordered pairs of attributes with their concentration τ."""
-    measures = sentences.measure_grid(
-        [pair.estimate for pair in result.associations], result.query.confidence
-    )
+    level = sentences.level(result.query.confidence)
     return Grid(
-        ["row", "column", *measures.header[1:]],
-        [
-            [pair.row, pair.column, *row[1:]]
-            for pair, row in zip(result.associations, measures.rows, strict=True)
-        ],
+        ["row", "column", sentences.VALUE, level],
+        [[pair.row, pair.column, *sentences.measure_cells(pair)] for pair in result.associations],
     )
 
 
 def chart(result: AssociationsResult) -> HeatMap:
     """Heat map of the association of every ordered pair."""
-    estimates = {(a.row, a.column): a.estimate for a in result.associations}
+    estimates = {(a.row, a.column): a for a in result.associations}
     names = tuple(result.attributes)
     cells = tuple(
         tuple(
-            _cell(f"{row} → {column}", estimates[row, column]) if row != column else None
+            sentences.drawn(f"{row} → {column}", estimates[row, column]) if row != column else None
             for column in names
         )
         for row in names
@@ -64,13 +56,8 @@ def chart(result: AssociationsResult) -> HeatMap:
 def warnings(result: AssociationsResult) -> list[str]:
     """Warn of associations that are too uncertain."""
     return sentences.too_uncertain(
-        (f"{pair.row} → {pair.column}", pair.estimate) for pair in result.associations
+        (f"{pair.row} → {pair.column}", pair) for pair in result.associations
     )
-
-
-def _cell(label: str, measure: MeasureEstimate) -> Estimate:
-    shown = sentences.estimate(label, measure.value, measure.interval)
-    return replace(shown, reason=measure.undefined)
 
 
 ANALYSIS = Analysis(

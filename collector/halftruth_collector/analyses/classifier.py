@@ -3,8 +3,7 @@
 from halftruth_shared.analyses.classifier import ClassifierQuery, ClassifierResult
 from halftruth_shared.analyses.wording import items, percent
 
-from ..estimation.reliability import judge_guess
-from . import sentences
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, asked, clearest
 
 
@@ -52,7 +51,7 @@ def warnings(result: ClassifierResult) -> list[str]:
     }[result.query.kind]
     lines = [f"{reason}: {sentences.few(doubtful)}."] if doubtful else []
     if result.typical is not None:
-        _, verdict = judge_guess(result.typical)
+        _, verdict = verdicts.on_guess(result.typical)
         lines.append(f"Learned from the best guess; {verdict.partition(': ')[2]}.")
     return lines
 

@@ -1,37 +1,33 @@
 """Shares of one answer in several groups, compared."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 from halftruth_shared import Attribute, ParameterError, Survey
-from halftruth_shared.analyses.base import Interval, Usability
 from halftruth_shared.analyses.comparison import (
     ComparisonQuery,
     ComparisonResult,
-    EffectEstimate,
     GroupComparison,
     GroupShare,
 )
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import (
+    interval_in_words,
     items,
-    judged,
     number,
+    number_in_words,
     p_value,
-    share,
-    share_interval,
-    value,
-    value_interval,
 )
+from msgspec.structs import replace
 
-from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
+from ..charts.specification import Axis, Panel, Reference, WhiskerChart
 from ..estimation.answers import category_code
-from ..estimation.bounds import optional
 from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
-from ..estimation.reliability import clear, judge, margin
+from ..estimation.estimates import estimates
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
+
+E = TypeVar("E", bound=Estimate)
 
 _EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio": "odds ratio"}
 
@@ -54,19 +50,33 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     table = counted.estimator.table([query.groups, name])
     groups = Groups.of_table(table, names, chosen, answer, query.target)
     effects = compare_groups(groups, reference, query.effect, query.simultaneous, query.confidence)
-    ratio = query.effect != "difference"
     against = None if reference is None else names[reference]
     compared = [group for group in names if group != against]
     return ComparisonResult(
         **counted.origin(),
         query=query,
         reference=against,
-        groups=_shares(groups, query.confidence),
-        comparisons=[
-            GroupComparison(group=group, against=against, effect=effect)
-            for group, effect in zip(compared, _effects(effects, ratio=ratio), strict=True)
+        groups=[
+            *_estimates(
+                GroupShare,
+                shares_of(groups, query.confidence),
+                effect=False,
+                group=names,
+                base=(groups.reports * groups.base).tolist(),
+            )
         ],
-        trend=next(_effects(trend_of(groups, query.confidence))) if query.trend else None,
+        comparisons=[
+            *_estimates(
+                GroupComparison,
+                effects,
+                ratio=query.effect != "difference",
+                group=compared,
+                against=[against] * len(compared),
+            )
+        ],
+        trend=next(_estimates(Estimate, trend_of(groups, query.confidence)))
+        if query.trend
+        else None,
     )
 
 
@@ -92,53 +102,25 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
     return chosen.index(code)
 
 
-def _verdicts(
-    estimates: Estimates, *, ratio: bool = False, effect: bool = True
-) -> Iterator[tuple[Usability, str]]:
-    """Verdicts on shares or, by default, on effects."""
-    directed = clear(estimates.lower, estimates.upper, ratio=ratio) & effect
-    margins = margin(estimates.lower, estimates.upper, ratio=ratio)
-    verdicts = judge(margins, ratio=ratio, directed=directed)
-    for reason, verdict in zip(estimates.undefined, verdicts, strict=True):
-        yield ("not usable", f"not usable: {reason}") if reason else verdict
-
-
-def _shares(groups: Groups, confidence: float) -> list[GroupShare]:
-    shares = shares_of(groups, confidence)
-    return [
-        GroupShare(
-            group=group,
-            base=groups.reports * float(groups.base[g]),
-            share=optional(float(shares.value[g])),
-            standard_error=optional(float(shares.standard_error[g])),
-            interval=_interval(shares, g),
-            usability=usability,
-            verdict=verdict,
-            undefined=shares.undefined[g] or None,
-        )
-        for g, (group, (usability, verdict)) in enumerate(
-            zip(groups.names, _verdicts(shares, effect=False), strict=True)
-        )
-    ]
-
-
-def _effects(effects: Estimates, *, ratio: bool = False) -> Iterator[EffectEstimate]:
-    for k, (usability, verdict) in enumerate(_verdicts(effects, ratio=ratio)):
-        interval = _interval(effects, k)
-        yield EffectEstimate(
-            value=optional(float(effects.value[k])),
-            standard_error=optional(float(effects.standard_error[k])),
-            interval=None if interval is None else (interval[0], optional(interval[1])),
-            p_value=optional(float(effects.p_value[k])),
-            usability=usability,
-            verdict=verdict,
-            undefined=effects.undefined[k] or None,
-        )
-
-
-def _interval(effect: Estimates, k: int) -> Interval | None:
-    lower, upper = float(effect.lower[k]), float(effect.upper[k])
-    return None if np.isnan(lower) or np.isnan(upper) else (lower, upper)
+def _estimates(
+    kind: type[E],
+    found: Estimates,
+    *,
+    ratio: bool = False,
+    effect: bool = True,
+    **fields: Any,
+) -> Iterator[E]:
+    return estimates(
+        kind,
+        found.value,
+        found.standard_error,
+        (found.lower, found.upper),
+        ratio=ratio,
+        effect=effect,
+        p_value=found.p_value,
+        undefined=found.undefined,
+        **fields,
+    )
 
 
 def grid(result: ComparisonResult) -> Grid:
@@ -160,8 +142,7 @@ def grid(result: ComparisonResult) -> Grid:
             [
                 each.group,
                 number(each.base, 0),
-                _said(each.undefined, share(each.share, each.interval), each.usability),
-                share_interval(each.interval),
+                *sentences.share_cells(each),
                 *_compared(result, effects.get(each.group)),
             ]
             for each in result.groups
@@ -172,17 +153,11 @@ def grid(result: ComparisonResult) -> Grid:
 def _compared(result: ComparisonResult, comparison: GroupComparison | None) -> list[str]:
     if comparison is None:
         return ["", "", "", ""]
-    effect, row = comparison.effect, _row("", comparison.effect, points=_in_points(result))
     return [
         _other(comparison),
-        _said(effect.undefined, value(row.value, row.interval), effect.usability),
-        value_interval(row.interval),
-        p_value(effect.p_value),
+        *sentences.number_cells(_scaled(result, comparison)),
+        p_value(comparison.p_value),
     ]
-
-
-def _said(undefined: str | None, text: str, usability: Usability) -> str:
-    return "undefined" if undefined else judged(text, usability)
 
 
 def _other(comparison: GroupComparison) -> str:
@@ -193,28 +168,24 @@ def _in_points(result: ComparisonResult) -> bool:
     return result.query.effect == "difference"
 
 
-def _row(label: str, effect: EffectEstimate, *, points: bool) -> Estimate:
-    """Effect for display: differences in percentage points, open ends as infinite."""
-    scale = 100.0 if points else 1.0
-    ends = effect.interval
-    return Estimate(
-        label,
-        None if effect.value is None else scale * effect.value,
-        None if ends is None else scale * ends[0],
-        None if ends is None else np.inf if ends[1] is None else scale * ends[1],
-        reason=effect.undefined,
-    )
+def _scaled(result: ComparisonResult, effect: Estimate) -> Estimate:
+    """An effect for display: differences in percentage points."""
+    return _points(effect) if _in_points(result) else effect
+
+
+def _points(effect: Estimate) -> Estimate:
+    lower, upper = effect.interval or (None, None)
+    if effect.value is None or lower is None or upper is None:
+        return replace(effect, value=effect.value and 100 * effect.value)
+    return replace(effect, value=100 * effect.value, interval=(100 * lower, 100 * upper))
 
 
 def chart(result: ComparisonResult) -> WhiskerChart:
     """Shares of the groups, below them the effects with a line where there is no difference."""
     query = result.query
-    shares = [
-        replace(sentences.estimate(each.group, each.share, each.interval), reason=each.undefined)
-        for each in result.groups
-    ]
+    shares = [sentences.drawn(each.group, each) for each in result.groups]
     effects = [
-        _row(f"{each.group}, against {_other(each)}", each.effect, points=_in_points(result))
+        sentences.drawn(f"{each.group}, against {_other(each)}", _scaled(result, each))
         for each in result.comparisons
     ]
     axis = Axis("percentage points") if _in_points(result) else Axis("ratio", scale="log")
@@ -225,7 +196,7 @@ def chart(result: ComparisonResult) -> WhiskerChart:
         Panel(axis, tuple(effects), heading, line),
     ]
     if result.trend is not None:
-        row = _row("from one group to the next", result.trend, points=True)
+        row = sentences.drawn("from one group to the next", _points(result.trend))
         points = Axis("percentage points")
         panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
     together = query.simultaneous != "none"
@@ -247,31 +218,25 @@ def _what(result: ComparisonResult) -> str:
 
 def warnings(result: ComparisonResult) -> list[str]:
     """Warn of estimates that are undefined or too uncertain."""
-    named: list[tuple[str, Any]] = [(f"share of {each.group}", each) for each in result.groups]
-    named += [(f"{each.group} against {_other(each)}", each.effect) for each in result.comparisons]
-    named += [] if result.trend is None else [("trend", result.trend)]
-    reasons = dict.fromkeys(each.undefined for _, each in named if each.undefined)
-    return [
-        *(
-            f"Undefined, as {reason}: "
-            f"{sentences.listed([name for name, each in named if each.undefined == reason])}."
-            for reason in reasons
-        ),
-        *sentences.too_uncertain(named),
+    named: list[tuple[str, Estimate]] = [
+        *((f"share of {each.group}", each) for each in result.groups),
+        *((f"{each.group} against {_other(each)}", each) for each in result.comparisons),
+        *([] if result.trend is None else [("trend", result.trend)]),
     ]
+    return [*sentences.undefined(named), *sentences.too_uncertain(named)]
 
 
 def interpretation(result: ComparisonResult) -> list[str]:
     """Describe the trend, and interpret intervals and p-values."""
     query, lines = result.query, []
     if result.trend is not None and result.trend.value is not None:
-        row = _row("", result.trend, points=True)
+        trend = _points(result.trend)
         lines.append(
-            f"Trend in the order of the groups: {value(row.value, row.interval)} percentage points"
-            f" from each to the next on average ({value_interval(row.interval)}),"
-            f" p-value {p_value(result.trend.p_value)}."
+            f"Trend in the order of the groups: {number_in_words(trend)} percentage points"
+            f" from each to the next on average ({interval_in_words(trend)}),"
+            f" p-value {p_value(trend.p_value)}."
         )
-    if any(c.effect.interval and c.effect.interval[1] is None for c in result.comparisons):
+    if any(each.interval and each.interval[1] is None for each in result.comparisons):
         lines.append(
             "Where a share that is divided by cannot be told from zero, its ratio has no upper end."
         )

@@ -1,10 +1,11 @@
 """Cross-tabulation of two to four questions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from halftruth_shared.analyses.base import Interval, MeasureEstimate, Usability
+from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -12,28 +13,27 @@ from halftruth_shared.analyses.crosstab import (
     CrosstabResult,
     IndependenceOutcome,
 )
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import (
-    UNDEFINED,
+    estimate_in_words,
     items,
-    judged,
     number,
     p_value,
     percent,
-    ratio,
-    ratio_set,
     value,
-    value_interval,
+    with_interval,
 )
 from halftruth_shared.mechanisms.variances import error_parts
 
-from ..charts.specification import Axis, BarChart, BarGroup, Chart, Estimate, HeatMap
+from ..charts.specification import Axis, BarChart, BarGroup, Chart, HeatMap
+from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
-from ..estimation.bounds import normal_quantile, optional
+from ..estimation.bounds import Array, normal_quantile, optional
+from ..estimation.estimates import estimates
 from ..estimation.independence import Departures
 from ..estimation.ratios import conditional_covariance, conditional_shares
-from ..estimation.reliability import judge_table
-from . import sentences
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome
 from .table import cells
@@ -64,38 +64,27 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     of_these = conditional_covariance(table.support, table.covariance("respondents"), base_axes)
     alone = np.where(np.isnan(shares.variance.ravel()), np.nan, np.diag(of_these))
     parts = error_parts(shares.variance.ravel(), alone)
-    each, usability, verdict = judge_table(shares.sets.half_width, table.effective_reports)
+    reliability, verdict = verdicts.on_table(shares.sets.half_width, table.effective_reports)
     departures = Departures(table)
-    pair = len(names) == 2
-    columns = zip(
-        cells(counted.estimator.schema, names),
-        shares.share.ravel().tolist(),
-        np.stack([np.sqrt(shares.variance).ravel(), *parts], axis=1).tolist(),
-        each,
-        departures.residuals.ravel().tolist(),
-        strict=True,
-    )
     return CrosstabResult(
         **counted.origin(),
         query=query,
-        usability=usability,
+        reliability=reliability,
         verdict=verdict,
         bases=_bases(counted, query, base_axes),
         cells=[
-            CrosstabCell(
-                values=values,
-                share=optional(share),
-                standard_error=optional(errors[0]),
-                perturbation_error=optional(errors[1]),
-                sampling_error=optional(errors[2]),
-                confidence_set=shares.sets[place],
-                usability=reliability,
-                residual=optional(residual),
+            *estimates(
+                CrosstabCell,
+                shares.share,
+                np.sqrt(shares.variance),
+                shares.sets,
+                errors=parts,
+                values=[values for _, values in cells(counted.estimator.schema, names)],
+                residual=[*map(optional, departures.residuals.ravel().tolist())],
             )
-            for place, ((_, values), share, errors, reliability, residual) in enumerate(columns)
         ],
         independence=IndependenceOutcome(**outcome(departures.test())),
-        measures=_measures(counted, query) if pair else [],
+        measures=_measures(counted, query) if len(names) == 2 else [],
     )
 
 
@@ -111,31 +100,22 @@ def _bases(counted: Counted, query: CrosstabQuery, base_axes: Sequence[int]) -> 
     others = [name for name in query.attributes if name not in names]
     people = counted.people(names, others, query.confidence)
     if not names:
-        everybody = CrosstabBase(
-            values={},
-            share=1.0,
-            interval=(1.0, 1.0),
-            people=float(people[0]),
-            people_interval=_interval(people[1:], ()),
-        )
-        return [everybody]
+        everybody = Estimate(value=1.0, interval=(1.0, 1.0), reliability="usable")
+        return [CrosstabBase(values={}, share=everybody, people=next(_people(*people)))]
     table = counted.estimator.table(names, answering=others)
-    of_target = table.interval(query.confidence, query.target)
+    error = np.sqrt(table.variance(query.target))
+    shares = estimates(
+        Estimate, table.support, error, table.interval(query.confidence, query.target)
+    )
+    every = cells(counted.estimator.schema, names)
     return [
-        CrosstabBase(
-            values=values,
-            share=float(table.support[cell]),
-            interval=_interval(of_target, cell),
-            people=float(people[0][cell]),
-            people_interval=_interval(people[1:], cell),
-        )
-        for cell, values in cells(counted.estimator.schema, names)
+        CrosstabBase(values=values, share=share, people=number)
+        for (_, values), share, number in zip(every, shares, _people(*people), strict=True)
     ]
 
 
-def _interval(ends: Sequence[np.ndarray], cell: tuple[int, ...]) -> Interval | None:
-    lower, upper = (float(end[cell]) for end in ends)
-    return None if np.isnan(lower) else (lower, upper)
+def _people(people: Array, lower: Array, upper: Array) -> Iterator[Estimate]:
+    return estimates(Estimate, people, np.full(people.shape, np.nan), (lower, upper))
 
 
 def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:
@@ -174,23 +154,19 @@ def grid(result: CrosstabResult) -> Grid:
     for key, line in lines.items():
         shown.append([*key, *(_text(cell, result) for cell, _ in line)])
         if percentages == "row":
-            shown[-1].append(_people(line[0][1]))
+            shown[-1].append(_counted(line[0][1].people))
         if percentages == "column" and key[-1] == last:
-            shown.append([*key[:-1], people, *(_people(base) for _, base in line)])
+            shown.append([*key[:-1], people, *(_counted(base.people) for _, base in line)])
     header = [*layers, row, *(cell.values[column] for cell, _ in answers)]
     return Grid([*header, people] if percentages == "row" else header, shown)
 
 
 def _text(cell: CrosstabCell, result: CrosstabResult) -> str:
     """A share with its interval, marked where it departs from independent answers."""
-    if cell.share is None:
-        return UNDEFINED
-    text, ratios = ratio(cell.share, cell.confidence_set), cell.confidence_set
-    if ratios is None or ratios.kind != "interval":
-        text = judged(text, cell.usability)
-    else:
-        text = _with_bounds(text, cell.usability, ratio_set(ratios))
-    if cell.residual is None or abs(cell.residual) < _clear(result):
+    text = estimate_in_words(cell, as_share=True)
+    if cell.ends is not None:
+        text = with_interval(cell, as_share=True)
+    if cell.value is None or cell.residual is None or abs(cell.residual) < _clear(result):
         return text
     return f"{text} {_MORE if cell.residual > 0 else _LESS}"
 
@@ -200,11 +176,11 @@ def _clear(result: CrosstabResult) -> float:
     return normal_quantile(1 - result.query.confidence)
 
 
-def _people(base: CrosstabBase) -> str:
-    if base.people_interval is None:
-        return number(base.people, 0)
-    lower, upper = (number(end, 0) for end in base.people_interval)
-    return f"{number(base.people, 0)} ({lower} to {upper})"
+def _counted(people: Estimate) -> str:
+    if people.ends is None:
+        return number(people.value or 0, 0)
+    lower, upper = (number(end, 0) for end in people.ends)
+    return f"{number(people.value or 0, 0)} ({lower} to {upper})"
 
 
 def chart(result: CrosstabResult) -> Chart:
@@ -263,17 +239,12 @@ def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
     return items({**layers, of: answers[-1]})
 
 
-def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Estimate:
+def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Drawn:
     """Share for charts, without those of bases that are not significantly above zero."""
-    ratios = cell.confidence_set
-    if cell.share is None or (ratios is not None and ratios.kind != "interval"):
-        return Estimate(label, reason="its base cannot be told from zero")
-    doubt = cell.usability if cell.usability == "not usable" else None
-    if ratios is None or ratios.lower is None or ratios.upper is None:
-        return Estimate(label, cell.share, category=doubt)
-    ends = (ratios.lower, ratios.upper)
-    inner = sentences.of_sampling(ends, result.query.confidence, cell.sampling_error)
-    return Estimate(label, cell.share, *ends, category=doubt, inner=inner)
+    if cell.value is None or (cell.interval is not None and cell.ends is None):
+        return Drawn(label, reason="its base cannot be told from zero")
+    doubt = cell.reliability if cell.reliability == "not usable" else None
+    return replace(sentences.drawn(label, cell, result.query.confidence), category=doubt)
 
 
 def _of_whom(result: CrosstabResult) -> str:
@@ -284,17 +255,17 @@ def _of_whom(result: CrosstabResult) -> str:
     return f"share of those with the same {sentences.listed(base)}"
 
 
-def _notes(result: CrosstabResult, drawn: Sequence[Estimate]) -> list[str]:
+def _notes(result: CrosstabResult, drawn: Sequence[Drawn]) -> list[str]:
     return [*sentences.notes(result, drawn), *warnings(result)]
 
 
 def warnings(result: CrosstabResult) -> list[str]:
     """Warn of shares that are too uncertain, and of bases without shares."""
-    lines = [] if result.usability == "usable" else [_sentence(result.verdict)]
+    lines = [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
     open_bases = {
         items(base.values): None
         for cell, base in zip(result.cells, result.base_of_each, strict=True)
-        if cell.share is None or (cell.confidence_set and cell.confidence_set.kind != "interval")
+        if cell.value is None or (cell.interval is not None and cell.ends is None)
     }
     if open_bases:
         lines.append(
@@ -308,13 +279,13 @@ def interpretation(result: CrosstabResult) -> list[str]:
     """Interpret shares and marks, and report the test of independence."""
     layers = " within each layer" if len(result.query.attributes) > 2 else ""
     lines = [
-        _sentence(_of_whom(result)),
+        sentences.sentence(_of_whom(result)),
         f"{_MORE} more and {_LESS} fewer than if answers were independent{layers}, by at least"
         f" {number(_clear(result), 2)} standard errors; by chance"
         f" {percent(1 - result.query.confidence)} of the cells are.",
     ]
-    if result.usability == "usable":
-        lines.insert(1, _sentence(result.verdict))
+    if result.reliability == "usable":
+        lines.insert(1, sentences.sentence(result.verdict))
     if test := result.independence:
         tested = (
             f"{value(test.statistic, None)} with {test.degrees_of_freedom} degrees of freedom,"
@@ -330,34 +301,12 @@ def interpretation(result: CrosstabResult) -> list[str]:
 
 def _association(measures: Sequence[MeasureEstimate]) -> list[str]:
     """Measures in a sentence, and one for each reason for which some are undefined."""
-    known, reasons = [], dict[str, list[str]]()
-    for measure in measures:
-        if measure.undefined is None:
-            text, bounds = value(measure.value, measure.interval), value_interval(measure.interval)
-            known.append(
-                f"{sentences.named(measure.name)} {_with_bounds(text, measure.usability, bounds)}"
-            )
-        else:
-            reasons.setdefault(measure.undefined, []).append(sentences.named(measure.name))
+    named = [(sentences.named(measure.name), measure) for measure in measures]
+    known = [f"{name} {with_interval(each)}" for name, each in named if each.value is not None]
     return [
         *([f"Association: {'; '.join(known)}."] if known else []),
-        *(f"Undefined, as {why}: {sentences.listed(names)}." for why, names in reasons.items()),
+        *sentences.undefined(named),
     ]
-
-
-def _with_bounds(text: str, usability: Usability, bounds: str) -> str:
-    """An estimate with its interval, after its verdict where it is not to be used.
-
-    >>> _with_bounds("74 %", "not usable", "52 to 95 %"), _with_bounds("3", "usable", "2 to 4")
-    ('not usable (74 %, 52 to 95 %)', '3 (2 to 4)')
-    """
-    if usability == "not usable":
-        return judged(f"{text}, {bounds}", usability)
-    return f"{text} ({bounds})"
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 ANALYSIS = Analysis(

@@ -1,8 +1,7 @@
 """Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
@@ -10,27 +9,23 @@ from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
     GroupDistribution,
-    MomentEstimate,
     OrderedShare,
     QuantileEstimate,
 )
-from halftruth_shared.analyses.wording import (
-    judged,
-    number,
-    share,
-    share_interval,
-    value,
-    value_interval,
-)
+from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.wording import interval_in_words, number, number_in_words, share
 
-from ..charts.specification import Axis, BarChart, BarGroup, Estimate, Panel, WhiskerChart
+from ..charts.specification import Axis, BarChart, BarGroup, Panel, WhiskerChart
+from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
-from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile
+from ..estimation.estimates import estimates
 from ..estimation.ordinal import Distribution, Moment, Scale, distributions, scale_of
-from ..estimation.reliability import USABILITY, grades, judge, margin
 from . import sentences
 from .base import Analysis, Counted, Grid
+
+E = TypeVar("E", bound=Estimate)
 
 #: Answers up to which a chart has their cumulative shares, too.
 _FEW_ANSWERS = 12
@@ -104,85 +99,70 @@ def _group(
     z = normal_quantile(1 - query.confidence)
     if not found.defined:
         who = "who answered" if group is None else group
-        lacking = _undefined(f"{who} cannot be told from a group that nobody is in")
+        lacking = f"{who} cannot be told from a group that nobody is in"
         return GroupDistribution(
             group=group,
             base=base,
-            mean=MomentEstimate(**lacking),
-            deviation=MomentEstimate(**lacking),
-            quantiles=[QuantileEstimate(percentile=p, **lacking) for p in query.percentiles],
+            mean=Estimate(undefined=lacking),
+            deviation=Estimate(undefined=lacking),
+            quantiles=[
+                QuantileEstimate(percentile=p, undefined=lacking) for p in query.percentiles
+            ],
             answers=[],
-            undefined=lacking["undefined"],
+            undefined=lacking,
         )
-    span = float(np.ptp(scale.values))
     return GroupDistribution(
         group=group,
         base=base,
-        mean=_moment(found.mean(scale.values, z), span),
-        deviation=_moment(found.deviation(scale.values, z), span),
-        quantiles=[_quantile(found, scale, p, z, span) for p in query.percentiles],
+        mean=_moment(found.mean(scale.values, z), scale),
+        deviation=_moment(found.deviation(scale.values, z), scale),
+        quantiles=[_quantile(found, scale, p, z) for p in query.percentiles],
         answers=_shares(found, scale, z),
     )
 
 
-def _undefined(reason: str) -> dict[str, Any]:
-    return {"usability": "not usable", "verdict": f"not usable: {reason}", "undefined": reason}
-
-
-def _moment(found: Moment, span: float) -> MomentEstimate:
+def _moment(found: Moment, scale: Scale) -> Estimate:
     if np.isnan(found.value):
-        return MomentEstimate(**_undefined("the estimate of the variance is not above 0"))
-    [(usability, verdict)] = judge(margin([found.lower], [found.upper]), span=span)
-    return MomentEstimate(
-        value=found.value,
-        standard_error=optional(found.standard_error),
-        interval=None if np.isnan(found.lower) else (found.lower, found.upper),
-        usability=usability,
-        verdict=verdict,
+        return Estimate(undefined="the estimate of the variance is not above 0")
+    ends = (found.lower, found.upper)
+    return next(
+        estimates(Estimate, found.value, found.standard_error, ends, span=np.ptp(scale.values))
     )
 
 
-def _quantile(
-    found: Distribution, scale: Scale, percentile: int, z: float, span: float
-) -> QuantileEstimate:
+def _quantile(found: Distribution, scale: Scale, percentile: int, z: float) -> QuantileEstimate:
     one = found.quantile(percentile / 100, scale.values, z, scale.edges)
-    known = margin([one.lower], [one.upper]) if found.known else np.array([np.nan])
-    [(usability, verdict)] = judge(known, span=span)
-    return QuantileEstimate(
-        percentile=percentile,
-        answer=scale.answers[one.answer],
-        answers=(scale.answers[one.first], scale.answers[one.last]) if found.known else None,
-        value=one.value,
-        interval=(one.lower, one.upper) if found.known else None,
-        usability=usability,
-        verdict=verdict,
+    answers = (scale.answers[one.first], scale.answers[one.last])
+    return next(
+        estimates(
+            QuantileEstimate,
+            one.value,
+            np.nan,
+            (one.lower, one.upper) if found.known else (np.nan, np.nan),
+            span=np.ptp(scale.values),
+            percentile=[percentile],
+            answer=[scale.answers[one.answer]],
+            answers=[answers if found.known else None],
+        )
     )
 
 
 def _shares(found: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
-    def columns(shares: Array, errors: Array) -> list[tuple[Any, ...]]:
-        rows = zip(shares.tolist(), errors.tolist(), strict=True)
-        if not found.known:
-            return [(one, None, None) for one, _ in rows]
-        return [(one, error, (one - z * error, one + z * error)) for one, error in rows]
+    unknown = 0.0 if found.known else np.nan
 
+    def of(kind: type[E], shares: Array, errors: Array, **fields: Any) -> Iterator[E]:
+        errors = errors + unknown
+        ends = (shares - z * errors, shares + z * errors)
+        return estimates(kind, shares, errors, ends, **fields)
+
+    cumulative = [*of(Estimate, found.cumulative, found.cumulative_error)]
     return [
-        OrderedShare(
-            answer=answer,
-            share=one,
-            standard_error=error,
-            interval=interval,
-            usability=USABILITY[grade],
-            cumulative=upto,
-            cumulative_standard_error=upto_error,
-            cumulative_interval=upto_interval,
-        )
-        for answer, grade, (one, error, interval), (upto, upto_error, upto_interval) in zip(
-            scale.answers,
-            grades(z * found.standard_error).tolist(),
-            columns(found.share, found.standard_error),
-            columns(found.cumulative, found.cumulative_error),
-            strict=True,
+        *of(
+            OrderedShare,
+            found.share,
+            found.standard_error,
+            answer=scale.answers,
+            cumulative=cumulative,
         )
     ]
 
@@ -194,40 +174,29 @@ def grid(result: DistributionResult) -> Grid:
     for found in result.groups:
         group, people = _named(found), number(found.base, 0)
         for name, moment in (("mean", found.mean), ("standard deviation", found.deviation)):
-            rows.append(
-                [group, people, name, _said(moment), value_interval(moment.interval), "", ""]
-            )
+            rows.append([group, people, name, *sentences.number_cells(moment), "", ""])
             people = ""
         for quantile in found.quantiles:
             rows.append(
-                [group, people, _percentile(quantile), _said(quantile),
-                 value_interval(quantile.interval), _category(quantile), ""]
+                [group, people, _percentile(quantile), *sentences.number_cells(quantile),
+                 _category(quantile), ""]
             )  # fmt: skip
     for found in result.groups:
         group = _named(found)
         for one in found.answers:
-            rows.append(
-                [
-                    group,
-                    "",
-                    one.answer,
-                    judged(share(one.share, one.interval), one.usability),
-                    share_interval(one.interval),
-                    "",
-                    _cumulative(one),
-                ]
-            )
+            cumulative = _cumulative(one.cumulative)
+            rows.append([group, "", one.answer, *sentences.share_cells(one), "", cumulative])
     by = result.query.groups or "group"
     heads = [by, "people, about", "estimate", "value", level, "answer there", "cumulative share"]
     return Grid(heads, rows)
 
 
-def _cumulative(found: OrderedShare) -> str:
+def _cumulative(found: Estimate) -> str:
     """A cumulative share with its interval; that of the last answer is everybody."""
-    if found.cumulative_interval is None or not found.cumulative_standard_error:
-        return share(found.cumulative, None)
-    interval = found.cumulative_interval
-    return f"{share(found.cumulative, interval)} ({share_interval(interval)})"
+    text = number_in_words(found, as_share=True)
+    if found.ends is None or not found.standard_error:
+        return share(found.value, None)
+    return f"{text} ({interval_in_words(found, as_share=True)})"
 
 
 def _named(found: GroupDistribution) -> str:
@@ -243,12 +212,6 @@ def _percentile(found: QuantileEstimate) -> str:
 def _th(found: QuantileEstimate) -> str:
     tens, ones = divmod(found.percentile, 10)
     return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
-
-
-def _said(found: MomentEstimate | QuantileEstimate) -> str:
-    if found.undefined:
-        return "undefined"
-    return judged(value(found.value, found.interval), found.usability)
 
 
 def _category(found: QuantileEstimate) -> str:
@@ -285,26 +248,24 @@ def chart(result: DistributionResult) -> BarChart | WhiskerChart:
     )
 
 
-def _row(group: GroupDistribution, found: MomentEstimate | QuantileEstimate) -> Estimate:
-    row = sentences.estimate(_named(group), found.value, found.interval)
-    return replace(row, reason=found.undefined)
+def _row(group: GroupDistribution, found: Estimate) -> Drawn:
+    return sentences.drawn(_named(group), found)
 
 
-def _up_to(group: GroupDistribution, i: int) -> Estimate:
+def _up_to(group: GroupDistribution, i: int) -> Drawn:
     if group.undefined:
-        return Estimate(_named(group), reason=group.undefined)
-    found = group.answers[i]
-    return sentences.estimate(_named(group), found.cumulative, found.cumulative_interval)
+        return Drawn(_named(group), reason=group.undefined)
+    return _row(group, group.answers[i].cumulative)
 
 
 def _histogram(result: DistributionResult, level: str) -> BarChart:
     [everybody] = result.groups
-    bars = [sentences.estimate(a.answer, a.share, a.interval) for a in everybody.answers]
+    bars = [sentences.drawn(answer.answer, answer) for answer in everybody.answers]
     groups = [BarGroup("Share", tuple(bars))]
     if len(bars) <= _FEW_ANSWERS:
         rising = [
-            sentences.estimate(_upto(result, a.answer), a.cumulative, a.cumulative_interval)
-            for a in everybody.answers[:-1]
+            sentences.drawn(_upto(result, answer.answer), answer.cumulative)
+            for answer in everybody.answers[:-1]
         ]
         groups.append(BarGroup("Cumulative share", tuple(rising)))
     return BarChart(
@@ -340,7 +301,7 @@ def warnings(result: DistributionResult) -> list[str]:
             f"The survey does not say that the answers to “{result.label}” are in an order; they"
             " are taken in that of the survey."
         )
-    named: list[tuple[str, Any]] = [
+    named: list[tuple[str, Estimate]] = [
         (f"{name} of {_named(found)}", one)
         for found in result.groups
         for name, one in (
@@ -349,13 +310,7 @@ def warnings(result: DistributionResult) -> list[str]:
             *((_percentile(quantile), quantile) for quantile in found.quantiles),
         )
     ]
-    reasons = dict.fromkeys(one.undefined for _, one in named if one.undefined)
-    lines += [
-        f"Undefined, as {reason}: "
-        f"{sentences.listed([name for name, one in named if one.undefined == reason])}."
-        for reason in reasons
-    ]
-    return lines + sentences.too_uncertain(named)
+    return [*lines, *sentences.undefined(named), *sentences.too_uncertain(named)]
 
 
 def _counted_as(result: DistributionResult) -> list[str]:
@@ -383,7 +338,9 @@ def interpretation(result: DistributionResult) -> list[str]:
             "Percentiles are interpolated as if numbers were spread evenly in their bin; between"
             " the bins named beside them they are however these are spread."
         )
-    if any(g.undefined is None and any(a.share < 0 for a in g.answers) for g in result.groups):
+    if any(
+        g.undefined is None and any((a.value or 0) < 0 for a in g.answers) for g in result.groups
+    ):
         lines.append(
             "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
             " shares that grow."

@@ -8,6 +8,7 @@ from halftruth_shared.analyses.wording import p_value, value
 
 from ..estimation.independence import IndependenceTest
 from .base import Analysis, Counted, Grid, names_of_clearest
+from .sentences import sentence
 
 
 def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
@@ -49,16 +50,12 @@ def grid(result: IndependenceResult) -> Grid:
 
 def warnings(result: IndependenceResult) -> list[str]:
     """Give the reason why there is no test."""
-    return [] if result.undefined is None else [_sentence(result.statement)]
+    return [] if result.undefined is None else [sentence(result.statement)]
 
 
 def interpretation(result: IndependenceResult) -> list[str]:
     """Interpret the test."""
-    return [_sentence(result.statement)] if result.undefined is None else []
-
-
-def _sentence(statement: str) -> str:
-    return f"{statement[0].upper()}{statement[1:]}."
+    return [sentence(result.statement)] if result.undefined is None else []
 
 
 ANALYSIS = Analysis(

@@ -6,10 +6,10 @@ from typing import get_args
 
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
-from halftruth_shared.analyses.wording import items, judged, percent, share, share_interval
+from halftruth_shared.analyses.wording import items, percent
 
 from ..charts.specification import Axis, Panel, Reference, WhiskerChart
-from . import sentences
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, asked
 
 #: Most itemsets in a chart.
@@ -30,7 +30,7 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
         **counted.origin(),
         query=query,
         candidates=mined.candidates,
-        precision=list(mined.precision),
+        precision=[verdicts.on_length(each, query.min_support) for each in mined.precision],
         itemsets=[
             itemset
             for itemset in mined
@@ -47,13 +47,8 @@ def grid(result: ItemsetsResult) -> Grid:
         result,
         ["itemset", "support", sentences.level(result.query.confidence), "decision"],
         [
-            [
-                items(i.items),
-                judged(share(i.support, i.interval), i.usability),
-                share_interval(i.interval),
-                i.decision,
-            ]
-            for i in result.itemsets
+            [items(each.items), *sentences.share_cells(each), each.decision]
+            for each in result.itemsets
         ],
     )
 
@@ -66,16 +61,13 @@ def chart(result: ItemsetsResult) -> WhiskerChart:
     would be mostly noise.
     """
     query = result.query
-    usable = [itemset for itemset in result.itemsets if itemset.usability != "not usable"]
+    usable = [itemset for itemset in result.itemsets if itemset.reliability != "not usable"]
     clearest = sorted(
         usable or result.itemsets, key=lambda itemset: -_clearness(itemset, query.min_support)
     )[:MAX_ITEMSETS]
     rows = tuple(
-        replace(
-            sentences.estimate(items(itemset.items), itemset.support, itemset.interval),
-            category=itemset.decision,
-        )
-        for itemset in sorted(clearest, key=lambda itemset: -itemset.support)
+        replace(sentences.drawn(items(itemset.items), itemset), category=itemset.decision)
+        for itemset in sorted(clearest, key=lambda itemset: -itemset.value)
     )
     threshold = percent(query.min_support)
     lengths = {len(itemset.items) for itemset in clearest}
@@ -130,7 +122,7 @@ def interpretation(result: ItemsetsResult) -> list[str]:
 
 def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:
     """Standard errors above the threshold, −∞ where they are unknown."""
-    above = itemset.support - min_support
+    above = itemset.value - min_support
     if itemset.standard_error:
         return above / itemset.standard_error
     return math.copysign(math.inf, above) if itemset.standard_error == 0 else -math.inf

@@ -1,7 +1,7 @@
 """Association measures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
@@ -24,7 +24,8 @@ def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
 
 def grid(result: MeasuresResult) -> Grid:
     """Measures with their intervals."""
-    return sentences.measure_grid(result.measures, result.query.confidence)
+    header = ["measure", sentences.VALUE, sentences.level(result.query.confidence)]
+    return Grid(header, sentences.measure_rows(result.measures))
 
 
 def chart(result: MeasuresResult) -> WhiskerChart:
@@ -120,13 +121,7 @@ _SCALES = (
 
 
 def _panel(scale: _MeasureScale, measures: Sequence[MeasureEstimate]) -> Panel:
-    rows = tuple(
-        replace(
-            sentences.estimate(sentences.named(measure.name), measure.value, measure.interval),
-            reason=measure.undefined,
-        )
-        for measure in measures
-    )
+    rows = tuple(sentences.drawn(sentences.named(measure.name), measure) for measure in measures)
     line = None if scale.independent is None else Reference(scale.independent, "independent")
     axis = Axis("", scale=_ratio_scale(rows) if scale.ratios else "linear")
     logarithmic = ", on a logarithmic axis" if axis.scale == "log" else ""

@@ -1,6 +1,7 @@
 """Every question's distribution."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from halftruth_shared.analyses.base import DayCount
@@ -10,10 +11,10 @@ from halftruth_shared.analyses.overview import (
     OverviewResult,
     QuestionOverview,
 )
-from halftruth_shared.analyses.weighted import WeightedAnswer, WeightedResult
-from halftruth_shared.analyses.wording import judged, number, share, share_interval
+from halftruth_shared.analyses.weighted import WeightedResult
+from halftruth_shared.analyses.wording import number
 
-from ..charts.specification import Axis, BarChart, BarGroup, Curve, CurveChart, Estimate
+from ..charts.specification import Axis, BarChart, BarGroup, Curve, CurveChart
 from ..estimation import Estimator
 from . import sentences
 from .base import Analysis, Counted, Grid
@@ -42,32 +43,24 @@ def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
 
 def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
-    shares, found = _shares(counted.estimator, query, name)
-    of_all, *_ = _shares(counted.of_all, query, name) if attribute.missing else (shares,)
+
+    def shares(estimator: Estimator) -> Shares[AnswerShare]:
+        """Share of each category that counts, and how precise they are."""
+        place = estimator.schema.position(name)
+        categories = estimator.schema.attributes[place].categories
+        return estimate_shares(estimator, [name], query, AnswerShare, answer=categories)
+
+    found = shares(counted.estimator)
+    of_all = shares(counted.of_all) if attribute.missing else found
     return QuestionOverview(
         attribute=name,
         label=attribute.label_in(),
-        usability=found.usability,
+        reliability=found.reliability,
         verdict=found.verdict,
         typical=found.typical,
-        answers=[share for share in shares if share.answer not in attribute.missing],
-        missing=[share for share in of_all if share.answer in attribute.missing],
+        answers=[share for share in found.cells if share.answer not in attribute.missing],
+        missing=[share for share in of_all.cells if share.answer in attribute.missing],
     )
-
-
-def _shares(
-    estimator: Estimator, query: OverviewQuery, name: str
-) -> tuple[list[AnswerShare], Shares]:
-    """Share of each category that counts, and how precise they are."""
-    estimates = estimate_shares(estimator, [name], query)
-    categories = estimator.schema.attributes[estimator.schema.position(name)].categories
-    shares = [
-        AnswerShare(answer=category, share=share, **errors)
-        for category, share, errors in zip(
-            categories, estimates.shares, estimates.errors, strict=True
-        )
-    ]
-    return shares, estimates
 
 
 def grid(result: OverviewResult) -> Grid:
@@ -81,8 +74,7 @@ def grid(result: OverviewResult) -> Grid:
                     [
                         "" if i else heading,
                         answer.answer,
-                        judged(share(answer.share, answer.interval), answer.usability),
-                        share_interval(answer.interval),
+                        *sentences.share_cells(answer),
                     ]
                 )
     header = ["question", "answer", "share", sentences.level(result.query.confidence)]
@@ -100,7 +92,7 @@ def chart_of_questions(
 ) -> BarChart:
     """Shares of the answers to the first questions, as many as can be read."""
     groups: list[BarGroup] = []
-    shown, whole = 0, 0
+    shown, whole, confidence = 0, 0, result.query.confidence
     for question in result.questions:
         shown += len(question.answers)
         if groups and shown > MAX_ANSWERS:
@@ -111,7 +103,9 @@ def chart_of_questions(
             (question.label, question.answers),
             (f"{question.label} – {_MISSING}", missing),
         ):
-            bars = tuple(_bar(answer, result.query.confidence) for answer in answers)
+            # Why shares are undefined is the same for all, and in the notes.
+            drawn = (sentences.drawn(answer.answer, answer, confidence) for answer in answers)
+            bars = tuple(replace(bar, reason=None) for bar in drawn)
             groups += [BarGroup(heading, bars)] if bars else []
     every = [bar for group in groups for bar in group.bars]
     return BarChart(
@@ -130,11 +124,6 @@ def chart_of_questions(
         inner_label=sentences.INNER,
         outer_label=sentences.OUTER,
     )
-
-
-def _bar(answer: AnswerShare | WeightedAnswer, confidence: float) -> Estimate:
-    inner = sentences.of_sampling(answer.interval, confidence, answer.sampling_error)
-    return sentences.estimate(answer.answer, answer.share, answer.interval, inner)
 
 
 def by_day(result: OverviewResult) -> CurveChart | None:
@@ -159,7 +148,7 @@ def warnings(result: OverviewResult) -> list[str]:
     return [
         f"“{question.label}”: {question.verdict}."
         for question in result.questions
-        if question.usability != "usable"
+        if question.reliability != "usable"
     ]
 
 
@@ -169,7 +158,7 @@ def interpretation(result: OverviewResult) -> list[str]:
         *(
             f"“{question.label}”: {question.verdict}."
             for question in result.questions
-            if question.usability == "usable"
+            if question.reliability == "usable"
         ),
         *_by_day(result),
         *sentences.estimated(result.query.estimate),

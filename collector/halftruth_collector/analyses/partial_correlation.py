@@ -26,13 +26,10 @@ def compute(counted: Counted, query: PartialQuery) -> PartialResult:
 
 def grid(result: PartialResult) -> Grid:
     """A row for the answers and one for the reports."""
-    rows_by_kind = {"answers": result.reconstructed}
-    if result.randomized is not None:
-        rows_by_kind["reports"] = result.randomized.estimate
-    measures = sentences.measure_grid(list(rows_by_kind.values()), result.query.confidence)
+    level = sentences.level(result.query.confidence)
     return Grid(
-        ["of", *measures.header[1:]],
-        [[of, *row[1:]] for of, row in zip(rows_by_kind, measures.rows, strict=True)],
+        ["of", sentences.VALUE, level],
+        [[*keys, *sentences.measure_cells(estimate)] for keys, estimate, _ in result.estimates()],
     )
 
 

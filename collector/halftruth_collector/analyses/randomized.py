@@ -18,22 +18,18 @@ def compute(counted: Counted, query: RandomizedQuery) -> RandomizedResult:
 
 def grid(result: RandomizedResult) -> Grid:
     """Table of measures with their implications for the answers."""
-    measures = sentences.measure_grid(
-        [measure.estimate for measure in result.measures], result.query.confidence
-    )
+    level = sentences.level(result.query.confidence)
+    rows = zip(sentences.measure_rows(result.measures), result.measures, strict=True)
     return Grid(
-        [*measures.header[:3], "what holds of the answers"],
-        [
-            [*row[:3], measure.statement]
-            for row, measure in zip(measures.rows, result.measures, strict=True)
-        ],
+        ["measure", sentences.VALUE, level, "what holds of the answers"],
+        [[*row, measure.statement] for row, measure in rows],
     )
 
 
 def warnings(result: RandomizedResult) -> list[str]:
     """Warn of measures that are too uncertain."""
     return sentences.too_uncertain(
-        (sentences.named(m.estimate.name), m.estimate) for m in result.measures
+        (sentences.named(measure.name), measure) for measure in result.measures
     )
 
 

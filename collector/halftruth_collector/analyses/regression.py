@@ -1,31 +1,35 @@
 """Regression of one answer on others."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.analyses.wording import (
     UNDEFINED,
+    estimate_in_words,
+    interval_in_words,
     items,
-    judged,
     number,
+    number_in_words,
     p_value,
     value,
-    value_interval,
 )
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
+from msgspec.structs import replace
 
-from ..charts.specification import Axis, Estimate, Panel, Reference, WhiskerChart
+from ..charts.specification import Axis, Panel, Reference, WhiskerChart
+from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import nothing_missing, presence
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
 from ..estimation.equation import Equation, equation
+from ..estimation.estimates import estimates
 from ..estimation.regression import Regression, fit_regression
-from ..estimation.reliability import clear, judge
-from . import sentences
+from ..estimation.reliability import clear, grades
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
 #: Largest logarithm of an odds ratio that is written.
@@ -41,7 +45,8 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     table = _table(counted, model)
     kept = nothing_missing(counted.estimator.schema, model.names)
     fit = fit_regression(table, model.design, model.outcome_scores, query.model, query.target, kept)
-    coefficients = list(_coefficients(query, model, fit, float(np.median(table.effective_reports))))
+    coefficients = list(_coefficients(query, model, fit))
+    few = verdicts.few_reports(float(np.median(table.effective_reports)))
     undefined = fit.undefined
     if undefined is not None and fit.least_known:
         least = sentences.listed([coefficients[i].term for i in fit.least_known])
@@ -53,6 +58,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
         reference=model.reference,
         scores={name: list(values) for name, values in model.scores.items()},
         undefined=undefined,
+        caution=sentences.sentence(few) if few and undefined is None else None,
         coefficients=coefficients,
     )
 
@@ -68,54 +74,36 @@ def _table(counted: Counted, model: Equation) -> TableEstimate:
 
 
 def _coefficients(
-    query: RegressionQuery, model: Equation, fit: Regression, effective: float
+    query: RegressionQuery, model: Equation, fit: Regression
 ) -> Iterator[Coefficient]:
-    if fit.undefined is not None:
-        for term in model.terms:
-            yield Coefficient(
-                attribute=term.attribute,
-                category=term.category,
-                reference=term.reference,
-                usability="not usable",
-                verdict=f"not usable: {fit.undefined}",
-            )
-        return
     logistic = query.model == "logistic"
     half_widths = normal_quantile(1 - query.confidence) * fit.standard_error
     ends = fit.coefficients - half_widths, fit.coefficients + half_widths
+    p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
     with np.errstate(over="ignore"):
-        margins = np.exp(half_widths) if logistic else half_widths
-    span = None if logistic else float(np.ptp(model.outcome_scores))
-    p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
-    directed = clear(*ends) | (p_values < 1 - query.confidence)
-    columns = (
-        model.terms,
-        fit.coefficients.tolist(),
-        fit.standard_error.tolist(),
-        half_widths.tolist(),
-        fit.z.tolist(),
-        p_values.tolist(),
-        judge(margins, ratio=logistic, span=span, directed=directed, effective=effective),
+        margins = np.exp(half_widths) if logistic else half_widths / np.ptp(model.outcome_scores)
+        odds = np.exp([fit.coefficients, *ends])
+    grade = grades(
+        margins, ratio=logistic, directed=clear(*ends) | (p_values < 1 - query.confidence)
     )
-    for term, found, error, half_width, z, p, (usability, verdict) in zip(*columns, strict=True):
-        lower, upper = found - half_width, found + half_width
-        # An end may be too far for a number, and then there is no interval.
-        near = logistic and upper < _FARTHEST
-        yield Coefficient(
-            attribute=term.attribute,
-            category=term.category,
-            reference=term.reference,
-            usability=usability,
-            verdict=verdict,
-            coefficient=found,
-            standard_error=error,
-            interval=(lower, upper),
-            odds_ratio=math.exp(found) if logistic else None,
-            odds_ratio_interval=(math.exp(lower), math.exp(upper)) if near else None,
-            z=optional(z),
-            p_value=optional(p),
-        )
+    # An end may be too far for a number, and then there is no interval.
+    near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
+    ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
+    return estimates(
+        Coefficient,
+        fit.coefficients,
+        fit.standard_error,
+        ends,
+        grade=grade,
+        p_value=p_values,
+        undefined=[fit.undefined] * len(model.terms),
+        attribute=[term.attribute for term in model.terms],
+        category=[term.category for term in model.terms],
+        reference=[term.reference for term in model.terms],
+        odds_ratio=[ratio if logistic and ratio.value is not None else None for ratio in ratios],
+        z=[*map(optional, fit.z.tolist())],
+    )
 
 
 def grid(result: RegressionResult) -> Grid:
@@ -131,19 +119,16 @@ def _row(found: Coefficient, logistic: bool) -> list[str]:
     term = _term(found)
     if found.reference is not None:
         term += f" against {found.reference}"
-    written = value(found.coefficient, found.interval)
-    ratio = value(found.odds_ratio, found.odds_ratio_interval)
-    numbers = [
-        *([ratio, value_interval(found.odds_ratio_interval)] if logistic else []),
-        written,
-        value_interval(found.interval),
+    shown = replace(found.odds_ratio or Estimate(), reliability=found.reliability)
+    return [
+        term,
+        *(sentences.number_cells(shown) if logistic else ()),
+        number_in_words(found) if logistic else estimate_in_words(found),
+        interval_in_words(found),
         value(found.standard_error, None),
         UNDEFINED if found.z is None else number(found.z, 2),
         p_value(found.p_value),
     ]
-    if found.coefficient is not None:
-        numbers[0] = judged(numbers[0], found.usability)
-    return [term, *numbers]
 
 
 def _term(found: Coefficient) -> str:
@@ -167,22 +152,17 @@ def chart(result: RegressionResult) -> WhiskerChart:
     )
 
 
-def _whisker(found: Coefficient, logistic: bool) -> Estimate:
-    if logistic:
-        return sentences.estimate(_term(found), found.odds_ratio, found.odds_ratio_interval)
-    return sentences.estimate(_term(found), found.coefficient, found.interval)
+def _whisker(found: Coefficient, logistic: bool) -> Drawn:
+    shown = (found.odds_ratio or Estimate()) if logistic else found
+    return sentences.drawn(_term(found), replace(shown, undefined=None))
 
 
 def warnings(result: RegressionResult) -> list[str]:
     """Give the reason why there are no coefficients, or warn of uncertain ones."""
     if result.undefined is not None:
-        return [f"{result.undefined[0].upper()}{result.undefined[1:]}."]
-    said = []
-    for word in ("not usable", "barely usable"):
-        terms = [found.term for found in result.coefficients if found.usability == word]
-        if terms:
-            said.append(f"{word.capitalize()}, as too little is known: {sentences.listed(terms)}.")
-    return said
+        return [sentences.sentence(result.undefined)]
+    named = [(found.term, found) for found in result.coefficients]
+    return [*([result.caution] if result.caution else []), *sentences.too_uncertain(named)]
 
 
 def interpretation(result: RegressionResult) -> list[str]:

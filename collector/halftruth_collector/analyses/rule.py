@@ -3,7 +3,7 @@
 from halftruth_shared import Survey
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
 
-from . import rules, sentences
+from . import rules, sentences, verdicts
 from .base import Analysis, Counted, Grid, asked, clearest, middle_answer
 
 
@@ -17,17 +17,19 @@ def grid(result: RuleResult) -> Grid:
     """The rule's own numbers, then its measures, one below the other."""
     confidence = result.query.confidence
     own = zip(rules.header(confidence), rules.row(result.rule), strict=True)
-    measures = sentences.measure_grid(result.rule.measures, confidence)
     return Grid(
-        ["", "value, or why there is none", *measures.header[2:]],
-        [*([name, value, "", ""] for name, value in own), *measures.rows],
+        ["", sentences.VALUE, sentences.level(confidence)],
+        [
+            *([name, value, ""] for name, value in own),
+            *sentences.measure_rows(result.rule.measures),
+        ],
     )
 
 
 def warnings(result: RuleResult) -> list[str]:
     """Warn if the rule or any of its measures is too uncertain."""
     rule = result.rule
-    own = [] if rule.usability == "usable" else [f"The rule is {rule.verdict}."]
+    own = [] if rule.reliability == "usable" else [f"The rule is {verdicts.on_rule(rule)}."]
     return own + sentences.too_uncertain(
         (sentences.named(measure.name), measure) for measure in rule.measures
     )
@@ -36,7 +38,7 @@ def warnings(result: RuleResult) -> list[str]:
 def interpretation(result: RuleResult) -> list[str]:
     """Describe the reliability of the rule, and presence in its measures."""
     rule = result.rule
-    own = [f"The rule is {rule.verdict}."] if rule.usability == "usable" else []
+    own = [f"The rule is {verdicts.on_rule(rule)}."] if rule.reliability == "usable" else []
     names = [measure.name for measure in rule.measures]
     return [*own, *rules.presence(names), *sentences.no_tests(names)]
 

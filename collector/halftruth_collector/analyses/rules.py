@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 from halftruth_shared.analyses.wording import (
+    estimate_in_words,
+    interval_in_words,
     items,
-    judged,
     number,
-    ratio,
-    ratio_set,
-    share,
-    share_interval,
-    value,
+    number_in_words,
 )
 
 from . import sentences
@@ -28,16 +26,7 @@ def grid(result: RulesResult) -> Grid:
     """Table of rules with their bounds and measures."""
     return Grid(
         [*header(result.query.confidence), *map(sentences.named, result.query.measures)],
-        [
-            [
-                *row(rule),
-                *(
-                    judged(value(measure.value, measure.interval), measure.usability)
-                    for measure in rule.measures
-                ),
-            ]
-            for rule in result.rules
-        ],
+        [[*row(rule), *map(estimate_in_words, rule.measures)] for rule in result.rules],
     )
 
 
@@ -61,12 +50,10 @@ def row(rule: RuleEstimate) -> list[object]:
     return [
         items(rule.antecedent),
         items(rule.consequent),
-        rule.usability,
-        share(rule.support, rule.support_interval),
-        share_interval(rule.support_interval),
-        ratio(rule.confidence, rule.confidence_set),
-        ratio_set(rule.confidence_set),
-        share_interval(rule.confidence_chebyshev),
+        rule.reliability,
+        *(text(rule.support, as_share=True) for text in (number_in_words, interval_in_words)),
+        *(text(rule, as_share=True) for text in (number_in_words, interval_in_words)),
+        interval_in_words(rule.mean or Estimate(), as_share=True),
     ]
 
 
@@ -74,7 +61,7 @@ def warnings(result: RulesResult) -> list[str]:
     """Warn of rules that are too uncertain, or were left out as such."""
     lines = []
     for word in ("not usable", "barely usable"):
-        count = sum(rule.usability == word for rule in result.rules)
+        count = sum(rule.reliability == word for rule in result.rules)
         if count:
             lines.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
     if result.left_out:

@@ -1,16 +1,16 @@
 """Tables and sentences common to several analyses."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from halftruth_shared.analyses.base import Interval, Items, MeasureEstimate, Method, OpenInterval
+from halftruth_shared.analyses.base import Items, MeasureEstimate, Method
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
-from halftruth_shared.analyses.wording import items, judged, number, value, value_interval
+from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, items, number
 
-from ..charts.specification import Estimate
+from ..charts.specification import Estimate as Drawn
 from ..estimation.bounds import normal_quantile
 from .base import Grid
 
@@ -32,46 +32,47 @@ def named(measure: str) -> str:
     return _SYMBOLS.get(measure, measure.replace("_", " "))
 
 
-def measure_grid(measures: Sequence[MeasureEstimate], confidence: float) -> Grid:
-    """Return a table of measures with their intervals."""
-    return Grid(
-        ["measure", "value, or why there is none", level(confidence)],
-        [
-            [
-                named(measure.name),
-                measure.undefined
-                or judged(value(measure.value, measure.interval), measure.usability),
-                value_interval(measure.interval),
-            ]
-            for measure in measures
-        ],
+def share_cells(estimate: Estimate) -> tuple[str, str]:
+    """Cells of a share and its interval."""
+    return (
+        estimate_in_words(estimate, as_share=True),
+        interval_in_words(estimate, as_share=True),
     )
+
+
+def number_cells(estimate: Estimate) -> tuple[str, str]:
+    """Cells of a number and its interval."""
+    return estimate_in_words(estimate), interval_in_words(estimate)
+
+
+def measure_cells(estimate: Estimate) -> tuple[str, str]:
+    """Cells of a measure, or the reason why there is none, and its interval."""
+    return estimate.undefined or estimate_in_words(estimate), interval_in_words(estimate)
+
+
+def measure_rows(measures: Iterable[MeasureEstimate]) -> list[list[str]]:
+    """Rows of measures with their names."""
+    return [[named(measure.name), *measure_cells(measure)] for measure in measures]
+
+
+#: Header of the first of `measure_cells`.
+VALUE = "value, or why there is none"
 
 
 #: Legend of the thick and the thin part of an interval in two tones.
 INNER, OUTER = "without perturbation the interval would be this long", "the interval"
 
 
-def estimate(
-    label: str, value: float | None, interval: OpenInterval | None, inner: Interval | None = None
-) -> Estimate:
-    """Make an estimate for charts, with open ends as infinite."""
-    lower, upper = interval or (None, None)
-    endless = interval is not None and upper is None
-    return Estimate(label, value, lower, math.inf if endless else upper, inner=inner)
+def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Drawn:
+    """An estimate for charts; with a confidence level also its interval without perturbation."""
+    lower, upper = estimate.drawn or (None, None)
+    inner = None
+    if confidence is not None:
+        inner = estimate.without_perturbation(normal_quantile(1 - confidence))
+    return Drawn(label, estimate.value, lower, upper, reason=estimate.undefined, inner=inner)
 
 
-def of_sampling(
-    interval: Interval | None, confidence: float, sampling_error: float | None
-) -> Interval | None:
-    """Return the interval without perturbation, around the same middle; None if unknown."""
-    if interval is None or not sampling_error:
-        return None
-    middle, half = sum(interval) / 2, normal_quantile(1 - confidence) * sampling_error
-    return middle - half, middle + half
-
-
-def notes(result: Any, rows: Sequence[Estimate], *, together: bool = False) -> list[str]:
+def notes(result: Any, rows: Sequence[Drawn], *, together: bool = False) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
         return [f"{of_reports(result)}.", *of_group(result)]
@@ -117,14 +118,14 @@ def grid_of(result: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -
     return Grid([header[i] for i in shown], [[row[i] for i in shown] for row in rows])
 
 
-def negative(rows: Sequence[Estimate]) -> list[str]:
+def negative(rows: Sequence[Drawn]) -> list[str]:
     """Explain negative shares, if any."""
     if all(row.value is None or row.value >= 0 for row in rows):
         return []
     return ["A negative support means that the true one is small compared with the error."]
 
 
-def in_one_tone(rows: Sequence[Estimate]) -> list[str]:
+def in_one_tone(rows: Sequence[Drawn]) -> list[str]:
     """Count the intervals without two tones, if others have them."""
     whole = sum(row.interval is not None and row.inner is None for row in rows)
     if not whole or not any(row.inner for row in rows):
@@ -166,18 +167,32 @@ def few(names: Sequence[str], most: int = 4) -> str:
     return "; ".join([*names[:most], *rest])
 
 
-def too_uncertain(measures: Iterable[tuple[str, MeasureEstimate]]) -> list[str]:
-    """Warn of measures that are not usable without reserve, by the given names."""
+def too_uncertain(estimates: Iterable[tuple[str, Estimate]]) -> list[str]:
+    """Warn of estimates that are not usable without reserve, by the given names."""
     uncertain: dict[str, list[str]] = {"not usable": [], "barely usable": []}
-    for name, measure in measures:
-        if measure.undefined is None and measure.usability != "usable":
-            uncertain[measure.usability].append(name)
+    for name, estimate in estimates:
+        if estimate.undefined is None and estimate.reliability != "usable":
+            uncertain[estimate.reliability].append(name)
     return [
         f"{word.capitalize()}, as too little is known:"
         f" {listed(names) if len(names) <= _LISTED else few(names, _LISTED)}."
         for word, names in uncertain.items()
         if names
     ]
+
+
+def undefined(estimates: Sequence[tuple[str, Estimate]]) -> list[str]:
+    """Name the estimates that are undefined, in one sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, estimate in estimates:
+        if estimate.undefined:
+            reasons.setdefault(estimate.undefined, []).append(name)
+    return [f"Undefined, as {reason}: {listed(names)}." for reason, names in reasons.items()]
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital letter, and end with a full stop."""
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def presence(present: Items) -> list[str]:

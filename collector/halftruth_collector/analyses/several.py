@@ -1,40 +1,33 @@
 """Questions of which several options may be chosen: how many choose each, and which together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.base import Interval
-from halftruth_shared.analyses.distribution import MomentEstimate
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.several import (
     Combination,
     ConditionalShare,
-    Lift,
     OptionShare,
     PairEstimate,
     SeveralQuery,
     SeveralResult,
 )
-from halftruth_shared.analyses.wording import (
-    judged,
-    number,
-    percent,
-    ratio,
-    ratio_set,
-    share,
-    share_interval,
-    value,
-    value_interval,
-)
+from halftruth_shared.analyses.wording import number, percent, places, with_interval
 from halftruth_shared.errors import listing
 
-from ..charts.specification import Estimate, HeatMap
-from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile, optional
+from ..charts.specification import Estimate as Drawn
+from ..charts.specification import HeatMap
+from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile
+from ..estimation.estimates import estimates
 from ..estimation.options import Options, lift, option_code
-from ..estimation.ratios import conditional_shares
-from ..estimation.reliability import clear, judge, judge_table, margin, reliability
-from . import sentences
+from ..estimation.ratios import ConditionalShares, conditional_shares
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid
+
+E = TypeVar("E", bound=Estimate)
 
 #: Most options, whose pairs can be read and estimated in time.
 MAX_OPTIONS = 32
@@ -55,25 +48,25 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
     codes = {attribute.name: _code(attribute) for attribute in chosen}
     options = Options(estimator, codes, query.target)
     z = normal_quantile(1 - query.confidence)
-    listed, widths = [], []
-    for attribute in chosen:
-        one, half_width = _option(attribute, codes, options, query.confidence, by_itself=not label)
-        listed.append(one)
-        widths.append(half_width)
-    _, usability, verdict = judge_table(np.array(widths))
+    listed = [
+        _option(attribute, codes, options, query.confidence, by_itself=not label)
+        for attribute in chosen
+    ]
+    widths = [option.standard_error for option in listed]
+    reliability, verdict = verdicts.on_table(z * np.array(widths, dtype=float))
     combined = options.combined(query.max_length, MAX_SETS)
     combinations = [_combination(names, options, query.confidence) for names in combined]
-    reached = [found for found in combinations if found and found.share >= query.min_support]
+    reached = [found for found in combinations if (found.value or 0) >= query.min_support]
     return SeveralResult(
         **counted.origin(),
         query=query,
         label=label or "Options",
-        usability=usability,
+        reliability=reliability,
         verdict=verdict,
         options=listed,
         mean=_mean(options, z),
         pairs=[_pair(pair, options, query.confidence) for pair in options.pairs()],
-        combinations=sorted(reached, key=lambda found: (len(found.items), -found.share)),
+        combinations=sorted(reached, key=lambda found: (len(found.items), -(found.value or 0))),
         combined=[name for name in options.names if any(name in names for names in combined)],
         longest=max(map(len, combined), default=2),
     )
@@ -130,8 +123,13 @@ def _code(attribute: Attribute) -> int:
     return code
 
 
-def _interval(found: float, half_width: float) -> Interval | None:
-    return None if np.isnan(half_width) else (found - half_width, found + half_width)
+def _share(kind: type[E], found: ConditionalShares, confidence: float, **fields: Any) -> E:
+    """Share of those who chose all of some options, with its normal interval."""
+    share, error = float(found.share.flat[-1]), float(np.sqrt(found.variance.flat[-1]))
+    half_width = normal_quantile(1 - confidence) * error
+    undefined = [_NOBODY if np.isnan(share) else None]
+    ends = (share - half_width, share + half_width)
+    return next(estimates(kind, share, error, ends, undefined=undefined, **fields))
 
 
 def _option(
@@ -141,156 +139,85 @@ def _option(
     confidence: float,
     *,
     by_itself: bool,
-) -> tuple[OptionShare, float]:
-    """An option, and the half-width of its interval."""
+) -> OptionShare:
     found = options.shares([attribute.name], confidence)
-    chosen, error = float(found.share[1]), float(np.sqrt(found.variance[1]))
-    undefined = _NOBODY if np.isnan(chosen) else None
-    half_width = normal_quantile(1 - confidence) * error
-    option = OptionShare(
-        attribute=attribute.name,
-        answer=attribute.categories[codes[attribute.name]],
-        label=attribute.label_in() if by_itself else attribute.option_in(),
-        base=float(found.base[1]),
-        share=optional(chosen),
-        standard_error=optional(error),
-        interval=_interval(chosen, half_width),
-        usability=reliability(half_width),
-        undefined=undefined,
+    return _share(
+        OptionShare,
+        found,
+        confidence,
+        attribute=[attribute.name],
+        answer=[attribute.categories[codes[attribute.name]]],
+        label=[attribute.label_in() if by_itself else attribute.option_in()],
+        base=[float(found.base[1])],
     )
-    return option, half_width
 
 
-def _mean(options: Options, z: float) -> MomentEstimate:
-    mean = options.number()
-    if np.isnan(mean.mean):
-        reason = "who answered cannot be told from nobody"
-        return MomentEstimate(
-            usability="not usable", verdict=f"not usable: {reason}", undefined=reason
-        )
+def _mean(options: Options, z: float) -> Estimate:
+    number = options.number()
+    if np.isnan(number.mean):
+        return Estimate(undefined="who answered cannot be told from nobody")
     with np.errstate(invalid="ignore"):
-        error = float(np.sqrt(mean.variance))
-    [(usability, verdict)] = judge(np.array([z * error]), span=float(len(options.names)))
-    return MomentEstimate(
-        value=mean.mean,
-        standard_error=optional(error),
-        interval=_interval(mean.mean, z * error),
-        usability=usability,
-        verdict=verdict,
-    )
+        error = float(np.sqrt(number.variance))
+    ends = (number.mean - z * error, number.mean + z * error)
+    return next(estimates(Estimate, number.mean, error, ends, span=len(options.names)))
 
 
 def _pair(names: tuple[str, str], options: Options, confidence: float) -> PairEstimate:
     support, covariance = options.table(*names)
-    shares = options.shares(names, confidence)
-    both, error = float(shares.share[1, 1]), float(np.sqrt(shares.variance[1, 1]))
-    half_width = normal_quantile(1 - confidence) * error
-    conditional = []
+    conditional: list[ConditionalShare] = []
     for axis in (0, 1):
         within = conditional_shares(support, covariance, [axis], confidence)
-        conditional.append(
-            ConditionalShare(
-                of=names[1 - axis],
-                among=names[axis],
-                share=optional(float(within.share[1, 1])),
-                standard_error=optional(float(np.sqrt(within.variance[1, 1]))),
-                confidence_set=within.sets[3],
-                usability=reliability(float(within.sets.half_width[3])),
-            )
+        conditional += estimates(
+            ConditionalShare,
+            within.share[1, 1],
+            np.sqrt(within.variance[1, 1]),
+            within.sets[-1:],
+            of=[names[1 - axis]],
+            among=[names[axis]],
         )
-    return PairEstimate(
-        first=names[0],
-        second=names[1],
-        share=optional(both),
-        standard_error=optional(error),
-        interval=_interval(both, half_width),
-        usability=reliability(half_width),
-        conditional=conditional,
-        lift=_lift(support, covariance, confidence),
+    return _share(
+        PairEstimate,
+        options.shares(names, confidence),
+        confidence,
+        first=[names[0]],
+        second=[names[1]],
+        conditional=[conditional],
+        lift=[_lift(support, covariance, confidence)],
     )
 
 
-def _combination(names: Sequence[str], options: Options, confidence: float) -> Combination | None:
-    """Table of a set of options; None unless significantly many answered all of them."""
-    shares = options.shares(names, confidence)
-    both, error = float(shares.share.flat[-1]), float(np.sqrt(shares.variance.flat[-1]))
-    if np.isnan(both):
-        return None
-    half_width = normal_quantile(1 - confidence) * error
-    return Combination(
-        items={name: options.answer(name) for name in names},
-        share=both,
-        standard_error=optional(error),
-        interval=_interval(both, half_width),
-        usability=reliability(half_width),
-    )
+def _combination(names: Sequence[str], options: Options, confidence: float) -> Combination:
+    """Share of a set of options; undefined unless significantly many answered all of them."""
+    items = {name: options.answer(name) for name in names}
+    return _share(Combination, options.shares(names, confidence), confidence, items=[items])
 
 
-def _lift(support: Array, covariance: Array, confidence: float) -> Lift:
+def _lift(support: Array, covariance: Array, confidence: float) -> Estimate:
     found = lift(support, covariance)
-    value, error, lower, upper = (
-        float(number)
-        for number in (
-            found.value,
-            found.standard_error,
-            *found.interval(normal_quantile(1 - confidence)),
+    ends = found.interval(normal_quantile(1 - confidence))
+    undefined = [_NO_LIFT if np.isnan(found.value) else None]
+    return next(
+        estimates(
+            Estimate, found.value, found.standard_error, ends,
+            ratio=True, effect=True, undefined=undefined,
         )
-    )
-    if np.isnan(value):
-        return Lift(
-            value=None,
-            standard_error=None,
-            interval=None,
-            usability="not usable",
-            verdict=f"not usable: {_NO_LIFT}",
-            undefined=_NO_LIFT,
-        )
-    ends = np.array([lower]), np.array([upper])
-    [(usability, verdict)] = judge(
-        margin(*ends, ratio=True), ratio=True, directed=clear(*ends, ratio=True)
-    )
-    return Lift(
-        value=value,
-        standard_error=optional(error),
-        interval=None if np.isnan(lower) else (lower, optional(upper)),
-        usability=usability,
-        verdict=verdict,
-    )
+    )  # fmt: skip
 
 
 def grid(result: SeveralResult) -> Grid:
     """Options, then how many are chosen, then pairs with their lift, then longer combinations."""
     short, level = _short(result), sentences.level(result.query.confidence)
     rows: list[list[str]] = []
-    for one in result.options:
-        text = judged(share(one.share, one.interval), one.usability)
-        rows.append(
-            [one.label, "undefined" if one.undefined else text, share_interval(one.interval)]
-        )
-    mean = result.mean
-    text = (
-        "undefined" if mean.undefined else judged(value(mean.value, mean.interval), mean.usability)
-    )
-    rows.append(["number of options, on average", text, value_interval(mean.interval)])
+    rows += [[one.label, *sentences.share_cells(one)] for one in result.options]
+    rows.append(["number of options, on average", *sentences.number_cells(result.mean)])
     for pair in result.pairs:
         names = [short.get(name, name) for name in (pair.first, pair.second)]
-        rows.append(
-            [
-                sentences.listed(names),
-                judged(share(pair.share, pair.interval), pair.usability),
-                share_interval(pair.interval),
-                *(_conditional(found) for found in pair.conditional),
-                _lift_in_words(pair.lift),
-            ]
-        )
+        conditional = (with_interval(share, as_share=True) for share in pair.conditional)
+        cells = sentences.share_cells(pair)
+        rows.append([sentences.listed(names), *cells, *conditional, with_interval(pair.lift)])
     for found in result.combinations:
-        rows.append(
-            [
-                sentences.listed([short.get(name, name) for name in found.items]),
-                judged(share(found.share, found.interval), found.usability),
-                share_interval(found.interval),
-            ]
-        )
+        names = [short.get(name, name) for name in found.items]
+        rows.append([sentences.listed(names), *sentences.share_cells(found)])
     header = ["chosen", "share", level, "second among first", "first among second", "lift"]
     return Grid(header, [[*row, *[""] * (len(header) - len(row))] for row in rows])
 
@@ -300,25 +227,11 @@ def _short(result: SeveralResult) -> dict[str, str]:
     return {one.attribute: one.label for one in result.options}
 
 
-def _conditional(share: ConditionalShare) -> str:
-    if share.share is None:
-        return "undefined"
-    text = judged(ratio(share.share, share.confidence_set), share.usability)
-    return f"{text} ({ratio_set(share.confidence_set)})"
-
-
-def _lift_in_words(lift: Lift) -> str:
-    if lift.value is None:
-        return "undefined"
-    text = judged(value(lift.value, lift.interval), lift.usability)
-    return f"{text} ({value_interval(lift.interval)})"
-
-
 def chart(result: SeveralResult) -> HeatMap:
     """Heat map of the shares of pairs of options, with those of options in the diagonal."""
     short = _short(result)
     names = tuple(short)
-    cells: dict[tuple[str, str], Estimate] = {
+    cells: dict[tuple[str, str], Drawn] = {
         (one.attribute, one.attribute): _cell(one.label, one) for one in result.options
     }
     for pair in result.pairs:
@@ -340,26 +253,24 @@ def chart(result: SeveralResult) -> HeatMap:
     )
 
 
-def _cell(label: str, found: OptionShare | PairEstimate) -> Estimate:
-    lower, upper = found.interval or (None, None)
-    doubt = found.usability if found.usability == "not usable" else None
-    reason = _NOBODY if found.share is None else None
-    return Estimate(label, found.share, lower, upper, category=doubt, reason=reason)
+def _cell(label: str, found: OptionShare | PairEstimate) -> Drawn:
+    doubt = found.reliability if found.reliability == "not usable" else None
+    return replace(sentences.drawn(label, found), category=doubt)
 
 
 def warnings(result: SeveralResult) -> list[str]:
     """Warn of uncertain estimates, and of those that reports do not identify."""
-    lines = [] if result.usability == "usable" else [_sentence(result.verdict)]
-    if result.mean.usability != "usable":
-        lines.append(f"Number of options: {result.mean.verdict}.")
+    lines = [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
+    if result.mean.reliability != "usable":
+        lines.append(_of_mean(result))
     if len(result.options) > 1 and not result.pairs:
         lines.append("Reports tell of one option at a time, so that no pairs are known.")
     for what, graded in (
-        ("shares of pairs", [pair.usability for pair in result.pairs]),
-        ("lifts", [pair.lift.usability for pair in result.pairs]),
-        ("shares of longer combinations", [found.usability for found in result.combinations]),
+        ("shares of pairs", [pair.reliability for pair in result.pairs]),
+        ("lifts", [pair.lift.reliability for pair in result.pairs]),
+        ("shares of longer combinations", [found.reliability for found in result.combinations]),
     ):
-        poor = sum(usability == "not usable" for usability in graded)
+        poor = graded.count("not usable")
         if poor:
             lines.append(
                 f"Not usable, as too little is known: {number(poor, 0)} of"
@@ -370,9 +281,9 @@ def warnings(result: SeveralResult) -> list[str]:
 
 def interpretation(result: SeveralResult) -> list[str]:
     """Interpret shares and lifts, and point to further analyses."""
-    lines = [_sentence(result.verdict)] if result.usability == "usable" else []
-    if result.mean.usability == "usable":
-        lines.append(f"Number of options: {result.mean.verdict}.")
+    lines = [sentences.sentence(result.verdict)] if result.reliability == "usable" else []
+    if result.mean.reliability == "usable":
+        lines.append(_of_mean(result))
     if any(one.base < 1 for one in result.options):
         lines.append("Shares are of those who answered; whose answer is missing is left out.")
     if result.pairs:
@@ -393,8 +304,15 @@ def interpretation(result: SeveralResult) -> list[str]:
     return lines
 
 
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+def _of_mean(result: SeveralResult) -> str:
+    mean, word = result.mean, result.mean.reliability
+    if mean.undefined:
+        return f"Number of options: {word}: {mean.undefined}."
+    if mean.ends is None:
+        return f"Number of options: {word}: its error is not known."
+    width = mean.ends[1] - mean.ends[0]
+    known = verdicts.known_to(word, f"±{number(width / 2, places([width], 2))}")
+    return f"Number of options: {word}: {known}."
 
 
 ANALYSIS = Analysis(

@@ -1,64 +1,57 @@
 """Shares of a table's cells with their errors, as several analyses have them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
-from halftruth_shared.analyses.base import TypicalError, Usability
+from halftruth_shared.analyses.base import TypicalError
+from halftruth_shared.analyses.estimate import Estimate, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 
 from ..estimation import Estimator
-from ..estimation.bounds import Array, optional
-from ..estimation.reliability import judge_guess, judge_table, margin
+from ..estimation.bounds import Array
+from ..estimation.estimates import estimates
+from ..estimation.reliability import margin
+from . import verdicts
+
+E = TypeVar("E", bound=Estimate)
 
 
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Shares of the cells in row-major order, each with its errors as messages have them."""
+class Shares(NamedTuple, Generic[E]):
+    """Estimated cells in row-major order, and how reliable they are together."""
 
-    shares: list[float]
-    errors: list[dict[str, Any]]
-    usability: Usability
+    cells: list[E]
+    reliability: Reliability
     verdict: str
     typical: TypicalError | None = None
 
 
 def estimate_shares(
-    estimator: Estimator, names: Sequence[str], query: TableQuery | OverviewQuery
-) -> Shares:
+    estimator: Estimator,
+    names: Sequence[str],
+    query: TableQuery | OverviewQuery,
+    kind: type[E],
+    **fields: Any,
+) -> Shares[E]:
     """Estimate a table; a best guess has a typical error, and never the errors of another."""
     table, support = estimator.table(names), estimator.support(names, query.estimate)
-    shares = support.ravel().tolist()
     if query.estimate == "likelihood":
         typical = estimator.typical_error(names)
         if typical.error is not None and _dependence(support) <= typical.error:
             typical = msgspec.structs.replace(typical, learned=False)
-        usability, verdict = judge_guess(typical)
-        none = dict.fromkeys(
-            ("standard_error", "perturbation_error", "sampling_error", "interval"), None
-        )
-        errors = [{**none, "usability": usability}] * len(shares)
-        return Shares(shares, errors, usability, verdict, typical)
-    lower, upper = table.interval(query.confidence, query.target)
-    each, usability, verdict = judge_table(margin(lower, upper), table.effective_reports)
-    columns = np.sqrt(table.variance(query.target)), *table.error_parts(query.target), lower, upper
-    errors = [
-        {
-            "standard_error": optional(error),
-            "perturbation_error": optional(perturbation),
-            "sampling_error": optional(sampling),
-            "interval": None if error != error else (low, high),
-            "usability": reliability,
-        }
-        for error, perturbation, sampling, low, high, reliability in zip(
-            *(column.ravel().tolist() for column in columns), each, strict=True
-        )
-    ]
-    return Shares(shares, errors, usability, verdict)
+        reliability, verdict = verdicts.on_guess(typical)
+        columns = {"value": support.ravel().tolist(), **fields}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        cells = [kind(**row, reliability=reliability) for row in rows]
+        return Shares(cells, reliability, verdict, typical)
+    ends = table.interval(query.confidence, query.target)
+    reliability, verdict = verdicts.on_table(margin(*ends), table.effective_reports)
+    error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
+    cells = [*estimates(kind, support, error, ends, errors=errors, **fields)]
+    return Shares(cells, reliability, verdict)
 
 
 def _dependence(support: Array) -> float:

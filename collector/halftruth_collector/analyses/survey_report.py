@@ -8,7 +8,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
-from halftruth_shared.analyses.base import Interval, Usability
+from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 from halftruth_shared.mechanisms import TableEstimate
@@ -16,7 +16,7 @@ from halftruth_shared.mechanisms import TableEstimate
 from ..charts import BarChart, BarGroup, Chart
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
-from ..estimation.reliability import judge_table, margin
+from ..estimation.reliability import margin, reliability, typical
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -108,7 +108,7 @@ def _chart(result: OverviewResult, place: int) -> BarChart:
     question = result.questions[place]
     chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
     groups = tuple(BarGroup("", group.bars) for group in chart.groups)
-    notes = [] if question.usability == "usable" else [f"{question.usability.capitalize()}."]
+    notes = [] if question.reliability == "usable" else [f"{question.reliability.capitalize()}."]
     return replace(chart, title=question.label, notes=tuple(notes), groups=groups)
 
 
@@ -139,7 +139,7 @@ class _Pairs:
     """
 
     names: tuple[tuple[str, str], ...]
-    usable: tuple[Usability, ...]
+    usable: tuple[Reliability, ...]
     tested: int
     departures: tuple[_Departure, ...]
 
@@ -178,9 +178,9 @@ def _departure(counted: Counted, departures: Departures) -> _Departure:
     )
 
 
-def _judged(table: TableEstimate) -> Usability:
+def _judged(table: TableEstimate) -> Reliability:
     lower, upper = table.interval(_CONFIDENCE, "population")
-    return judge_table(margin(lower, upper), table.effective_reports)[1]
+    return reliability(typical(margin(lower, upper).ravel()))
 
 
 def _associations(pairs: _Pairs, labels: Labels) -> Grid:
@@ -260,7 +260,7 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
 
 
 def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
-    doubtful = [question for question in result.questions if question.usability != "usable"]
+    doubtful = [question for question in result.questions if question.reliability != "usable"]
     lines = [f"“{question.label}”: {question.verdict}." for question in doubtful[:_NAMED]]
     left = len(doubtful) - _NAMED
     if left > 0:

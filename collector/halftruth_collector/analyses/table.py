@@ -7,7 +7,7 @@ import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
-from halftruth_shared.analyses.wording import items, judged, share, share_interval
+from halftruth_shared.analyses.wording import items
 
 from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from . import sentences
@@ -21,22 +21,18 @@ MAX_CELLS = 100
 def compute(counted: Counted, query: TableQuery) -> TableResult:
     """A table as ``Estimator.table`` gives it, cells in row-major order."""
     estimator = counted.estimator
-    shares = estimate_shares(estimator, query.attributes, query)
+    values = [values for _, values in cells(estimator.schema, query.attributes)]
+    shares = estimate_shares(estimator, query.attributes, query, TableCell, values=values)
     table = estimator.table(query.attributes)
     wanted = query.covariance and table.reports > 1 and shares.typical is None
     return TableResult(
         **counted.origin(),
         query=query,
-        usability=shares.usability,
+        reliability=shares.reliability,
         verdict=shares.verdict,
         typical=shares.typical,
         condition_number=table.condition_number,
-        cells=[
-            TableCell(values=values, support=share, **errors)
-            for (_, values), share, errors in zip(
-                cells(estimator.schema, query.attributes), shares.shares, shares.errors, strict=True
-            )
-        ],
+        cells=shares.cells,
         covariance=table.covariance(query.target).tolist() if wanted else None,
     )
 
@@ -54,14 +50,7 @@ def grid(result: TableResult) -> Grid:
     return sentences.grid_of(
         result,
         [*result.query.attributes, "support", sentences.level(result.query.confidence)],
-        [
-            [
-                *cell.values.values(),
-                judged(share(cell.support, cell.interval), cell.usability),
-                share_interval(cell.interval),
-            ]
-            for cell in result.cells
-        ],
+        [[*cell.values.values(), *sentences.share_cells(cell)] for cell in result.cells],
     )
 
 
@@ -71,7 +60,7 @@ def chart(result: TableResult) -> BarChart:
     Of more than `MAX_CELLS` cells, those furthest from zero are shown.
     """
     first, *others = result.query.attributes
-    order = sorted(range(len(result.cells)), key=lambda i: -abs(result.cells[i].support))
+    order = sorted(range(len(result.cells)), key=lambda i: -abs(result.cells[i].value))
     shown = [result.cells[i] for i in sorted(order[:MAX_CELLS])]
     grouped = groupby(shown, key=lambda cell: items({first: cell.values[first]}) if others else "")
     groups = tuple(
@@ -100,23 +89,18 @@ def chart(result: TableResult) -> BarChart:
 
 def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate:
     label = ", ".join(cell.values[name] for name in names)
-    inner = sentences.of_sampling(cell.interval, result.query.confidence, cell.sampling_error)
-    return sentences.estimate(label, cell.support, cell.interval, inner)
+    return sentences.drawn(label, cell, result.query.confidence)
 
 
 def warnings(result: TableResult) -> list[str]:
     """Warn if the table is too uncertain."""
-    return [] if result.usability == "usable" else [_verdict(result)]
+    return [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
 
 
 def interpretation(result: TableResult) -> list[str]:
     """Describe the precision of a usable table, and its shares."""
-    precise = [_verdict(result)] if result.usability == "usable" else []
+    precise = [sentences.sentence(result.verdict)] if result.reliability == "usable" else []
     return precise + sentences.estimated(result.query.estimate)
-
-
-def _verdict(result: TableResult) -> str:
-    return f"{result.verdict[0].upper()}{result.verdict[1:]}."
 
 
 ANALYSIS = Analysis(

@@ -12,12 +12,10 @@ from halftruth_shared.analyses.weighted import (
     Weights,
 )
 from halftruth_shared.analyses.wording import (
-    judged,
     number,
     p_value,
     percent,
     share,
-    share_interval,
     value,
 )
 from halftruth_shared.mechanisms.variances import error_parts
@@ -26,8 +24,8 @@ from ..charts.specification import BarChart
 from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
-from ..estimation.reliability import judge_table
-from . import sentences
+from ..estimation.estimates import estimates
+from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
 
@@ -82,35 +80,29 @@ def _weighted(
     perturbation, sampling = error_parts(error**2, np.diag(of_these))
     half_width = normal_quantile(1 - query.confidence) * error
     effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
-    each, usability, verdict = judge_table(half_width, effective)
+    reliability, verdict = verdicts.on_table(half_width, effective)
     if estimate.undefined is not None:
-        verdict = f"{usability}: {estimate.undefined}"
+        verdict = f"{reliability}: {estimate.undefined}"
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = variance / before
     return WeightedQuestion(
         attribute=name,
         label=attribute.label_in(),
-        usability=usability,
+        reliability=reliability,
         verdict=verdict,
         undefined=estimate.undefined,
         answers=[
-            WeightedAnswer(
-                answer=category,
-                share=optional(float(estimate.share[i])),
-                standard_error=optional(float(error[i])),
-                perturbation_error=optional(float(perturbation[i])),
-                sampling_error=optional(float(sampling[i])),
-                interval=None
-                if np.isnan(error[i])
-                else (
-                    float(estimate.share[i] - half_width[i]),
-                    float(estimate.share[i] + half_width[i]),
-                ),
-                usability=each[i],
-                unweighted=float(by_itself.support[i]),
-                design_effect=optional(float(effect[i])),
+            *estimates(
+                WeightedAnswer,
+                estimate.share,
+                error,
+                (estimate.share - half_width, estimate.share + half_width),
+                errors=(perturbation, sampling),
+                undefined=[estimate.undefined] * len(error),
+                answer=attribute.categories,
+                unweighted=by_itself.support.tolist(),
+                design_effect=[*map(optional, effect.tolist())],
             )
-            for i, category in enumerate(attribute.categories)
         ],
         sum_of_weights=float(table.reports if people is None else people),
         weights=_weights(estimate),
@@ -144,11 +136,8 @@ def grid(result: WeightedResult) -> Grid:
             [
                 "" if i else question.label,
                 answer.answer,
-                judged(share(answer.share, answer.interval), answer.usability)
-                if answer.share is not None
-                else "undefined",
-                share_interval(answer.interval),
-                share(answer.unweighted, answer.interval),
+                *sentences.share_cells(answer),
+                share(answer.unweighted, answer.ends),
                 value(answer.design_effect, (0.0, 0.5)),
             ]
             for question in result.questions
@@ -173,7 +162,7 @@ def warnings(result: WeightedResult) -> list[str]:
     lines += [
         f"“{question.label}”: {question.verdict}."
         for question in result.questions
-        if question.undefined is None and question.usability != "usable"
+        if question.undefined is None and question.reliability != "usable"
     ]
     # Where the same people count for all questions, this is one test.
     tests = {round(q.p_value, 9) for q in result.questions if q.p_value is not None}

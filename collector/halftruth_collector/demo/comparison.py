@@ -172,11 +172,11 @@ def compare(
 
 
 def _holds(itemset: ItemsetEstimate | None, share: float) -> bool:
-    if itemset is None or itemset.interval is None:
+    if itemset is None or itemset.ends is None:
         return False
-    return itemset.interval[0] <= share <= itemset.interval[1]
+    return itemset.ends[0] <= share <= itemset.ends[1]
 
 
 def _support(itemset: ItemsetEstimate | None) -> float:
     """NaN for one that was ruled out, which is below every threshold."""
-    return np.nan if itemset is None else itemset.support
+    return np.nan if itemset is None else itemset.value

@@ -158,16 +158,16 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
             f" ±{percent(SHOWN_HALF_WIDTH)}: the largest of them would be mere noise.)"
         )
     found = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
-    largest = sorted(found, key=lambda itemset: -itemset.support)[:10]
+    largest = sorted(found, key=lambda itemset: -itemset.value)[:10]
     _print(
         ["itemset", "support", "interval", "decision", "truth"],
         [
             [
                 items(itemset.items),
-                share(itemset.support, itemset.interval),
-                share_interval(itemset.interval),
+                share(itemset.value, itemset.ends),
+                share_interval(itemset.ends),
                 itemset.decision,
-                share(truth[tuple(itemset.items.items())], itemset.interval),
+                share(truth[tuple(itemset.items.items())], itemset.ends),
             ]
             for itemset in largest
         ],

@@ -16,10 +16,12 @@ from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.mechanisms import TableEstimate
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
-from .bounds import Array, check_confidence, normal_quantile, optional
+from .bounds import Array, check_confidence, normal_quantile
+from .estimates import estimates
 from .gradients import Jet, SecondOrder
 from .measures import (
     MEASURE_NAMES,
@@ -31,7 +33,6 @@ from .measures import (
     find_measure,
 )
 from .ratios import Ratios
-from .reliability import clear, judge, margin
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
@@ -146,37 +147,16 @@ class MeasureColumn:
 
     def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
         """The measure of one table after the other, with its intervals."""
-        lower, upper = self.interval(confidence)
-        ratio = self.measure.ratio
-        verdicts = judge(
-            margin(lower, upper, ratio=ratio),
-            ratio=ratio,
-            span=1.0,
-            directed=clear(lower, upper, ratio=ratio) & self.measure.signed,
+        return estimates(
+            MeasureEstimate,
+            self.value,
+            self.standard_error,
+            self.interval(confidence),
+            ratio=self.measure.ratio,
+            effect=self.measure.signed,
+            undefined=self.reason.tolist(),
+            name=[self.name] * len(self.value),
         )
-        columns = (self.value, self.standard_error, lower, upper, self.reason)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for (usability, verdict), row in zip(verdicts, rows, strict=True):
-            value, error, low, high, reason = row
-            if reason:
-                yield undefined(self.name, reason)
-                continue
-            known = error == error
-            yield MeasureEstimate(
-                name=self.name,
-                usability=usability,
-                verdict=verdict,
-                value=value,
-                standard_error=error if known else None,
-                interval=(low, optional(high)) if known else None,
-            )
-
-
-def undefined(name: str, reason: str) -> MeasureEstimate:
-    """A measure that has no value."""
-    return MeasureEstimate(
-        name=name, usability="not usable", verdict=f"not usable: {reason}", undefined=reason
-    )
 
 
 def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
@@ -321,7 +301,7 @@ def estimate_associations(
         [estimate] = estimate_measures(
             schema, table(pair), {}, ["concentration"], confidence, target
         )
-        found.append(Association(row=pair[0], column=pair[1], estimate=estimate))
+        found.append(Association(row=pair[0], column=pair[1], **asdict(estimate)))
     return found
 
 

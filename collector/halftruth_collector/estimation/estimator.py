@@ -85,7 +85,7 @@ class Estimator:
     >>> estimator.table(["smoker"]).support.round(3).tolist()
     [0.625, 0.375]
     >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"})
-    >>> round(rule.confidence, 2), rule.confidence_set.kind
+    >>> round(rule.value, 2), rule.set
     (0.77, 'interval')
     >>> [phi] = estimator.measures(["smoker", "coughs"], measures=["phi"])
     >>> round(phi.value, 3), round(phi.standard_error, 3)

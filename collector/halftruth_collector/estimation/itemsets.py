@@ -15,15 +15,15 @@ from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from typing import Any
 
-import msgspec
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
-from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
+from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.mechanisms import Margins, TableEstimate
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile, optional
+from .bounds import Array, normal_quantile
+from .estimates import estimates
 from .likelihood import WholeTable, supports_within
 from .multiplicity import (
     bonferroni_bounds,
@@ -33,7 +33,7 @@ from .multiplicity import (
     holm_decisions,
     one_sided_quantile,
 )
-from .reliability import USABILITY, grades, judge_guess, judge_supports, margin, median, typical
+from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
 from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.
@@ -68,11 +68,10 @@ class Itemsets:
     decision : ndarray of int, shape (R,)
         Position in `DECISIONS`.
     grade : ndarray of int, shape (R,)
-        Position in `USABILITY`.
+        Position in `RELIABILITIES`.
     candidates : int
         Number of itemsets that could have been examined, before any was ruled out.
-    precision : tuple of Precision
-        What each length can be told apart by.
+    precision : tuple of LengthPrecision
     """
 
     schema: Schema
@@ -84,7 +83,7 @@ class Itemsets:
     decision: NDArray[np.int64]
     grade: NDArray[np.int64]
     candidates: int
-    precision: tuple[Precision, ...]
+    precision: tuple[LengthPrecision, ...]
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -93,15 +92,13 @@ class Itemsets:
 
     def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
         """The same with supports of the best guess: no bounds, but a typical error by length."""
-        precision = []
-        for found, guess in zip(self.precision, typical, strict=False):
-            usability, verdict = judge_guess(guess)
-            precision.append(
-                msgspec.structs.replace(
-                    found, half_width=None, usability=usability, verdict=verdict
-                )
-            )
-        grade = np.array([USABILITY.index(each.usability) for each in precision], dtype=np.int64)
+        precision = [
+            replace(found, half_width=None, guess=guess)
+            for found, guess in zip(self.precision, typical, strict=False)
+        ]
+        grade = np.array(
+            [RELIABILITIES.index(each.reliability) for each in precision], dtype=np.int64
+        )
         none = np.full(len(self), np.nan)
         return replace(
             self,
@@ -121,18 +118,18 @@ class Itemsets:
             [(attribute.name, category) for category in attribute.categories]
             for attribute in self.schema.attributes
         ]
-        bounds = (self.standard_error, self.lower, self.upper)
-        columns = (self.codes, self.support, *bounds, self.decision, self.grade)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for codes, support, error, lower, upper, decision, grade in rows:
-            yield ItemsetEstimate(
-                items=dict(items[j][code] for j, code in enumerate(codes) if code >= 0),
-                support=support,
-                standard_error=optional(error),
-                interval=(lower, upper) if lower == lower else None,
-                decision=DECISIONS[decision],
-                usability=USABILITY[grade],
-            )
+        return estimates(
+            ItemsetEstimate,
+            self.support,
+            self.standard_error,
+            (self.lower, self.upper),
+            grade=self.grade,
+            items=[
+                dict(items[j][code] for j, code in enumerate(codes) if code >= 0)
+                for codes in self.codes.tolist()
+            ],
+            decision=[DECISIONS[place] for place in self.decision.tolist()],
+        )
 
 
 def mine_itemsets(
@@ -371,16 +368,8 @@ def select_itemsets(
     for length in range(1, lengths.max(initial=0) + 1):
         alike = lengths == length
         half_widths, filled = quantile * error[alike], median(examined.filled[alike])
-        usability, verdict = judge_supports(half_widths, min_support, filled)
-        precision.append(
-            Precision(
-                length=length,
-                examined=half_widths.size,
-                half_width=typical(half_widths),
-                usability=usability,
-                verdict=verdict,
-            )
-        )
+        width = typical(half_widths)
+        precision.append(LengthPrecision(length, half_widths.size, width, filled))
     chosen = np.flatnonzero(reached.get(query.select, frequent))
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
     return Itemsets(

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.mechanisms import TableEstimate
+from msgspec.structs import replace
 
 from .answers import presence
-from .association import Batch, collapse, evaluate, known_covariance, undefined
+from .association import Batch, collapse, evaluate, known_covariance
 from .bounds import check_confidence
 from .gradients import Jet
 from .measures import Cells, Measure
@@ -68,7 +69,7 @@ def partial_correlation(
     binary = collapse(table.support, known_covariance(table, target), codes)
     measure = Measure("partial_correlation", "itemset", _partial)
     [estimate] = evaluate(measure, Batch.single(*binary, table.reports)).estimates(confidence)
-    return estimate if estimate.undefined is None else undefined(measure.name, _UNDEFINED)
+    return replace(estimate, undefined=estimate.undefined and _UNDEFINED)
 
 
 def _partial(t: Cells, n: float) -> Jet:

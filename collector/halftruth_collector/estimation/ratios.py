@@ -15,10 +15,10 @@ from operator import add
 from typing import get_args
 
 import numpy as np
-from halftruth_shared.analyses.base import FiellerKind, FiellerSet
+from halftruth_shared.analyses.estimate import SetKind
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile, optional
+from .bounds import Array, normal_quantile
 from .gradients import Jet
 
 #: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
@@ -28,7 +28,7 @@ MIN_Z = 5
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
 
-_KINDS: tuple[FiellerKind, ...] = get_args(FiellerKind)
+_KINDS: tuple[SetKind | None, ...] = (*get_args(SetKind), None)
 _INTERVAL, _OUTSIDE, _EVERYTHING, _UNDEFINED = range(4)
 
 
@@ -122,16 +122,14 @@ class FiellerSets:
         half = np.where(self.kind == _INTERVAL, (self.upper - self.lower) / 2, np.inf)
         return np.where(self.kind == _UNDEFINED, np.nan, half)
 
-    def __getitem__(self, row: int) -> FiellerSet | None:
-        """One of them as a message, None where it is undefined."""
-        kind = int(self.kind[row])
-        if kind == _UNDEFINED:
-            return None
-        return FiellerSet(
-            kind=_KINDS[kind],
-            lower=optional(float(self.lower[row])),
-            upper=optional(float(self.upper[row])),
-        )
+    @property
+    def kinds(self) -> list[SetKind | None]:
+        """Kind of each set; None where it is undefined."""
+        return [_KINDS[kind] for kind in self.kind.tolist()]
+
+    def __getitem__(self, rows: slice) -> "FiellerSets":
+        """Some of the sets."""
+        return FiellerSets(self.kind[rows], self.lower[rows], self.upper[rows])
 
 
 def fieller_sets(

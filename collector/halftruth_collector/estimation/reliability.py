@@ -20,32 +20,25 @@ An effect, such as a difference or an odds ratio, is at least barely usable wher
 no end at or beyond *no effect*: its direction is known.
 """
 
-import math
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from halftruth_shared.analyses.base import TypicalError, Usability
-from halftruth_shared.analyses.wording import half_width, number, percent, places
+from halftruth_shared.analyses.base import TypicalError
+from halftruth_shared.analyses.estimate import Reliability
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, normal_quantile
 
 #: The three verdicts, best first; grades are positions in it.
-USABILITY: tuple[Usability, ...] = get_args(Usability)
+RELIABILITIES: tuple[Reliability, ...] = get_args(Reliability)
 USABLE, BARELY, NOT = range(3)
 
 #: Largest margin of what is usable, and of what is barely usable.
 POINTS, FACTOR = (0.05, 0.1), (1.5, 2.0)
 
-#: Effective reports for a cell below which the normal intervals are noticeably wrong.
-WELL_FILLED = 20
-
-#: A factor beyond this is just a long number.
-_ANY_FACTOR = 100.0
-
 #: A share that is known no better than this may be anything.
-_ANYTHING = 0.5
+ANYTHING = 0.5
 
 Grades = NDArray[np.int64]
 
@@ -87,70 +80,36 @@ def grades(
     return np.where(directed, np.minimum(each, BARELY), each)
 
 
-def reliability(margin_of_share: float) -> Usability:
+def reliability(margin_of_share: float | None) -> Reliability:
     """Return the reliability of a share with this margin; `plan` asks the same as results do."""
-    return USABILITY[int(grades(margin_of_share))]
+    return RELIABILITIES[int(grades(np.nan if margin_of_share is None else margin_of_share))]
 
 
-def judge(
-    margins: Array,
-    *,
-    ratio: bool = False,
-    span: float | None = None,
-    directed: NDArray[np.bool_] | bool = False,
-    effective: Array | float = math.inf,
-) -> Iterator[tuple[Usability, str]]:
-    """Verdict on each estimate, in a word and in words.
+@dataclass(frozen=True)
+class LengthPrecision:
+    """Precision of the itemsets of one length.
 
-    Parameters
+    Attributes
     ----------
-    margins : ndarray
-        NaN where unknown, infinite where there is no bound.
-    ratio : bool
-        Whether they are factors.
-    span : float, optional
-        Range of the scale of numbers that are no shares.
-    directed : bool or ndarray of bool
-        Which are effects whose direction is known; see `clear`.
-    effective : float or ndarray
-        Reports behind each, as `few_reports` takes them.
+    length, examined : int
+    half_width : float or None
+        Typical half-width of an interval; None where unknown, and of best guesses.
+    filled : float
+        About how many reports a support rests on.
+    guess : TypicalError or None
+        Of best guesses.
     """
-    each = grades(margins / (span or 1.0), ratio=ratio, directed=directed)
-    at_most = FACTOR[1] if ratio else POINTS[1] * (span or 1.0)
-    columns = np.broadcast_arrays(each, margins, np.asarray(effective))
-    for grade, width, reports in zip(*(column.tolist() for column in columns), strict=True):
-        word = USABILITY[grade]
-        if math.isnan(width):
-            yield word, f"{word}: its error is not known"
-            continue
-        only = ""
-        if width > at_most:
-            only = "only " if grade == NOT else "its direction is known, its size only "
-        known = f"{only}known to" if grade == NOT or not only else f"{only}to"
-        text = f"{known} {_written(width, ratio=ratio, share=span is None)}"
-        if math.isinf(width) and grade == NOT:
-            text = "it may be anything"
-        yield word, f"{word}: {text}{few_reports(reports)}"
 
+    length: int
+    examined: int
+    half_width: float | None
+    filled: float
+    guess: TypicalError | None = None
 
-def _written(width: float, *, ratio: bool, share: bool) -> str:
-    if ratio:
-        if width > _ANY_FACTOR:
-            return f"no factor of {number(_ANY_FACTOR)}"
-        return f"a factor of {number(width, 2 if width < FACTOR[1] else 1)}"
-    if share:
-        return half_width(width)
-    return f"±{number(width, min(places([2 * width], 2), 4))}"
-
-
-def few_reports(effective: float) -> str:
-    """Return the warning of intervals that rest on few reports for a cell; else nothing."""
-    if effective >= WELL_FILLED:
-        return ""
-    return (
-        f"; with about {effective:.1f} reports for each cell, intervals miss the truth"
-        " more often than they say"
-    )
+    @property
+    def reliability(self) -> Reliability:
+        """Reliability of the median support."""
+        return guess_reliability(self.guess) if self.guess else reliability(self.half_width)
 
 
 def median(values: Array) -> float:
@@ -165,58 +124,14 @@ def typical(margins: Array) -> float | None:
     return None if 2 * known.size <= margins.size else median(known)
 
 
-def judge_table(
-    margins: Array, effective: Array | float = math.inf
-) -> tuple[list[Usability], Usability, str]:
-    """Verdict on each share of a table, row by row, and on the median one.
-
-    Parameters
-    ----------
-    margins : ndarray
-        Of every cell, NaN where undefined, infinite where there is no bound.
-    effective : float or ndarray
-        Effective reports behind each cell.
-    """
-    words = [USABILITY[grade] for grade in grades(margins.ravel()).tolist()]
-    width = typical(margins.ravel())
-    if width is None:
-        return words, USABILITY[NOT], "not usable: too few reports for an interval of most cells"
-    word = reliability(width)
-    if width == np.inf:
-        said = "most groups cannot be told from nobody, so that shares of them may be anything"
-    else:
-        said = f"shares are known {'only ' * (word == USABILITY[NOT])}to {half_width(width)}"
-    return words, word, f"{word}: {said}{few_reports(float(np.median(effective)))}"
-
-
-def judge_guess(found: TypicalError) -> tuple[Usability, str]:
-    """Verdict on the best guesses of tables, by their typical error in place of an interval."""
-    questions = f"{found.length} question{'s' if found.length > 1 else ''}"
-    if found.error is None:
-        word, said = USABILITY[NOT], f"how far best guesses of {questions} are off is unknown"
-    else:
-        # A bound is large for its own uncertainty already.
-        word = reliability(found.error * (1 if found.bound else normal_quantile(0.05)))
-        less = "less than " * found.bound
-        said = f"best guesses of {questions} are typically off by {less}{half_width(found.error)}"
-    if found.length > 1 and not found.learned:
-        word = USABILITY[NOT]
-        said += "; nothing about associations was learned, this is as if answers were independent"
-    return word, f"{word}: {said}"
-
-
-def judge_supports(margins: Array, min_support: float, effective: float) -> tuple[Usability, str]:
-    """Verdict on the median support of itemsets of one length, and what it cannot decide."""
-    width = typical(margins)
-    if width is None:
-        return USABILITY[NOT], "not usable: too few reports for an interval of most itemsets"
-    word = reliability(width)
-    said = f"supports are known {'only ' * (word == USABILITY[NOT])}to {half_width(width)}"
-    if min_support <= width < _ANYTHING:
-        said += f", and those up to {percent(width, 1)} cannot be told from zero"
-    return word, f"{word}: {said}{few_reports(effective)}"
+def guess_reliability(guess: TypicalError) -> Reliability:
+    """Return the reliability of best guesses of tables, by their typical error."""
+    if guess.error is None or (guess.length > 1 and not guess.learned):
+        return RELIABILITIES[NOT]
+    # A bound is large for its own uncertainty already.
+    return reliability(guess.error * (1 if guess.bound else normal_quantile(0.05)))
 
 
 def significantly_positive(support: Array, half_width: Array) -> NDArray[np.bool_]:
     """Return which supports are above 0, with an interval that is not as wide as all shares."""
-    return (support - half_width > 0) & (half_width < _ANYTHING)
+    return (support - half_width > 0) & (half_width < ANYTHING)

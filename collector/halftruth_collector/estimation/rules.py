@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import Items, Target, Usability
+from halftruth_shared.analyses.base import Items, Target
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rule import RuleQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import Margins
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, MeasureColumn, evaluate
-from .bounds import Array, chebyshev_factor, check_field, normal_quantile, optional
+from .bounds import Array, chebyshev_factor, check_field, normal_quantile
+from .estimates import estimates
 from .gradients import Jet
 from .itemsets import Itemsets
 from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
-from .reliability import grades, judge, significantly_positive
+from .reliability import Grades, grades, significantly_positive
 from .tables import Tables
 
 #: Rules examined before mining asks for fewer.
@@ -109,6 +111,8 @@ class Rules:
         Of the confidences.
     measures : tuple of MeasureColumn
         Those asked for.
+    grade : ndarray of int
+        Position of each in `RELIABILITIES`.
     level : float
         Confidence level of each single interval.
     left_out : int
@@ -123,7 +127,7 @@ class Rules:
     confidence: ConfidenceMoments
     fieller: FiellerSets
     measures: tuple[MeasureColumn, ...]
-    verdicts: Sequence[tuple[Usability, str]]
+    grade: Grades
     level: float
     left_out: int
 
@@ -133,34 +137,33 @@ class Rules:
     def __iter__(self) -> Iterator[RuleEstimate]:
         quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
         moments = self.confidence
-        shares = (self.support, self.support_error)
-        ratios = (moments.estimate, moments.mean, np.sqrt(moments.variance))
-        columns = (self.codes, self.in_antecedent, *shares, *ratios)
-        measures = zip(*(column.estimates(self.level) for column in self.measures), strict=True)
-        rows = zip(*(column.tolist() for column in columns), self.verdicts, strict=True)
-        for i, row in enumerate(rows):
-            codes, in_antecedent, support, error, ratio, mean, ratio_error, verdict = row
-            sides: tuple[Items, Items] = ({}, {})
+        error = np.sqrt(moments.variance)
+        measures = [[*column.estimates(self.level)] for column in self.measures]
+        sides: list[tuple[Items, Items]] = []
+        for codes, in_antecedent in zip(
+            self.codes.tolist(), self.in_antecedent.tolist(), strict=True
+        ):
+            sides.append(({}, {}))
             for attribute, code, left in zip(
                 self.schema.attributes, codes, in_antecedent, strict=True
             ):
                 if code >= 0:
-                    sides[0 if left else 1][attribute.name] = attribute.categories[code]
-            yield RuleEstimate(
-                antecedent=sides[0],
-                consequent=sides[1],
-                usability=verdict[0],
-                verdict=verdict[1],
-                support=support,
-                support_standard_error=optional(error),
-                support_interval=_around(support, quantile * error),
-                confidence=ratio,
-                confidence_set=self.fieller[i],
-                confidence_mean=optional(mean),
-                confidence_standard_error=optional(ratio_error),
-                confidence_chebyshev=_around(mean, factor * ratio_error),
-                measures=list(next(measures, ())),
-            )
+                    sides[-1][0 if left else 1][attribute.name] = attribute.categories[code]
+        return estimates(
+            RuleEstimate,
+            moments.estimate,
+            error,
+            self.fieller,
+            grade=self.grade,
+            antecedent=[left for left, _ in sides],
+            consequent=[right for _, right in sides],
+            support=[*_normal(self.support, self.support_error, quantile)],
+            mean=[
+                None if mean.value is None else mean
+                for mean in _normal(moments.mean, error, factor)
+            ],
+            measures=[*map(list, zip(*measures, strict=True))] or [[] for _ in sides],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +253,7 @@ def arrange(
     told = significantly_positive(supports.support[0], half_width)
     listed = np.flatnonzero(told | query.include_uncertain)
     left_out = len(told) - len(listed)
-    supports, told, half_width = supports[listed], told[listed], half_width[listed]
+    supports, half_width = supports[listed], half_width[listed]
     moments = confidence_moments(*supports.ratio())
     sets = fieller_sets(*supports.ratio(), quantile=quantile)
     # The wider of the margins of its two shares.
@@ -274,16 +277,10 @@ def arrange(
         confidence_moments(*chosen.ratio()),
         fieller_sets(*chosen.ratio(), quantile=quantile),
         chosen.measures(query.measures, reports),
-        _verdicts(margins[order], told[order]),
+        grades(margins[order]),
         query.confidence,
         left_out,
     )
-
-
-def _verdicts(margins: Array, told: NDArray[np.bool_]) -> list[tuple[Usability, str]]:
-    uncertain = np.where(told, "", "; the support cannot be told from zero").tolist()
-    judged = judge(margins)
-    return [(word, said + also) for (word, said), also in zip(judged, uncertain, strict=True)]
 
 
 def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:
@@ -344,6 +341,6 @@ def _splits(codes: Codes) -> tuple[Codes, Sides]:
     return np.concatenate(rules), np.concatenate(sides)
 
 
-def _around(centre: float, half_width: float) -> tuple[float, float] | None:
-    lower, upper = optional(centre - half_width), optional(centre + half_width)
-    return None if lower is None or upper is None else (lower, upper)
+def _normal(value: Array, error: Array, factor: float) -> Iterator[Estimate]:
+    """Estimates with intervals of so many standard errors on both sides."""
+    return estimates(Estimate, value, error, (value - factor * error, value + factor * error))

@@ -1,49 +1,32 @@
 """Association of every pair of attributes."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from ..protocol.base import Message
-from .base import (
-    MEASURE_COLUMNS,
-    AnsweredQuery,
-    AttributeName,
-    Columns,
-    MeasureEstimate,
-    Result,
-    measure_row,
-    texts,
-)
+from .base import AnsweredQuery, AttributeName, EstimatesResult, MeasureEstimate, Row
 
 
-class Association(Message, frozen=True, kw_only=True):
+class Association(MeasureEstimate, frozen=True, kw_only=True):
     """Goodman–Kruskal τ: relative reduction of the Gini index of `column` given `row`."""
 
     row: AttributeName
     column: AttributeName
-    estimate: MeasureEstimate
 
 
-class AssociationsResult(Result, frozen=True, kw_only=True):
+class AssociationsResult(EstimatesResult, frozen=True, kw_only=True):
     """Goodman–Kruskal τ (concentration) of every ordered pair of attributes, row by row."""
 
     query: "AssociationsQuery"
     attributes: list[AttributeName]
     associations: list[Association]
 
-    @property
-    def columns(self) -> Columns:
-        return [*texts("row", "column"), *MEASURE_COLUMNS]
+    KEYS: ClassVar = ("row", "column")
 
-    @property
-    def index(self) -> int:
-        return 2
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for pair in self.associations:
-            yield (pair.row, pair.column, *measure_row(pair.estimate))
+            yield (pair.row, pair.column), pair, ()
 
 
 class AssociationsQuery(AnsweredQuery[AssociationsResult], frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ command line, the pages and the methods of ``Analyst`` are derived from it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -17,11 +17,9 @@ from halftruth_shared.analyses.wording import items as words
 from ..errors import ParameterError
 from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
-from .intervals import FiellerKind as FiellerKind
-from .intervals import FiellerSet as FiellerSet
-from .intervals import Interval as Interval
-from .intervals import OpenInterval as OpenInterval
-from .intervals import Usability as Usability
+from .estimate import ESTIMATE_COLUMNS, Estimate, estimate_cells, expanded, expanded_cells
+from .estimate import Columns as Columns
+from .estimate import Interval as Interval
 from .showing import name_of_result, picture, shown
 
 if TYPE_CHECKING:
@@ -45,8 +43,8 @@ Answers = Mapping[str, str | Sequence[str]]
 #: Treatment of categories that are missing values.
 Missing = Literal["keep", "exclude"]
 
-#: Name and type of each column; an attribute may be called like another column.
-Columns = Sequence[tuple[str, type]]
+#: Texts that identify a row, its estimate, and the cells of the result's other columns.
+Row = tuple[Sequence[str | None], Estimate, Sequence[Any]]
 
 _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 
@@ -108,7 +106,7 @@ TargetOf = Annotated[
     Target,
     Meta(description="Whether the respondents are a sample of those spoken of, or all of them."),
 ]
-Estimate = Annotated[
+MethodOf = Annotated[
     Method,
     Meta(
         description="What the supports are: the unbiased moment estimate, or one inside [0, 1] that"
@@ -188,11 +186,6 @@ class Result(Message, frozen=True, kw_only=True):
         """Number of leading columns that identify a row."""
         return 0
 
-    @property
-    def panels(self) -> int:
-        """Number of leading columns that select the panel of a row in a chart."""
-        return min(1, max(0, self.index - 1))
-
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the rows of its table; None where a number is undefined."""
         raise NotImplementedError
@@ -240,15 +233,54 @@ class Result(Message, frozen=True, kw_only=True):
         ImportError
             If Matplotlib is not installed.
         """
-        chart = picture(self)
-        if chart is None:
+        if not isinstance(self, EstimatesResult):
             name = name_of_result(self)
             raise ParameterError(f"plot: {name} has no estimates with intervals; see to_pandas()")
+        chart = picture(self)
         try:
             from ..plotting import draw
         except ImportError:
             raise _missing("plot", "Matplotlib", "plot") from None
         return draw(chart, figure)
+
+
+class EstimatesResult(Result, frozen=True, kw_only=True):
+    """Result whose rows are estimates.
+
+    `KEYS` are the columns that identify a row, `OTHERS` those after the estimate's, `QUANTITY` is
+    what is estimated, and `PANELS` the largest number of keys that select the panel of a chart.
+    """
+
+    KEYS: ClassVar[Sequence[str]] = ()
+    OTHERS: ClassVar[Columns] = ()
+    QUANTITY: ClassVar[str] = "value"
+    PANELS: ClassVar[int] = 1
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Names of the columns that identify a row; an attribute may be called like another."""
+        return self.KEYS
+
+    @property
+    def others(self) -> Columns:
+        """Columns after those of the estimate."""
+        return self.OTHERS
+
+    def estimates(self) -> Iterator[Row]:
+        """Iterate over the estimates, each with its keys and the cells of the other columns."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> Columns:
+        return [*texts(*self.keys), *ESTIMATE_COLUMNS, *expanded(self.others)]
+
+    @property
+    def index(self) -> int:
+        return len(self.keys)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        for keys, estimate, others in self.estimates():
+            yield (*keys, *estimate_cells(estimate), *expanded_cells(self.others, others))
 
 
 def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
@@ -320,29 +352,14 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     ] = "estimate"
 
 
-class MeasureEstimate(Message, frozen=True, kw_only=True):
-    """Association measure, or the reason why it is undefined.
+class MeasureEstimate(Estimate, frozen=True, kw_only=True):
+    """Association measure.
 
-    Intervals of ratios are on the logarithmic scale, on which `standard_error` is that of a ratio.
-    Measures that are never negative and 0 at independence are corrected for bias, and cut at 0.
-    `verdict` says in words whether it is precise enough to be used.
+    Intervals of ratios are on the logarithmic scale. Measures that are never negative and 0 at
+    independence are corrected for bias, and cut at 0.
     """
 
     name: str
-    usability: Usability
-    verdict: str
-    value: float | None = None
-    standard_error: float | None = None
-    interval: OpenInterval | None = None
-    undefined: str | None = None
-
-
-#: Columns of `measure_row`.
-MEASURE_COLUMNS: Columns = (
-    *texts("measure", "usability"),
-    *numbers("value", "standard_error", "lower", "upper"),
-    ("undefined", str),
-)
 
 
 class DayCount(Message, frozen=True, kw_only=True):
@@ -350,20 +367,3 @@ class DayCount(Message, frozen=True, kw_only=True):
 
     day: date
     reports: int
-
-
-def ends(interval: OpenInterval | None) -> tuple[float | None, float | None]:
-    """Return both ends of an interval, or None twice."""
-    return (None, None) if interval is None else interval
-
-
-def measure_row(measure: MeasureEstimate) -> tuple[Any, ...]:
-    """Return the row of a measure in the columns `MEASURE_COLUMNS`."""
-    return (
-        measure.name,
-        measure.usability,
-        measure.value,
-        measure.standard_error,
-        *ends(measure.interval),
-        measure.undefined,
-    )

@@ -19,14 +19,14 @@ from ..protocol.base import Message
 from .base import (
     AttributeName,
     CategoryName,
-    Columns,
     Confidence,
-    Estimate,
     FilteredQuery,
     Items,
+    MethodOf,
     Result,
     TypicalError,
 )
+from .estimate import Columns
 
 ClassifierKind = Literal["naive-bayes", "decision-tree"]
 
@@ -226,4 +226,4 @@ class ClassifierQuery(FilteredQuery[ClassifierResult], frozen=True, kw_only=True
         ),
     ] = 0.05
     confidence: Confidence = 0.95
-    estimate: Estimate = "likelihood"
+    estimate: MethodOf = "likelihood"

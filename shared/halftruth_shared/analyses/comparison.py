@@ -1,25 +1,12 @@
 """Shares of one answer in several groups, compared."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from ..protocol.base import Message
-from .base import (
-    AnsweredQuery,
-    AttributeName,
-    CategoryName,
-    Columns,
-    Interval,
-    Items,
-    OpenInterval,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import AnsweredQuery, AttributeName, CategoryName, EstimatesResult, Items, Row
+from .estimate import Estimate
 
 #: Effect measure of two shares.
 Effect = Literal["difference", "risk_ratio", "odds_ratio"]
@@ -28,51 +15,31 @@ Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 Simultaneous = Literal["none", "bonferroni", "holm", "maximum"]
 
 
-class GroupShare(Message, frozen=True, kw_only=True):
+class GroupShare(Estimate, frozen=True, kw_only=True):
     """Share of the answer in one group, with Fieller's interval.
 
     `base` is the estimated number of respondents in the group. Unless it is significantly above
-    zero there is no share, and `undefined` gives the reason; if it is less than five standard
-    errors above zero the share has no standard error.
+    zero there is no share; if it is less than five standard errors above zero the share has no
+    standard error.
     """
 
     group: CategoryName
     base: float
-    share: float | None = None
-    standard_error: float | None = None
-    interval: Interval | None = None
-    usability: Usability
-    verdict: str
-    undefined: str | None = None
 
 
-class EffectEstimate(Message, frozen=True, kw_only=True):
-    """Difference or ratio of two shares, or trend; or the reason why it is undefined.
+class GroupComparison(Estimate, frozen=True, kw_only=True):
+    """Difference or ratio of the shares of a group and another, or of all others (null).
 
-    `standard_error` and `interval` are by the delta method, those of a ratio on the logarithmic
-    scale, from which the interval is transformed back. `p_value` is that of the test that the
-    shares are equal, with the standard error under that hypothesis; it may be known if a ratio is
-    not.
+    Its error is by the delta method, that of a ratio on the logarithmic scale. `p_value` is of the
+    test that the shares are equal, with the standard error under that hypothesis; it may be known
+    if a ratio is not.
     """
-
-    value: float | None = None
-    standard_error: float | None = None
-    interval: OpenInterval | None = None
-    p_value: float | None = None
-    usability: Usability
-    verdict: str
-    undefined: str | None = None
-
-
-class GroupComparison(Message, frozen=True, kw_only=True):
-    """Comparison of a group with another one, or with all the others together (null)."""
 
     group: CategoryName
     against: CategoryName | None
-    effect: EffectEstimate
 
 
-class ComparisonResult(Result, frozen=True, kw_only=True):
+class ComparisonResult(EstimatesResult, frozen=True, kw_only=True):
     """Shares of one answer in several groups, and their differences or ratios.
 
     `reference` is the group that all others are compared with, null where each is compared with
@@ -84,43 +51,19 @@ class ComparisonResult(Result, frozen=True, kw_only=True):
     reference: CategoryName | None
     groups: list[GroupShare]
     comparisons: list[GroupComparison]
-    trend: EffectEstimate | None = None
+    trend: Estimate | None = None
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("estimate", "group", "against"),
-            *numbers("value", "standard_error", "lower", "upper", "p_value", "base"),
-            *texts("usability", "undefined"),
-        ]
+    KEYS: ClassVar = ("estimate", "group", "against")
+    OTHERS: ClassVar = (("base", float),)
 
-    @property
-    def index(self) -> int:
-        return 3
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        for group in self.groups:
-            numbers = (group.share, group.standard_error, *ends(group.interval), None, group.base)
-            yield ("share", group.group, "", *numbers, group.usability, group.undefined)
-        for compared in self.comparisons:
-            against = "all others" if compared.against is None else compared.against
-            yield (self.query.effect, compared.group, against, *_effect_row(compared.effect))
+    def estimates(self) -> Iterator[Row]:
+        for share in self.groups:
+            yield ("share", share.group, ""), share, (share.base,)
+        for effect in self.comparisons:
+            against = "all others" if effect.against is None else effect.against
+            yield (self.query.effect, effect.group, against), effect, (None,)
         if self.trend is not None:
-            yield ("trend", "", "", *_effect_row(self.trend))
-
-
-def _effect_row(effect: EffectEstimate) -> tuple[Any, ...]:
-    lower, upper = effect.interval or (None, None)
-    return (
-        effect.value,
-        effect.standard_error,
-        lower,
-        upper,
-        effect.p_value,
-        None,
-        effect.usability,
-        effect.undefined,
-    )
+            yield ("trend", "", ""), self.trend, (None,)
 
 
 class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True):

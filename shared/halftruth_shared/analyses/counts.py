@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..protocol.base import Message
-from .base import Columns, Query, Result
+from .base import Query, Result
+from .estimate import Columns
 
 
 class CountedReport(Message, frozen=True, kw_only=True):

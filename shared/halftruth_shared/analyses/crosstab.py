@@ -1,7 +1,7 @@
 """Cross-tabulation of two to four questions."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -9,17 +9,12 @@ from ..protocol.base import Message
 from .base import (
     AnsweredQuery,
     AttributeName,
-    Columns,
-    FiellerSet,
-    Interval,
+    EstimatesResult,
     Items,
     MeasureEstimate,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
+    Row,
 )
+from .estimate import Estimate, Reliability
 
 #: Base of the shares: everybody, or those with a row's or a column's answer.
 Percentages = Literal["joint", "row", "column"]
@@ -28,33 +23,24 @@ Percentages = Literal["joint", "row", "column"]
 class CrosstabBase(Message, frozen=True, kw_only=True):
     """Base of percentages: those with some answers; without any, everybody.
 
-    `people` is the estimated number of respondents among them; its interval is always for exactly
-    these respondents, that of `share` for the requested target.
+    `people` is the estimated number of respondents among them, with the interval for exactly these
+    respondents; that of `share` is for the requested target.
     """
 
     values: Items
-    share: float
-    interval: Interval | None
-    people: float
-    people_interval: Interval | None
+    share: Estimate
+    people: Estimate
 
 
-class CrosstabCell(Message, frozen=True, kw_only=True):
+class CrosstabCell(Estimate, frozen=True, kw_only=True):
     """Share of one cell among its base.
 
-    `confidence_set` is Fieller's, which is no interval unless the base is significantly above 0,
-    and `standard_error` that of the delta method, null there: the squares of `perturbation_error`
-    and `sampling_error` add up to its square. `residual` is the departure from independent answers,
-    among those of the same further answers, in standard errors. Undefined numbers are null.
+    Its set is Fieller's, which is no interval unless the base is significantly above 0, and
+    `standard_error` that of the delta method, null there. `residual` is the departure from
+    independent answers, among those of the same further answers, in standard errors.
     """
 
     values: Items
-    share: float | None
-    standard_error: float | None
-    perturbation_error: float | None
-    sampling_error: float | None
-    confidence_set: FiellerSet | None
-    usability: Usability
     residual: float | None
 
 
@@ -71,7 +57,7 @@ class IndependenceOutcome(Message, frozen=True, kw_only=True):
     statement: str
 
 
-class CrosstabResult(Result, frozen=True, kw_only=True):
+class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
     """A cross-tabulation, cells in row-major order.
 
     `verdict` says in words whether its shares are precise enough to be used. There is a
@@ -80,7 +66,7 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
     """
 
     query: "CrosstabQuery"
-    usability: Usability
+    reliability: Reliability
     verdict: str
     bases: list[CrosstabBase]
     cells: list[CrosstabCell]
@@ -94,40 +80,16 @@ class CrosstabResult(Result, frozen=True, kw_only=True):
         known = {tuple(base.values.values()): base for base in self.bases}
         return [known[tuple(cell.values[name] for name in names)] for cell in self.cells]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts(*self.query.attributes),
-            *numbers("share", "standard_error"),
-            *texts("set"),
-            *numbers("lower", "upper"),
-            *texts("usability"),
-            *numbers("base", "base_lower", "base_upper"),
-            *numbers("people", "people_lower", "people_upper", "residual"),
-            *numbers("perturbation_error", "sampling_error"),
-        ]
+    QUANTITY: ClassVar = "share"
+    OTHERS: ClassVar = (("base", Estimate), ("people", Estimate), ("residual", float))
 
     @property
-    def index(self) -> int:
-        return len(self.query.attributes)
+    def keys(self) -> Sequence[str]:
+        return self.query.attributes
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for cell, base in zip(self.cells, self.base_of_each, strict=True):
-            ratios = cell.confidence_set
-            yield (
-                *cell.values.values(),
-                cell.share,
-                cell.standard_error,
-                *((ratios.kind, ratios.lower, ratios.upper) if ratios else (None, None, None)),
-                cell.usability,
-                base.share,
-                *ends(base.interval),
-                base.people,
-                *ends(base.people_interval),
-                cell.residual,
-                cell.perturbation_error,
-                cell.sampling_error,
-            )
+            yield tuple(cell.values.values()), cell, (base.share, base.people, cell.residual)
 
 
 class CrosstabQuery(AnsweredQuery[CrosstabResult], frozen=True, kw_only=True):

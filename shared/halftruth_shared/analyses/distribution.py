@@ -1,42 +1,21 @@
 """Means, standard deviations, quantiles and cumulative shares of numbers and ordered answers."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import (
-    AttributeName,
-    Columns,
-    EstimateQuery,
-    Interval,
-    Items,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import AttributeName, EstimateQuery, EstimatesResult, Items, Row
+from .estimate import Estimate
 
 #: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
 #: scores, or ranks 1, 2, ….
 CountedAs = Literal["middles", "numbers", "scores", "ranks"]
 
 
-class MomentEstimate(Message, frozen=True, kw_only=True):
-    """Mean or standard deviation by the delta method, or the reason why it is undefined."""
-
-    value: float | None = None
-    standard_error: float | None = None
-    interval: Interval | None = None
-    usability: Usability
-    verdict: str
-    undefined: str | None = None
-
-
-class QuantileEstimate(Message, frozen=True, kw_only=True):
+class QuantileEstimate(Estimate, frozen=True, kw_only=True):
     """Quantile: where the cumulative share reaches `percentile` percent.
 
     `answer` is its category, and `answers` are the ends of the interval of categories. `value` and
@@ -46,24 +25,13 @@ class QuantileEstimate(Message, frozen=True, kw_only=True):
     percentile: int
     answer: str | None = None
     answers: tuple[str, str] | None = None
-    value: float | None = None
-    interval: Interval | None = None
-    usability: Usability
-    verdict: str
-    undefined: str | None = None
 
 
-class OrderedShare(Message, frozen=True, kw_only=True):
-    """Share and cumulative share of one answer within the group."""
+class OrderedShare(Estimate, frozen=True, kw_only=True):
+    """Share of one answer within the group, and `cumulative` of it and those before it."""
 
     answer: str
-    share: float
-    standard_error: float | None
-    interval: Interval | None
-    usability: Usability
-    cumulative: float
-    cumulative_standard_error: float | None
-    cumulative_interval: Interval | None
+    cumulative: Estimate
 
 
 class GroupDistribution(Message, frozen=True, kw_only=True):
@@ -75,14 +43,14 @@ class GroupDistribution(Message, frozen=True, kw_only=True):
 
     group: str | None
     base: float
-    mean: MomentEstimate
-    deviation: MomentEstimate
+    mean: Estimate
+    deviation: Estimate
     quantiles: list[QuantileEstimate]
     answers: list[OrderedShare]
     undefined: str | None = None
 
 
-class DistributionResult(Result, frozen=True, kw_only=True):
+class DistributionResult(EstimatesResult, frozen=True, kw_only=True):
     """Distribution of everybody, and then of each group.
 
     `values` are the scores of the `answers`, and `counted_as` is their kind. `ordered` is whether
@@ -100,41 +68,32 @@ class DistributionResult(Result, frozen=True, kw_only=True):
     bin_error: float | None
     groups: list[GroupDistribution]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("estimate", "group", "of"),
-            *numbers("value", "standard_error", "lower", "upper", "bin_error", "base"),
-            *texts("answer", "answer_from", "answer_to", "usability", "undefined"),
-        ]
+    KEYS: ClassVar = ("estimate", "group", "of")
+    OTHERS: ClassVar = (
+        ("bin_error", float),
+        ("base", float),
+        ("answer", str),
+        ("answer_from", str),
+        ("answer_to", str),
+    )
 
-    @property
-    def index(self) -> int:
-        return 3
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
+        no_answers = (None, None, None)
         for each in self.groups:
             group = "everybody" if each.group is None else each.group
-            for name, moment in (("mean", each.mean), ("deviation", each.deviation)):
-                yield (
-                    *(name, group, "", moment.value, moment.standard_error),
-                    *(*ends(moment.interval), self.bin_error, each.base, None, None, None),
-                    *(moment.usability, moment.undefined),
-                )
+            of_moments = (self.bin_error, each.base, *no_answers)
+            yield ("mean", group, ""), each.mean, of_moments
+            yield ("deviation", group, ""), each.deviation, of_moments
             for quantile in each.quantiles:
-                yield (
-                    *("percentile", group, str(quantile.percentile), quantile.value, None),
-                    *(*ends(quantile.interval), None, each.base, quantile.answer),
-                    *(*(quantile.answers or (None, None)), quantile.usability, quantile.undefined),
-                )
+                answers = (quantile.answer, *(quantile.answers or (None, None)))
+                of = str(quantile.percentile)
+                yield ("percentile", group, of), quantile, (None, each.base, *answers)
         for each in self.groups:
-            for answer in each.answers:
-                of = ("everybody" if each.group is None else each.group, answer.answer)
-                rest = (None, each.base, None, None, None, answer.usability, None)
-                error, interval = answer.standard_error, answer.interval
-                yield ("share", *of, answer.share, error, *ends(interval), *rest)
-                error, interval = answer.cumulative_standard_error, answer.cumulative_interval
-                yield ("cumulative_share", *of, answer.cumulative, error, *ends(interval), *rest)
+            group = "everybody" if each.group is None else each.group
+            for share in each.answers:
+                others = (None, each.base, *no_answers)
+                yield ("share", group, share.answer), share, others
+                yield ("cumulative_share", group, share.answer), share.cumulative, others
 
 
 class DistributionQuery(EstimateQuery[DistributionResult], frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from .base import AttributeName, Columns, FilteredQuery, MissingOf, Result, numbers, texts
+from .base import AttributeName, FilteredQuery, MissingOf, Result, numbers, texts
+from .estimate import Columns
 
 
 class IndependenceResult(Result, frozen=True, kw_only=True):

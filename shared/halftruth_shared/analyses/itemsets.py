@@ -1,27 +1,15 @@
 """Frequent itemsets."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
 from ..protocol.base import Message
-from .base import (
-    AttributeName,
-    Columns,
-    Decision,
-    Estimate,
-    Interval,
-    Items,
-    MiningQuery,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import AttributeName, Decision, EstimatesResult, Items, MethodOf, MiningQuery, Row
+from .estimate import Estimate, Reliability
 
 
 class Precision(Message, frozen=True, kw_only=True):
@@ -35,31 +23,28 @@ class Precision(Message, frozen=True, kw_only=True):
     length: int
     examined: int
     half_width: float | None
-    usability: Usability
+    reliability: Reliability
     verdict: str
 
     @property
     def usable(self) -> bool:
         """True if they are usable without reserve."""
-        return self.usability == "usable"
+        return self.reliability == "usable"
 
 
-class ItemsetEstimate(Message, frozen=True, kw_only=True):
-    """Itemset with the estimate of its support.
+class ItemsetEstimate(Estimate, frozen=True, kw_only=True):
+    """Support of an itemset.
 
     Standard error, interval and decision are those of the moment estimate. Best guesses have none:
     null, and undecided.
     """
 
     items: Items
-    support: float
-    standard_error: float | None
-    interval: Interval | None
+    value: float
     decision: Decision
-    usability: Usability
 
 
-class ItemsetsResult(Result, frozen=True, kw_only=True):
+class ItemsetsResult(EstimatesResult, frozen=True, kw_only=True):
     """Itemsets, shortest first and most frequent first within a length.
 
     `candidates` counts the itemsets that could have been examined, before any was ruled out.
@@ -70,32 +55,19 @@ class ItemsetsResult(Result, frozen=True, kw_only=True):
     precision: list[Precision]
     itemsets: list[ItemsetEstimate]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            ("itemset", str),
-            ("length", int),
-            *numbers("support", "standard_error", "lower", "upper"),
-            *texts("decision", "usability"),
-        ]
+    KEYS: ClassVar = ("itemset",)
+    QUANTITY: ClassVar = "support"
+    OTHERS: ClassVar = (("length", int), ("decision", str))
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for itemset in self.itemsets:
-            yield (
-                words(itemset.items),
-                len(itemset.items),
-                itemset.support,
-                itemset.standard_error,
-                *ends(itemset.interval),
-                itemset.decision,
-                itemset.usability,
-            )
+            yield (words(itemset.items),), itemset, (len(itemset.items), itemset.decision)
 
 
 class ItemsetsQuery(MiningQuery[ItemsetsResult], frozen=True, kw_only=True):
     """Itemsets whose support reaches a threshold, each with its bounds and a decision."""
 
-    estimate: Estimate = "moment"
+    estimate: MethodOf = "moment"
     length: Annotated[int, Meta(ge=1, description="Give only itemsets of this length.")] | None = (
         None
     )

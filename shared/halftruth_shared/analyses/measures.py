@@ -1,22 +1,20 @@
 """Association measures."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from .base import (
-    MEASURE_COLUMNS,
     AnsweredQuery,
     AttributeName,
-    Columns,
+    EstimatesResult,
     Items,
     MeasureEstimate,
     MeasureNames,
     Presence,
-    Result,
-    measure_row,
+    Row,
 )
 
 #: Attributes whose association is estimated.
@@ -30,7 +28,7 @@ Associated = Annotated[
 ]
 
 
-class MeasuresResult(Result, frozen=True, kw_only=True):
+class MeasuresResult(EstimatesResult, frozen=True, kw_only=True):
     """Association measures of some attributes.
 
     `present` is the category of each attribute that counts as presence, where one does.
@@ -40,20 +38,11 @@ class MeasuresResult(Result, frozen=True, kw_only=True):
     present: Items
     measures: list[MeasureEstimate]
 
-    @property
-    def columns(self) -> Columns:
-        return MEASURE_COLUMNS
+    KEYS: ClassVar = ("measure",)
 
-    @property
-    def index(self) -> int:
-        return 1
-
-    @property
-    def panels(self) -> int:
-        return 1
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        yield from map(measure_row, self.measures)
+    def estimates(self) -> Iterator[Row]:
+        for measure in self.measures:
+            yield (measure.name,), measure, ()
 
 
 class MeasuresQuery(AnsweredQuery[MeasuresResult], frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Distributions of the answers to all questions."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -12,36 +12,24 @@ from .base import (
     AttributeName,
     AttributeNames,
     CategoryName,
-    Columns,
     DayCount,
-    Estimate,
-    Interval,
-    Result,
+    EstimatesResult,
+    MethodOf,
+    Row,
     TypicalError,
-    Usability,
-    ends,
-    numbers,
-    texts,
 )
+from .estimate import Estimate, Reliability
 
 
-class AnswerShare(Message, frozen=True, kw_only=True):
-    """Share of one answer; standard error and interval are those of the moment estimate.
+class AnswerShare(Estimate, frozen=True, kw_only=True):
+    """Share of one answer; its errors are those of the moment estimate.
 
-    Best guesses have none of their own: with these, they are null.
-
-    `sampling_error` is the standard error without perturbation, and `perturbation_error` that for
-    exactly these respondents: their squares add up to the square of the standard error. The former
-    is 0 if the target is exactly these respondents, and null if the estimate is outside of 0 to 1.
+    Best guesses have none of their own: with these, they are null. `sampling_error` is 0 if the
+    target is exactly these respondents, and null if the estimate is outside of 0 to 1.
     """
 
     answer: CategoryName
-    share: float
-    standard_error: float | None
-    perturbation_error: float | None
-    sampling_error: float | None
-    interval: Interval | None
-    usability: Usability
+    value: float
 
 
 class QuestionOverview(Message, frozen=True, kw_only=True):
@@ -55,14 +43,14 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
 
     attribute: AttributeName
     label: str
-    usability: Usability
+    reliability: Reliability
     verdict: str
     typical: TypicalError | None = None
     answers: list[AnswerShare]
     missing: list[AnswerShare]
 
 
-class OverviewResult(Result, frozen=True, kw_only=True):
+class OverviewResult(EstimatesResult, frozen=True, kw_only=True):
     """Distributions of the answers to all questions, in the order of the survey.
 
     `days` are the numbers of all reports counted on each day, earliest first.
@@ -72,35 +60,16 @@ class OverviewResult(Result, frozen=True, kw_only=True):
     days: list[DayCount] = msgspec.field(default_factory=list)
     questions: list[QuestionOverview]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("attribute", "label", "answer"),
-            *numbers("share", "standard_error", "lower", "upper"),
-            ("usability", str),
-            *numbers("perturbation_error", "sampling_error"),
-            ("missing", bool),
-        ]
+    KEYS: ClassVar = ("attribute", "label", "answer")
+    QUANTITY: ClassVar = "share"
+    OTHERS: ClassVar = (("missing", bool),)
+    PANELS: ClassVar = 2
 
-    @property
-    def panels(self) -> int:
-        return 2
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for question in self.questions:
-            for i, answer in enumerate([*question.answers, *question.missing]):
-                yield (
-                    question.attribute,
-                    question.label,
-                    answer.answer,
-                    answer.share,
-                    answer.standard_error,
-                    *ends(answer.interval),
-                    answer.usability,
-                    answer.perturbation_error,
-                    answer.sampling_error,
-                    i >= len(question.answers),
-                )
+            for missing, answers in ((False, question.answers), (True, question.missing)):
+                for share in answers:
+                    yield (question.attribute, question.label, share.answer), share, (missing,)
 
 
 class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
@@ -109,4 +78,4 @@ class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
     attributes: (
         Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None
     ) = None
-    estimate: Estimate = "moment"
+    estimate: MethodOf = "moment"

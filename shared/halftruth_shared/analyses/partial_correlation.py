@@ -1,26 +1,24 @@
 """Partial correlation."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from .base import (
-    MEASURE_COLUMNS,
     AnsweredQuery,
     AttributeName,
-    Columns,
+    EstimatesResult,
     Items,
     MeasureEstimate,
     Presence,
-    Result,
-    measure_row,
+    Row,
 )
 from .randomized import RandomizedMeasure
 
 
-class PartialResult(Result, frozen=True, kw_only=True):
+class PartialResult(EstimatesResult, frozen=True, kw_only=True):
     """Partial correlation of two attributes: reconstructed, and of the reports themselves.
 
     `randomized` is null if a report is no record, and for a group, whose members are known only by
@@ -32,18 +30,12 @@ class PartialResult(Result, frozen=True, kw_only=True):
     reconstructed: MeasureEstimate
     randomized: RandomizedMeasure | None
 
-    @property
-    def columns(self) -> Columns:
-        return [("of", str), *MEASURE_COLUMNS]
+    KEYS: ClassVar = ("of",)
 
-    @property
-    def index(self) -> int:
-        return 1
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        yield ("answers", *measure_row(self.reconstructed))
+    def estimates(self) -> Iterator[Row]:
+        yield ("answers",), self.reconstructed, ()
         if self.randomized is not None:
-            yield ("reports", *measure_row(self.randomized.estimate))
+            yield ("reports",), self.randomized, ()
 
 
 class PartialQuery(AnsweredQuery[PartialResult], frozen=True, kw_only=True):

@@ -1,27 +1,24 @@
 """Measures of the reports themselves."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import ClassVar
 
 import msgspec
 
-from ..protocol.base import Message
 from .base import (
-    MEASURE_COLUMNS,
-    Columns,
     Confidence,
+    EstimatesResult,
     Items,
     MeasureEstimate,
     MeasureNames,
     Presence,
     Query,
-    Result,
-    measure_row,
+    Row,
 )
 from .measures import Associated
 
 
-class RandomizedMeasure(Message, frozen=True, kw_only=True):
+class RandomizedMeasure(MeasureEstimate, frozen=True, kw_only=True):
     """Measure of the reports themselves, and its implications for the answers.
 
     `never_grows`: distortion can only have brought it nearer to its value at independence.
@@ -29,44 +26,25 @@ class RandomizedMeasure(Message, frozen=True, kw_only=True):
     the answers.
     """
 
-    estimate: MeasureEstimate
     never_grows: bool
     order_preserved: bool
     statement: str
 
 
-class RandomizedResult(Result, frozen=True, kw_only=True):
+class RandomizedResult(EstimatesResult, frozen=True, kw_only=True):
     """Measures of the reports themselves."""
 
     query: "RandomizedQuery"
     present: Items
     measures: list[RandomizedMeasure]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *MEASURE_COLUMNS,
-            ("never_grows", bool),
-            ("order_preserved", bool),
-            ("statement", str),
-        ]
+    KEYS: ClassVar = ("measure",)
+    OTHERS: ClassVar = (("never_grows", bool), ("order_preserved", bool), ("statement", str))
 
-    @property
-    def index(self) -> int:
-        return 1
-
-    @property
-    def panels(self) -> int:
-        return 1
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for measure in self.measures:
-            yield (
-                *measure_row(measure.estimate),
-                measure.never_grows,
-                measure.order_preserved,
-                measure.statement,
-            )
+            beside = (measure.never_grows, measure.order_preserved, measure.statement)
+            yield (measure.name,), measure, beside
 
 
 class RandomizedQuery(Query[RandomizedResult], frozen=True, kw_only=True):

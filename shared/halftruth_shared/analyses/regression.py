@@ -1,56 +1,36 @@
 """Regression of one answer on others."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
-from ..protocol.base import Message
-from .base import (
-    AttributeName,
-    CategoryName,
-    Columns,
-    EstimateQuery,
-    Interval,
-    Items,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import AttributeName, CategoryName, EstimateQuery, EstimatesResult, Items, Row
+from .estimate import Estimate
 
 #: Scale of the linear predictor: log odds of an answer, or the mean of its score.
 Model = Literal["logistic", "linear"]
 
 
-class Coefficient(Message, frozen=True, kw_only=True):
-    """Coefficient of a regression; null if the model is not identified.
+class Coefficient(Estimate, frozen=True, kw_only=True):
+    """Coefficient of a regression; undefined if the model is not identified.
 
     It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
     to a unit of the scores of an attribute, where there is no category; or to nothing, as the
     intercept, which is everybody of all reference categories and scores of 0. In a logistic model
-    `odds_ratio` is its exponential, for the intercept the odds themselves. `z` is the score of the
-    coefficient where it is 0, in standard errors (Rao's score test), and `p_value` the chance of
-    one further from 0 if the coefficient is 0 in truth.
-    `verdict` says in words whether it is precise enough to be used.
+    `odds_ratio` is its exponential, for the intercept the odds themselves, and what its reliability
+    goes by. `z` is the score of the coefficient where it is 0, in standard errors (Rao's score
+    test), and `p_value` the chance of one further from 0 if the coefficient is 0 in truth.
     """
 
     attribute: AttributeName | None
     category: CategoryName | None
     reference: CategoryName | None
-    usability: Usability
-    verdict: str
-    coefficient: float | None = None
-    standard_error: float | None = None
-    interval: Interval | None = None
-    odds_ratio: float | None = None
-    odds_ratio_interval: Interval | None = None
+    odds_ratio: Estimate | None = None
     z: float | None = None
-    p_value: float | None = None
 
     @property
     def term(self) -> str:
@@ -60,12 +40,13 @@ class Coefficient(Message, frozen=True, kw_only=True):
         return self.attribute if self.category is None else words({self.attribute: self.category})
 
 
-class RegressionResult(Result, frozen=True, kw_only=True):
+class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     """Coefficients of a regression, the intercept first, or the reason why there are none.
 
     `present` is the answer whose odds a logistic model is about; `reference` the category of each
     predictor that its others are compared with; `scores` those of the categories of an
-    attribute. If the model is not identified, `undefined` says so and there are no numbers.
+    attribute. If the model is not identified, `undefined` says so and there are no numbers;
+    `caution` says if intervals rest on few reports.
     """
 
     query: "RegressionQuery"
@@ -73,36 +54,15 @@ class RegressionResult(Result, frozen=True, kw_only=True):
     reference: Items
     scores: dict[str, list[float]]
     undefined: str | None
+    caution: str | None
     coefficients: list[Coefficient]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("term", "reference", "usability"),
-            *numbers("coefficient", "standard_error", "lower", "upper"),
-            *numbers("odds_ratio", "odds_ratio_lower", "odds_ratio_upper", "z", "p_value"),
-            ("undefined", str),
-        ]
+    KEYS: ClassVar = ("term",)
+    OTHERS: ClassVar = (("reference", str), ("odds_ratio", Estimate), ("z", float))
 
-    @property
-    def index(self) -> int:
-        return 1
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        for coefficient in self.coefficients:
-            yield (
-                coefficient.term,
-                coefficient.reference,
-                coefficient.usability,
-                coefficient.coefficient,
-                coefficient.standard_error,
-                *ends(coefficient.interval),
-                coefficient.odds_ratio,
-                *ends(coefficient.odds_ratio_interval),
-                coefficient.z,
-                coefficient.p_value,
-                self.undefined,
-            )
+    def estimates(self) -> Iterator[Row]:
+        for each in self.coefficients:
+            yield (each.term,), each, (each.reference, each.odds_ratio, each.z)
 
 
 class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):

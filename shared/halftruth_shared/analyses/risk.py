@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import AttributeName, Columns, Items, Query, Result, numbers, texts
+from .base import AttributeName, Items, Query, Result, numbers, texts
+from .estimate import Columns
 
 
 class RiskSummary(Message, frozen=True, kw_only=True):

@@ -1,26 +1,24 @@
 """A single association rule."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
-from .base import Columns, EstimateQuery, Items, MeasureNames, Result
-from .rules import RuleEstimate, rule_columns, rule_row
+from .base import EstimateQuery, Items, MeasureNames
+from .rules import RuleEstimate, RuleRows
 
 
-class RuleResult(Result, frozen=True, kw_only=True):
+class RuleResult(RuleRows, frozen=True, kw_only=True):
     """Association rule with its bounds and measures."""
 
     query: "RuleQuery"
     rule: RuleEstimate
 
-    @property
-    def columns(self) -> Columns:
-        return rule_columns([measure.name for measure in self.rule.measures])
+    def named_measures(self) -> list[str]:
+        return [measure.name for measure in self.rule.measures]
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        yield rule_row(self.rule)
+    def listed_rules(self) -> list[RuleEstimate]:
+        return [self.rule]
 
 
 class RuleQuery(EstimateQuery[RuleResult], frozen=True, kw_only=True):

@@ -1,57 +1,60 @@
 """Association rules."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
-from ..protocol.base import Message
-from .base import (
-    Columns,
-    FiellerSet,
-    Interval,
-    Items,
-    MeasureEstimate,
-    MeasureName,
-    MiningQuery,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import EstimatesResult, Items, MeasureEstimate, MeasureName, MiningQuery, Row
+from .estimate import Columns, Estimate
 
 
-class RuleEstimate(Message, frozen=True, kw_only=True):
-    """Association rule with the estimates of its support and its confidence.
+class RuleEstimate(Estimate, frozen=True, kw_only=True):
+    """Confidence of an association rule, with Fieller's set, and the rule's support.
 
-    `verdict` says in words whether they are precise enough to be used. `confidence` is the plain
-    ratio, and `confidence_set` is Fieller's set for it, which may be everything. `confidence_mean`
-    is its expected value to second order, so the ratio and its estimated bias together, and the
-    centre of the wider `confidence_chebyshev` (Guo Results 2, 3). These are null unless the
-    antecedent is significantly above zero. For measures, a side is present where all of its items
-    hold.
+    `reliability` is of both. `mean` is the expected value of the confidence to
+    second order, so the ratio and its estimated bias together, with the wider interval of Chebyshev
+    around it (Guo Results 2, 3); null unless the antecedent is significantly above zero. For
+    measures, a side is present where all of its items hold.
     """
 
     antecedent: Items
     consequent: Items
-    usability: Usability
-    verdict: str
-    support: float
-    support_standard_error: float | None
-    support_interval: Interval | None
-    confidence: float
-    confidence_set: FiellerSet | None
-    confidence_mean: float | None
-    confidence_standard_error: float | None
-    confidence_chebyshev: Interval | None
+    support: Estimate
+    mean: Estimate | None
     measures: list[MeasureEstimate] = msgspec.field(default_factory=list)
 
 
-class RulesResult(Result, frozen=True, kw_only=True):
+class RuleRows(EstimatesResult, frozen=True, kw_only=True):
+    """Result whose rows are rules, each with its measures."""
+
+    KEYS: ClassVar = ("antecedent", "consequent")
+    QUANTITY: ClassVar = "confidence"
+    PANELS: ClassVar = 0
+
+    def named_measures(self) -> list[str]:
+        """Names of the measures of every rule."""
+        raise NotImplementedError
+
+    def listed_rules(self) -> list[RuleEstimate]:
+        """The rules."""
+        raise NotImplementedError
+
+    @property
+    def others(self) -> Columns:
+        names = ("support", "confidence_mean", *self.named_measures())
+        return [(name, Estimate) for name in names]
+
+    def estimates(self) -> Iterator[Row]:
+        for rule in self.listed_rules():
+            sides = (words(rule.antecedent), words(rule.consequent))
+            yield sides, rule, (rule.support, rule.mean, *rule.measures)
+
+
+class RulesResult(RuleRows, frozen=True, kw_only=True):
     """Rules, the most usable first, then those with bounds, then in the requested order.
 
     `left_out` counts the rules left out since their support is not significantly above zero.
@@ -61,12 +64,11 @@ class RulesResult(Result, frozen=True, kw_only=True):
     left_out: int
     rules: list[RuleEstimate]
 
-    @property
-    def columns(self) -> Columns:
-        return rule_columns(self.query.measures)
+    def named_measures(self) -> list[str]:
+        return self.query.measures
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        yield from map(rule_row, self.rules)
+    def listed_rules(self) -> list[RuleEstimate]:
+        return self.rules
 
 
 class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
@@ -101,39 +103,3 @@ class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
     include_uncertain: Annotated[
         bool, Meta(description="Whether to give rules whose support cannot be told from zero, too.")
     ] = False
-
-
-def rule_columns(measures: Sequence[str]) -> Columns:
-    """Columns of a rule with its bounds, then four for each measure."""
-    parts = ("", "_standard_error", "_lower", "_upper")
-    return [
-        *texts("antecedent", "consequent", "usability"),
-        *numbers("support", "support_standard_error", "support_lower", "support_upper"),
-        *numbers("confidence"),
-        ("confidence_set", str),
-        *numbers("confidence_lower", "confidence_upper"),
-        *numbers("confidence_mean", "confidence_standard_error"),
-        *numbers("chebyshev_lower", "chebyshev_upper"),
-        *numbers(*(f"{name}{part}" for name in measures for part in parts)),
-    ]
-
-
-def rule_row(rule: RuleEstimate) -> tuple[Any, ...]:
-    """Return the row of a rule in the columns of `rule_columns`."""
-    ratios = rule.confidence_set
-    row = [
-        words(rule.antecedent),
-        words(rule.consequent),
-        rule.usability,
-        rule.support,
-        rule.support_standard_error,
-        *ends(rule.support_interval),
-        rule.confidence,
-        *((ratios.kind, ratios.lower, ratios.upper) if ratios else (None, None, None)),
-        rule.confidence_mean,
-        rule.confidence_standard_error,
-        *ends(rule.confidence_chebyshev),
-    ]
-    for measure in rule.measures:
-        row += [measure.value, measure.standard_error, *ends(measure.interval)]
-    return tuple(row)

@@ -1,170 +1,97 @@
 """Questions with several answers: shares of the options, their pairs and combinations."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from ..protocol.base import Message
 from .base import (
     AttributeName,
     AttributeNames,
     CategoryName,
-    Columns,
     EstimateQuery,
-    FiellerSet,
-    Interval,
+    EstimatesResult,
     Items,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
+    Row,
 )
-from .distribution import MomentEstimate
+from .estimate import Estimate, Reliability
 
 
-class OptionShare(Message, frozen=True, kw_only=True):
+class OptionShare(Estimate, frozen=True, kw_only=True):
     """Share of those who chose an option, of those who answered it.
 
     `answer` is the category that means that it was chosen, and `label` the label of the option in a
     form. `base` is the estimated share of everybody who answered it; unless it is significantly
-    above zero there is no share, and `undefined` gives the reason.
+    above zero there is no share.
     """
 
     attribute: AttributeName
     answer: CategoryName
     label: str
     base: float
-    share: float | None
-    standard_error: float | None
-    interval: Interval | None
-    usability: Usability
-    undefined: str | None = None
 
 
-class ConditionalShare(Message, frozen=True, kw_only=True):
+class ConditionalShare(Estimate, frozen=True, kw_only=True):
     """Share of those who chose the option `of`, among those who chose `among`."""
 
     of: AttributeName
     among: AttributeName
-    share: float | None
-    standard_error: float | None
-    confidence_set: FiellerSet | None
-    usability: Usability
 
 
-class Lift(Message, frozen=True, kw_only=True):
-    """Lift of two options: the share of both over that under independence.
+class PairEstimate(Estimate, frozen=True, kw_only=True):
+    """Share of those who chose both of two options, of each among the other, and their lift.
 
-    The standard error is that of its logarithm. An interval whose end is null is unbounded: the
-    share of one of the options is not significantly above zero.
+    Lift is the share of both over that under independence. It has no upper end if the share of one
+    of the options is not significantly above zero.
     """
-
-    value: float | None
-    standard_error: float | None
-    interval: tuple[float, float | None] | None
-    usability: Usability
-    verdict: str
-    undefined: str | None = None
-
-
-class PairEstimate(Message, frozen=True, kw_only=True):
-    """Two options: the share of those who chose both, each among the other, and their lift."""
 
     first: AttributeName
     second: AttributeName
-    share: float | None
-    standard_error: float | None
-    interval: Interval | None
-    usability: Usability
     conditional: list[ConditionalShare]
-    lift: Lift
+    lift: Estimate
 
 
-class Combination(Message, frozen=True, kw_only=True):
-    """Three options or more, and the share of those who chose at least all of them."""
+class Combination(Estimate, frozen=True, kw_only=True):
+    """Share of those who chose at least all of three options or more."""
 
     items: Items
-    share: float
-    standard_error: float | None
-    interval: Interval | None
-    usability: Usability
 
 
-class SeveralResult(Result, frozen=True, kw_only=True):
+class SeveralResult(EstimatesResult, frozen=True, kw_only=True):
     """Options in the order of the survey, their pairs, and longer combinations.
 
-    `usability` and `verdict` are of the shares of single options. `mean` is how many of the options
-    a person who answered chose on average. Combinations are those whose estimated share reaches
-    `min_support`, by size and most frequent first. They have at most `longest` of the options in
-    `combined`: all options, or the most frequent of very many.
+    `reliability` and `verdict` are of the shares of single options. `mean` is how many of the
+    options a person who answered chose on average. Combinations are those whose estimated share
+    reaches `min_support`, by size and most frequent first. They have at most `longest` of the
+    options in `combined`: all options, or the most frequent of very many.
     """
 
     query: "SeveralQuery"
     label: str
-    usability: Usability
+    reliability: Reliability
     verdict: str
     options: list[OptionShare]
-    mean: MomentEstimate
+    mean: Estimate
     pairs: list[PairEstimate]
     combinations: list[Combination]
     combined: list[AttributeName]
     longest: int
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("estimate", "options", "among"),
-            *numbers("value", "standard_error", "lower", "upper"),
-            *texts("set", "usability", "undefined"),
-        ]
+    KEYS: ClassVar = ("estimate", "options", "among")
 
-    @property
-    def index(self) -> int:
-        return 3
-
-    @property
-    def panels(self) -> int:
-        return 1
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for option in self.options:
-            yield ("share", option.attribute, "", *_row(option.share, option), option.undefined)
-        yield ("mean_number", "", "", *_row(self.mean.value, self.mean), self.mean.undefined)
+            yield ("share", option.attribute, ""), option, ()
+        yield ("mean_number", "", ""), self.mean, ()
         for pair in self.pairs:
-            yield (
-                "share_of_all",
-                _joined((pair.first, pair.second)),
-                "",
-                *_row(pair.share, pair),
-                None,
-            )
+            yield ("share_of_all", _joined((pair.first, pair.second)), ""), pair, ()
         for pair in self.pairs:
             for share in pair.conditional:
-                ratios = share.confidence_set
-                yield (
-                    *("conditional_share", share.of, share.among),
-                    *(share.share, share.standard_error),
-                    *((ratios.lower, ratios.upper, ratios.kind) if ratios else (None, None, None)),
-                    *(share.usability, None),
-                )
+                yield ("conditional_share", share.of, share.among), share, ()
         for pair in self.pairs:
-            lift = pair.lift
-            lower, upper = lift.interval or (None, None)
-            yield (
-                *("lift", _joined((pair.first, pair.second)), "", lift.value, lift.standard_error),
-                *(lower, upper, None, lift.usability, lift.undefined),
-            )
+            yield ("lift", _joined((pair.first, pair.second)), ""), pair.lift, ()
         for combination in self.combinations:
-            yield (
-                *("share_of_all", _joined(list(combination.items)), ""),
-                *(*_row(combination.share, combination), None),
-            )
-
-
-def _row(value: float | None, estimate: Any) -> tuple[Any, ...]:
-    return (value, estimate.standard_error, *ends(estimate.interval), None, estimate.usability)
+            yield ("share_of_all", _joined(list(combination.items)), ""), combination, ()
 
 
 def _joined(names: Sequence[str]) -> str:

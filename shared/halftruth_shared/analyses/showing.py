@@ -1,33 +1,27 @@
-"""Tables and charts of results for notebooks and shells, derived from their columns.
+"""Tables and charts of results for notebooks and shells, derived from their rows."""
 
-Columns `lower` and `upper` are the interval of the first number of a row, `X_lower` and `X_upper`
-that of the column `X`; a column `set` or `X_set` before them says what kind of set they are.
-A column `sampling_error` is the standard error without perturbation.
-"""
-
-import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC
-from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from statistics import NormalDist
 from typing import Any
 
 import msgspec
 
 from halftruth_shared.analyses.wording import (
+    estimate_in_words,
+    interval_in_words,
     items,
-    judged,
     number,
     p_value,
     percent,
     share,
     share_interval,
     value,
-    value_interval,
 )
 
 from ..picture import Mark, Panel, Picture
+from .estimate import Estimate
 from .reading import fields, write
 
 #: Most rows of a table in a notebook, and of a chart.
@@ -36,6 +30,9 @@ MOST_DRAWN = 40
 
 #: Numbers with intervals beside each other, if there is one row of them.
 _MOST_BESIDE = 4
+
+#: Last columns of a table of estimates.
+_LAST = ("reliability", "undefined")
 
 #: First columns that name a quantity, each with its own axis.
 _QUANTITIES = ("estimate", "measure")
@@ -87,111 +84,6 @@ def name_of_result(result: Any) -> str:
     return type(result).__module__.rpartition(".")[2].replace("_", "-")
 
 
-class Bounds(msgspec.Struct, frozen=True):
-    """Columns of a number, of its interval, and of the kind of confidence set."""
-
-    value: int
-    lower: int
-    kind: int | None = None
-
-    def of(self, row: Sequence[Any]) -> tuple[float, float] | None:
-        """Return the interval of a row if it has both ends."""
-        lower, upper = row[self.lower], row[self.lower + 1]
-        if lower is None or upper is None or self.kind_of(row) != "interval":
-            return None
-        return lower, upper
-
-    def drawn(self, row: Sequence[Any]) -> tuple[float, float] | None:
-        """Return the interval of a row to draw, infinite without an upper end."""
-        if row[self.lower] is not None and row[self.lower + 1] is None:
-            return row[self.lower], math.inf
-        return self.of(row)
-
-    def kind_of(self, row: Sequence[Any]) -> str:
-        """Return the kind of confidence set of a row, by default an interval."""
-        return "interval" if self.kind is None else row[self.kind] or "interval"
-
-    def in_words(self, row: Sequence[Any]) -> str:
-        """Describe the confidence set of a row; empty if there is none."""
-        lower, upper = row[self.lower], row[self.lower + 1]
-        kind = self.kind_of(row)
-        if kind == "everything":
-            return "anything"
-        if lower is None:
-            return ""
-        if upper is None:
-            return f"from {number(_rounded(lower))} on"
-        if kind == "outside":
-            return f"up to {number(_rounded(lower))}, or from {number(_rounded(upper))} on"
-        return value_interval((lower, upper))
-
-
-class Layout:
-    """Roles of the columns of a result.
-
-    Attributes
-    ----------
-    keys : int
-        Number of leading columns that identify a row.
-    bounds : list of Bounds
-        The numbers with intervals; charts show the first.
-    in_two_tones : bool
-        Whether the length of the first interval without perturbation is known.
-    others : list of int
-        The other columns, without standard errors.
-    """
-
-    def __init__(self, result: Any, index: int) -> None:
-        self.names = [name for name, _ in result.columns]
-        self.types = [kind for _, kind in result.columns]
-        self.keys = index or self._leading_texts()
-        # An attribute among the keys may have the name of another column.
-        self._after = {name: i for i, name in enumerate(self.names) if i >= self.keys}
-        intervals = [self._bounds(name) for name in self._after if name.endswith("lower")]
-        self.in_two_tones = "sampling_error" in self._after
-        query: Any = getattr(result, "query", None)
-        self._quantile = NormalDist().inv_cdf((1 + getattr(query, "confidence", 0.95)) / 2)
-        self.bounds = [bounds for bounds in intervals if bounds is not None]
-        shown = {i for b in self.bounds for i in (b.value, b.lower, b.lower + 1, b.kind)}
-        self.others = [
-            i
-            for name, i in self._after.items()
-            if i not in shown and not name.endswith(("_error", "lower", "upper"))
-        ]
-
-    @cached_property
-    def usability(self) -> int | None:
-        """The column of reliabilities."""
-        return self._after.get("usability")
-
-    def sampling(self, row: Sequence[Any]) -> tuple[float, float] | None:
-        """Return the first interval of a row without perturbation, if known."""
-        interval = self.bounds[0].of(row) if self.in_two_tones else None
-        if interval is None:
-            return None
-        error = row[self._after["sampling_error"]]
-        if not error:
-            return None
-        middle, half_width = sum(interval) / 2, self._quantile * error
-        return middle - half_width, middle + half_width
-
-    def _leading_texts(self) -> int:
-        for i, (name, kind) in enumerate(zip(self.names, self.types, strict=True)):
-            if kind is not str or name == "usability":
-                return i
-        return len(self.names)
-
-    def _bounds(self, lower: str) -> Bounds | None:
-        stem = lower.removesuffix("lower").removesuffix("_")
-        number = self._after.get(stem)
-        if not stem:
-            after = range(self.keys, len(self.names))
-            number = next((i for i in after if self.types[i] is float), None)
-        if number is None:
-            return None
-        return Bounds(number, self._after[lower], self._after.get(f"{stem}_set".lstrip("_")))
-
-
 class Shown(msgspec.Struct, frozen=True):
     """Table for people: title, notes, header, rows, and the number of rows left out."""
 
@@ -239,7 +131,7 @@ class Shown(msgspec.Struct, frozen=True):
 def shown(result: Any) -> Shown:
     """Format a result as a compact table: numbers with their intervals, and notes."""
     rows = [*result.rows()]
-    header, cells = _table(Layout(result, result.index), rows[:MOST_ROWS], _confidence(result))
+    header, cells = _table(result)
     return Shown(
         f"{name_of_result(result)} of {result.survey}",
         [*_parameters(result), of_reports(result), *of_group(result), *_verdicts(result)],
@@ -249,31 +141,39 @@ def shown(result: Any) -> Shown:
     )
 
 
-def _table(
-    layout: Layout, rows: Sequence[Sequence[Any]], interval: str
-) -> tuple[list[str], list[list[str]]]:
-    columns: list[tuple[str, list[str]]] = []
-    for i in range(layout.keys):
-        # Repeated keys are blank, and so is a label that equals the name.
-        if layout.names[i] == "label" and all(row[i] == row[i - 1] for row in rows):
-            continue
-        cells = [str(row[i]) for row in rows]
-        columns.append((layout.names[i], cells if i == layout.keys - 1 else _unrepeated(rows, i)))
-    for bounds in layout.bounds:
-        columns.append(
-            (layout.names[bounds.value], [_estimate(layout, bounds, row) for row in rows])
-        )
-        columns.append((interval, [bounds.in_words(row) for row in rows]))
-    for i in layout.others:
-        usual = (None, "usable", *((False,) if layout.names[i] == "missing" else ()))
-        if all(row[i] in usual for row in rows):
-            continue
-        columns.append((layout.names[i], [_plain(layout.names[i], row[i]) for row in rows]))
+def _table(result: Any) -> tuple[list[str], list[list[str]]]:
+    if hasattr(result, "estimates"):
+        rows = [_whole(*row) for row in islice(result.estimates(), MOST_ROWS)]
+        names = [*result.keys, "value", "p_value", *(n for n, _ in result.others), *_LAST]
+        count = len(result.keys)
+    else:
+        rows = [*islice(result.rows(), MOST_ROWS)]
+        names = [name for name, _ in result.columns]
+        count = result.index
+    columns: list[tuple[str, Sequence[str]]] = []
+    for i, name in enumerate(names):
+        cells = [row[i] for row in rows]
+        if i < count:
+            # Repeated keys are blank, and so is a label that equals the name.
+            if name != "label" or any(row[i] != row[i - 1] for row in rows):
+                columns.append((name, cells if i == count - 1 else _unrepeated(rows, i)))
+        elif any(isinstance(cell, Estimate) for cell in cells):
+            numbers = [cell or Estimate() for cell in cells]
+            columns.append((name, [_estimate(number, name) for number in numbers]))
+            columns.append((_confidence(result), [_interval(number) for number in numbers]))
+        elif any(cell is not None and cell is not False and cell != "usable" for cell in cells):
+            columns.append((name, [_plain(name, cell) for cell in cells]))
     header = [name.replace("_", " ") for name, _ in columns]
     lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
-    if len(lines) == 1 and len(layout.bounds) > _MOST_BESIDE:
-        return _transposed(header, lines[0], interval)
+    if len(lines) == 1 and header.count(_confidence(result)) > _MOST_BESIDE:
+        return _transposed(header, lines[0], _confidence(result))
     return header, lines
+
+
+def _whole(keys: Sequence[str], estimate: Estimate, others: Sequence[Any]) -> tuple[Any, ...]:
+    """Cells of a row, with estimates as one cell each."""
+    last = (getattr(estimate, name) for name in _LAST)
+    return (*keys, estimate, estimate.p_value, *others, *last)
 
 
 def _transposed(
@@ -297,11 +197,14 @@ def _unrepeated(rows: Sequence[Sequence[Any]], i: int) -> list[str]:
     ]
 
 
-def _estimate(layout: Layout, bounds: Bounds, row: Sequence[Any]) -> str:
-    if row[bounds.value] is None:
-        return "undefined" if bounds is layout.bounds[0] else ""
-    text = value(row[bounds.value], bounds.of(row))
-    return text if layout.usability is None else judged(text, row[layout.usability])
+def _estimate(estimate: Estimate, name: str) -> str:
+    if name == "value":
+        return estimate_in_words(estimate)
+    return "" if estimate.value is None else value(estimate.value, estimate.ends)
+
+
+def _interval(estimate: Estimate) -> str:
+    return "" if estimate.interval is None else interval_in_words(estimate)
 
 
 def _plain(name: str, cell: Any) -> str:
@@ -341,23 +244,17 @@ def _verdicts(result: Any) -> Iterator[str]:
             yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def picture(result: Any) -> Picture | None:
-    """Chart of the first estimate of every row with its interval; None without intervals."""
-    layout = Layout(result, result.index)
-    if not layout.bounds:
-        return None
-    bounds, split = layout.bounds[0], result.panels
-    rows = [*result.rows()]
+def picture(result: Any) -> Picture:
+    """Chart of the estimates of a result with their intervals."""
+    rows, of_quantities = [*result.estimates()], result.keys[0] in _QUANTITIES
+    split = result.PANELS if of_quantities else min(result.PANELS, len(result.keys) - 1)
+    quantile = NormalDist().inv_cdf((1 + getattr(result.query, "confidence", 0.95)) / 2)
     panels = []
-    for keys, panel in groupby(rows[:MOST_DRAWN], lambda row: tuple(row[:split])):
+    for keys, panel in groupby(rows[:MOST_DRAWN], lambda row: tuple(row[0][:split])):
         heading = str(keys[-1]) if keys else ""
-        panels.append(
-            Panel(
-                heading,
-                heading if keys and layout.names[0] in _QUANTITIES else layout.names[bounds.value],
-                [_mark(layout, bounds, row, split) for row in panel],
-            )
-        )
+        quantity = heading if of_quantities else result.QUANTITY
+        marks = [_mark(result.keys, row[0], row[1], split, quantile) for row in panel]
+        panels.append(Panel(heading, quantity, marks))
     marks = [mark for panel in panels for mark in panel.marks if mark.value is not None]
     notes = [
         *_parameters(result),
@@ -372,14 +269,17 @@ def picture(result: Any) -> Picture | None:
     return Picture(f"{name_of_result(result)} of {result.survey}", notes, panels)
 
 
-def _mark(layout: Layout, bounds: Bounds, row: Sequence[Any], split: int) -> Mark:
+def _mark(
+    names: Sequence[str], keys: Sequence[str], estimate: Estimate, split: int, quantile: float
+) -> Mark:
     label = ""
-    for name, key in zip(layout.names[split : layout.keys], row[split:], strict=False):
+    for name, key in zip(names[split:], keys[split:], strict=True):
         label += f"{_SEPARATORS.get(name, ', ') if label and key else ''}{key}"
+    interval = estimate.drawn
     return Mark(
-        label or str(row[0]),
-        row[bounds.value],
-        bounds.drawn(row),
-        layout.sampling(row),
-        layout.usability is None or row[layout.usability] != "not usable",
+        label or str(keys[0]),
+        estimate.value,
+        interval,
+        estimate.without_perturbation(quantile),
+        estimate.reliability != "not usable",
     )

@@ -1,44 +1,30 @@
 """Reconstructed tables."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from ..protocol.base import Message
 from .base import (
     AnsweredQuery,
     AttributeNames,
-    Columns,
-    Estimate,
-    Interval,
+    EstimatesResult,
     Items,
-    Result,
+    MethodOf,
+    Row,
     TypicalError,
-    Usability,
-    ends,
-    numbers,
-    texts,
 )
+from .estimate import Estimate, Reliability
 
 
-class TableCell(Message, frozen=True, kw_only=True):
-    """Cell of a reconstructed table.
-
-    Standard error and interval are those of the moment estimate, null with a best guess. For both
-    parts of the error see the overview.
-    """
+class TableCell(Estimate, frozen=True, kw_only=True):
+    """Support of a cell of a reconstructed table, with errors as in the overview."""
 
     values: Items
-    support: float
-    standard_error: float | None
-    perturbation_error: float | None
-    sampling_error: float | None
-    interval: Interval | None
-    usability: Usability
+    value: float
 
 
-class TableResult(Result, frozen=True, kw_only=True):
+class TableResult(EstimatesResult, frozen=True, kw_only=True):
     """A reconstructed table, cells in row-major order.
 
     `verdict` says in words whether its shares are precise enough to be used, and `typical` how far
@@ -47,44 +33,29 @@ class TableResult(Result, frozen=True, kw_only=True):
     """
 
     query: "TableQuery"
-    usability: Usability
+    reliability: Reliability
     verdict: str
     typical: TypicalError | None = None
     condition_number: float | None = None
     cells: list[TableCell]
     covariance: list[list[float]] | None = None
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts(*self.query.attributes),
-            *numbers("support", "standard_error", "lower", "upper"),
-            ("usability", str),
-            *numbers("perturbation_error", "sampling_error"),
-        ]
+    QUANTITY: ClassVar = "support"
 
     @property
-    def index(self) -> int:
-        return len(self.query.attributes)
+    def keys(self) -> Sequence[str]:
+        return self.query.attributes
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for cell in self.cells:
-            yield (
-                *cell.values.values(),
-                cell.support,
-                cell.standard_error,
-                *ends(cell.interval),
-                cell.usability,
-                cell.perturbation_error,
-                cell.sampling_error,
-            )
+            yield tuple(cell.values.values()), cell, ()
 
 
 class TableQuery(AnsweredQuery[TableResult], frozen=True, kw_only=True):
     """Reconstructed table of some attributes, each cell with its bounds."""
 
     attributes: AttributeNames
-    estimate: Estimate = "moment"
+    estimate: MethodOf = "moment"
     covariance: Annotated[
         bool, Meta(description="Whether to give the covariance of the cells, too.")
     ] = False

@@ -1,24 +1,13 @@
 """Distributions weighted to known margins of other questions."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import (
-    AnsweredQuery,
-    AttributeName,
-    AttributeNames,
-    CategoryName,
-    Columns,
-    Interval,
-    Result,
-    Usability,
-    ends,
-    numbers,
-    texts,
-)
+from .base import AnsweredQuery, AttributeName, AttributeNames, CategoryName, EstimatesResult, Row
+from .estimate import Estimate, Reliability
 
 Weighting = Literal["raking", "calibration"]
 
@@ -32,21 +21,14 @@ Margins = Annotated[
 ]
 
 
-class WeightedAnswer(Message, frozen=True, kw_only=True):
+class WeightedAnswer(Estimate, frozen=True, kw_only=True):
     """Weighted share of one answer.
 
-    `perturbation_error` and `sampling_error` are as in the overview, with the margins.
-    `unweighted` is the estimate without the margins, and `design_effect` the variance of `share`
-    over that of `unweighted`.
+    `unweighted` is the estimate without the margins, and `design_effect` the variance of the
+    weighted one over that of `unweighted`.
     """
 
     answer: CategoryName
-    share: float | None
-    standard_error: float | None
-    perturbation_error: float | None
-    sampling_error: float | None
-    interval: Interval | None
-    usability: Usability
     unweighted: float
     design_effect: float | None
 
@@ -76,7 +58,7 @@ class WeightedQuestion(Message, frozen=True, kw_only=True):
 
     attribute: AttributeName
     label: str
-    usability: Usability
+    reliability: Reliability
     verdict: str
     undefined: str | None
     answers: list[WeightedAnswer]
@@ -85,44 +67,22 @@ class WeightedQuestion(Message, frozen=True, kw_only=True):
     p_value: float | None
 
 
-class WeightedResult(Result, frozen=True, kw_only=True):
+class WeightedResult(EstimatesResult, frozen=True, kw_only=True):
     """Distributions of some questions, given the margins of others."""
 
     query: "WeightedQuery"
     questions: list[WeightedQuestion]
 
-    @property
-    def columns(self) -> Columns:
-        return [
-            *texts("attribute", "label", "answer"),
-            *numbers("share", "standard_error", "lower", "upper"),
-            ("usability", str),
-            *numbers("unweighted", "design_effect"),
-            *texts("undefined"),
-            *numbers("perturbation_error", "sampling_error"),
-        ]
+    KEYS: ClassVar = ("attribute", "label", "answer")
+    QUANTITY: ClassVar = "share"
+    OTHERS: ClassVar = (("unweighted", float), ("design_effect", float))
+    PANELS: ClassVar = 2
 
-    @property
-    def panels(self) -> int:
-        return 2
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def estimates(self) -> Iterator[Row]:
         for question in self.questions:
-            for answer in question.answers:
-                yield (
-                    question.attribute,
-                    question.label,
-                    answer.answer,
-                    answer.share,
-                    answer.standard_error,
-                    *ends(answer.interval),
-                    answer.usability,
-                    answer.unweighted,
-                    answer.design_effect,
-                    question.undefined,
-                    answer.perturbation_error,
-                    answer.sampling_error,
-                )
+            for share in question.answers:
+                keys = (question.attribute, question.label, share.answer)
+                yield keys, share, (share.unweighted, share.design_effect)
 
 
 class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):

@@ -10,7 +10,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .intervals import FiellerSet, Interval, OpenInterval, Usability
+from .estimate import Estimate, Interval, Reliability
+
+#: A lower and an upper end, of which the upper one may be open.
+OpenInterval = tuple[float, float | None]
 
 #: A narrow space that does not end a line, between digits and before a percent sign.
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -78,29 +81,79 @@ def share_interval(interval: Interval | None) -> str:
     return f"{number(100 * interval[0], places)} to {percent(interval[1], places)}"
 
 
-def judged(text: str, usability: Usability) -> str:
+def judged(text: str, reliability: Reliability) -> str:
     """Prefix a formatted estimate with its reliability if it is not usable.
 
     >>> judged("976 %", "not usable"), judged("12 %", "usable")
     ('not usable (976 %)', '12 %')
     """
-    return f"{usability} ({text})" if usability == "not usable" else text
+    return f"{reliability} ({text})" if reliability == "not usable" else text
 
 
-def ratio(estimate: float, ratios: FiellerSet | None) -> str:
-    r"""Format a share within a group, with the decimals that its confidence set deserves.
+def estimate_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
+    r"""Format an estimate with the decimals that its interval deserves, and how reliable it is.
 
-    >>> from halftruth_shared.analyses.intervals import FiellerSet
-    >>> ratio(0.7123, FiellerSet(kind="interval", lower=0.65, upper=0.78))
+    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> estimate_in_words(
+    ...     Estimate(value=0.7123, interval=(0.65, 0.78), reliability="usable"), as_share=True
+    ... )
     '71.2\u202f%'
-    >>> ratio(2.1897, FiellerSet(kind="everything", lower=None, upper=None))
-    '219\u202f%'
+    >>> estimate_in_words(Estimate(value=2.1897, interval=(None, None), set="everything"))
+    'not usable (2.19)'
     """
-    if ratios is None:
-        return share(estimate, None)
-    if ratios.kind != "interval" or ratios.lower is None or ratios.upper is None:
-        return percent(estimate, 0)
-    return share(estimate, (ratios.lower, ratios.upper))
+    if estimate.value is None:
+        return UNDEFINED
+    return judged(number_in_words(estimate, as_share=as_share), estimate.reliability)
+
+
+def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
+    r"""Format the confidence set of an estimate.
+
+    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> outside = Estimate(value=2.5, interval=(-0.5, 0.25), set="outside")
+    >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
+    ('up to −0.5, or from 0.25 on', 'up to −50\u202f%, or from 25\u202f% on')
+    """
+    if estimate.interval is None:
+        return UNDEFINED
+    lower, upper = estimate.interval
+    if lower is None:
+        return "anything: the group's share is not clearly above 0"
+    if estimate.set == "outside" and upper is not None:
+        places = _share_places((lower, upper))
+        ends = [percent(e, places) if as_share else value(e, None) for e in (lower, upper)]
+        return f"up to {ends[0]}, or from {ends[1]} on"
+    return share_interval(estimate.ends) if as_share else value_interval((lower, upper))
+
+
+def with_interval(estimate: Estimate, *, as_share: bool = False) -> str:
+    """Format an estimate with its interval, after its reliability if it is not usable.
+
+    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0), reliability="usable"))
+    '3.0 (2.0 to 4.0)'
+    >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0)))
+    'not usable (3.0, 2.0 to 4.0)'
+    """
+    if estimate.value is None:
+        return UNDEFINED
+    text = number_in_words(estimate, as_share=as_share)
+    interval = interval_in_words(estimate, as_share=as_share)
+    if estimate.reliability == "not usable":
+        return judged(f"{text}, {interval}", estimate.reliability)
+    return f"{text} ({interval})"
+
+
+def number_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
+    """Format an estimate with the decimals that its interval deserves."""
+    if not as_share:
+        lower, upper = estimate.interval or (None, None)
+        if lower is None or estimate.set != "interval":
+            return value(estimate.value, None)
+        return value(estimate.value, (lower, upper))
+    if estimate.interval is not None and estimate.ends is None:
+        return percent(estimate.value, 0)
+    return share(estimate.value, estimate.ends)
 
 
 def half_width(width: float) -> str:
@@ -110,23 +163,6 @@ def half_width(width: float) -> str:
     ('±1.2 points', '±0.0040 points')
     """
     return f"±{number(100 * width, places([200 * width], 2))} points"
-
-
-def ratio_set(ratios: FiellerSet | None) -> str:
-    r"""Format a confidence set of a share within a group, which need not be an interval.
-
-    >>> from halftruth_shared.analyses.intervals import FiellerSet
-    >>> ratio_set(FiellerSet(kind="outside", lower=-0.5, upper=0.25))
-    'up to −50\u202f%, or from 25\u202f% on'
-    """
-    if ratios is None:
-        return UNDEFINED
-    if ratios.lower is None or ratios.upper is None:
-        return "anything: the group's share is not clearly above 0"
-    if ratios.kind == "outside":
-        places = _share_places((ratios.lower, ratios.upper))
-        return f"up to {percent(ratios.lower, places)}, or from {percent(ratios.upper, places)} on"
-    return share_interval((ratios.lower, ratios.upper))
 
 
 def value(estimate: float | None, interval: OpenInterval | None) -> str:

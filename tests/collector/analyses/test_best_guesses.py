@@ -81,9 +81,9 @@ def test_python_has_none_either_and_what_needs_bounds_is_refused():
 
 def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_was_learned():
     result = asked("table", counted(150, seed=3))
-    guess = np.array([cell.support for cell in result.cells]).reshape(2, 2)
+    guess = np.array([cell.value for cell in result.cells]).reshape(2, 2)
     np.testing.assert_allclose(guess, np.outer(guess.sum(1), guess.sum(0)), atol=1e-9)
-    assert result.usability == "not usable"
+    assert result.reliability == "not usable"
     assert "nothing about associations was learned" in result.verdict
     assert any("nothing about associations" in said for said in ANALYSES["table"].warnings(result))
     itemsets = asked("itemsets", counted(150, seed=3))

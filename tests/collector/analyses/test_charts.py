@@ -11,7 +11,6 @@ from halftruth_collector.analyses.table import MAX_CELLS
 from halftruth_collector.analyses.table import chart as table_chart
 from halftruth_collector.charts import BarChart
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation.association import undefined
 from halftruth_collector.estimation.measures import MEASURES
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.itemsets import (
@@ -37,11 +36,11 @@ def itemset(items, support, error, decision="frequent"):
     interval = None if error is None else (support - 2 * error, support + 2 * error)
     return ItemsetEstimate(
         items=items,
-        support=support,
+        value=support,
         standard_error=error,
         interval=interval,
         decision=decision,
-        usability="usable",
+        reliability="usable",
     )
 
 
@@ -59,18 +58,18 @@ def table(cells, *attributes, **query):
     return TableResult(
         **ORIGIN,
         query=TableQuery(attributes=list(attributes), **query),
-        usability="usable",
+        reliability="usable",
         verdict="usable: shares are known to ±2 %",
         condition_number=3.0,
         cells=[
             TableCell(
                 values=dict(zip(attributes, categories, strict=True)),
-                support=support,
+                value=support,
                 standard_error=0.01,
                 perturbation_error=0.008,
                 sampling_error=0.006,
                 interval=(support - 0.02, support + 0.02),
-                usability="usable",
+                reliability="usable",
             )
             for *categories, support in cells
         ],
@@ -89,8 +88,7 @@ def measures(*estimates, **query):
 def measure(name, value, error):
     return MeasureEstimate(
         name=name,
-        usability="usable",
-        verdict="usable",
+        reliability="usable",
         value=value,
         standard_error=error,
         interval=(value - 2 * error, value + 2 * error),
@@ -112,7 +110,7 @@ MEASURED = measures(
     measure("odds_ratio", 8.0, 6.0),
     measure("interest", 1.5, 0.1),
     measure("chi_squared", 300.0, 40.0),
-    undefined("g_squared", "a cell has a negative estimate"),
+    MeasureEstimate(name="g_squared", undefined="a cell has a negative estimate"),
 )
 CHARTS = {
     "itemsets": itemsets_chart(SMOKERS),
@@ -140,11 +138,11 @@ def test_itemsets_keep_their_numbers_largest_first():
     assert [(r.label, r.value, r.lower, r.upper, r.category) for r in rows(CHARTS["itemsets"])] == [
         (
             ", ".join(f"{name}={value}" for name, value in entry.items.items()),
-            entry.support,
+            entry.value,
             *entry.interval,
             entry.decision,
         )
-        for entry in sorted(SMOKERS.itemsets, key=lambda entry: -entry.support)
+        for entry in sorted(SMOKERS.itemsets, key=lambda entry: -entry.value)
     ]
 
 
@@ -164,7 +162,7 @@ def test_of_many_itemsets_the_clearest_are_shown_and_the_chart_says_so():
 
 
 def test_itemsets_that_are_not_usable_are_drawn_only_where_no_other_is():
-    noise = replace(itemset({"smoker": "yes", "x": "1"}, 3.4, 0.8), usability="not usable")
+    noise = replace(itemset({"smoker": "yes", "x": "1"}, 3.4, 0.8), reliability="not usable")
     clear = itemset({"x": "2"}, 0.1, 0.04)
     assert [row.label for row in rows(itemsets_chart(itemsets(noise, clear)))] == ["x=2"]
     assert [row.value for row in rows(itemsets_chart(itemsets(noise)))] == [3.4]
@@ -173,13 +171,21 @@ def test_itemsets_that_are_not_usable_are_drawn_only_where_no_other_is():
 def test_a_length_that_is_not_usable_is_named():
     verdicts = [
         Precision(
-            length=1, examined=9, half_width=0.001, usability="usable", verdict="usable: fine"
+            length=1, examined=9, half_width=0.001, reliability="usable", verdict="usable: fine"
         ),
         Precision(
-            length=2, examined=9, half_width=0.5, usability="not usable", verdict="not usable: ±50%"
+            length=2,
+            examined=9,
+            half_width=0.5,
+            reliability="not usable",
+            verdict="not usable: ±50%",
         ),
         Precision(
-            length=3, examined=9, half_width=0.9, usability="not usable", verdict="not usable: ±90%"
+            length=3,
+            examined=9,
+            half_width=0.9,
+            reliability="not usable",
+            verdict="not usable: ±90%",
         ),
     ]
     notes = itemsets_chart(itemsets(*SMOKERS.itemsets, precision=verdicts)).notes
@@ -221,7 +227,7 @@ def test_a_table_is_grouped_by_its_first_attribute():
         ("smoker=yes", ["never", "daily"]),
     ]
     assert [(b.value, b.lower, b.upper) for b in rows(chart)] == [
-        (cell.support, *cell.interval) for cell in TABLE.cells
+        (cell.value, *cell.interval) for cell in TABLE.cells
     ]
     three = table_chart(table([("a", "b", "c", 0.3), ("d", "b", "c", 0.7)], "x", "y", "z"))
     assert [bar.label for bar in rows(three)] == ["b, c", "b, c"]

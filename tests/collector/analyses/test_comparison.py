@@ -77,9 +77,9 @@ def test_the_page_offers_the_groups_that_there_are(study):
 def test_an_open_end_is_null_and_said_in_words(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", effect="risk_ratio")
     result = COMPARISON.compute(study.counted, query)
-    effect = replace(result.comparisons[0].effect, interval=(0.5, None))
-    opened = replace(result, comparisons=[replace(result.comparisons[0], effect=effect)])
-    assert plain(opened)["comparisons"][0]["effect"]["interval"] == [0.5, None]
+    effect = replace(result.comparisons[0], interval=(0.5, None))
+    opened = replace(result, comparisons=[effect])
+    assert plain(opened)["comparisons"][0]["interval"] == [0.5, None]
     assert COMPARISON.grid(opened).rows[0][6] == "from 0.5 on"
     assert "its ratio has no upper end" in " ".join(COMPARISON.interpretation(opened))
     assert "to ∞)" in to_svg(COMPARISON.chart(opened))
@@ -95,9 +95,9 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
     undefined = [found for found in result.groups if found.undefined]
     assert undefined
     for found in undefined:
-        assert (found.share, found.interval, found.usability) == (None, None, "not usable")
+        assert (found.value, found.interval, found.reliability) == (None, None, "not usable")
         reason = f"{found.group} cannot be told from a group that nobody is in"
-        assert found.verdict == f"not usable: {reason}"
+        assert found.undefined == reason
         assert f"Undefined, as {reason}: share of {found.group}" in " ".join(
             COMPARISON.warnings(result)
         )

@@ -49,7 +49,7 @@ def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, 
         for sex in expected.index:
             for vote in expected.columns:
                 cell = found.loc[(sex, vote, layer) if layer else (sex, vote)]
-                assert cell["share"] == pytest.approx(expected.loc[sex, vote], abs=0.003)
+                assert cell["value"] == pytest.approx(expected.loc[sex, vote], abs=0.003)
                 base = {
                     "joint": asked,
                     "row": some[some["sex"] == sex],
@@ -88,7 +88,7 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
     asked = {"attributes": ["sex", "vote"], "percentages": percentages}
     found = CROSSTAB.compute(source, CrosstabQuery(**asked))
     for cell, base in zip(found.cells, found.base_of_each, strict=True):
-        openly = cell.share * (1 - cell.share) / base.share / (3_000 - 1)
+        openly = cell.value * (1 - cell.value) / base.share.value / (3_000 - 1)
         assert cell.sampling_error == pytest.approx(np.sqrt(openly), rel=2e-3)
         total = cell.sampling_error**2 + cell.perturbation_error**2
         assert cell.standard_error == pytest.approx(np.sqrt(total))
@@ -114,7 +114,7 @@ def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_sam
     for counts in surveys:
         source = Counted(survey, counts, datetime.now(UTC), min_reports=1)
         cells = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])).cells
-        found.append([cell.share for cell in cells])
+        found.append([cell.value for cell in cells])
         foretold.append([cell.perturbation_error for cell in cells])
     assert np.mean(foretold, axis=0) == pytest.approx(np.std(found, axis=0), rel=0.14)
 
@@ -167,11 +167,11 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     found = weak()
     for cell in found.cells:
         if cell.values["town"] == "small":
-            assert cell.confidence_set.kind != "interval"
+            assert cell.set != "interval"
             assert (cell.standard_error, cell.residual) == (None, None)
-            assert cell.usability == "not usable"
+            assert cell.reliability == "not usable"
         else:
-            assert cell.confidence_set.kind == "interval"
+            assert cell.set == "interval"
     [notice] = [said for said in CROSSTAB.warnings(found) if "anybody" in said]
     assert notice.endswith("whether there is anybody in them: town=small.")
     assert found.independence.p_value is None
@@ -188,14 +188,14 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
 def test_where_most_groups_are_open_the_verdict_says_so():
     survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
     found = result(survey, "vote", "sex", asked=people(40))
-    assert found.usability == "not usable"
+    assert found.reliability == "not usable"
     assert found.verdict.startswith("not usable: most groups cannot be told from nobody")
     single = CROSSTAB.compute(
         Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC), min_reports=1),
         CrosstabQuery(attributes=["sex", "vote"]),
     )
     assert {cell.standard_error for cell in single.cells} == {None}
-    assert [base.interval for base in single.bases] == [None, None]
+    assert [base.share.interval for base in single.bases] == [None, None]
     assert CROSSTAB.grid(single).rows
     assert CROSSTAB.chart(single).groups
 
@@ -221,9 +221,9 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     assert isinstance(heat_map, HeatMap)
     assert (heat_map.rows[0], heat_map.columns[-1]) == ("a=c0", "c6")
     for line, cells in zip(heat_map.cells, np.reshape(found.cells, (7, 7)), strict=True):
-        assert [drawn.value for drawn in line] == [cell.share for cell in cells]
+        assert [drawn.value for drawn in line] == [cell.value for cell in cells]
         assert [drawn.category for drawn in line] == [
-            "not usable" if cell.usability == "not usable" else None for cell in cells
+            "not usable" if cell.reliability == "not usable" else None for cell in cells
         ]
     assert "a=c0, b=c6 " in heat_map.description
 

@@ -109,10 +109,10 @@ def test_without_perturbation_all_is_that_of_the_records():
         assert [q.answer for q in found.quantiles] == [f"{h // 10}0 to {h // 10}9".replace(
             "00 to 09", "0 to 9") for h in of_hours]  # fmt: skip
         counts, _ = np.histogram(raw, EDGES)
-        assert [a.share for a in found.answers] == pytest.approx(counts / len(raw))
+        assert [a.value for a in found.answers] == pytest.approx(counts / len(raw))
         upto = counts.cumsum() / len(raw)
-        assert [a.cumulative for a in found.answers] == pytest.approx(upto)
-        errors = [a.cumulative_standard_error for a in found.answers]
+        assert [a.cumulative.value for a in found.answers] == pytest.approx(upto)
+        errors = [a.cumulative.standard_error for a in found.answers]
         assert errors == pytest.approx(np.sqrt(upto * (1 - upto) / len(raw)), rel=1e-2, abs=1e-9)
 
 
@@ -199,7 +199,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
     for found in lacking:
         assert found.mean.value is found.quantiles[0].value is None
         assert found.answers == []
-        assert found.mean.usability == "not usable"
+        assert found.mean.reliability == "not usable"
     assert "undefined" in {row[3] for row in DISTRIBUTION.grid(result).rows}
     assert "Undefined, as" in " ".join(DISTRIBUTION.warnings(result))
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
@@ -212,7 +212,7 @@ def test_one_report_shows_no_error():
     [found] = asked_of(UNPERTURBED, counts, attribute="hours").groups
     assert (found.mean.value, found.mean.interval) == (24.5, None)
     assert (found.quantiles[1].answer, found.quantiles[1].interval) == ("20 to 29", None)
-    assert found.mean.verdict == "not usable: its error is not known"
+    assert found.mean.reliability == "not usable"
 
 
 def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
@@ -229,7 +229,7 @@ def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
         for quantile in found.quantiles:
             assert EDGES[0] <= quantile.interval[0] <= quantile.value
             assert quantile.value <= quantile.interval[1] <= EDGES[-1]
-        falls += any(answer.share < 0 for answer in found.answers)
+        falls += any(answer.value < 0 for answer in found.answers)
     assert falls > 5
 
 
@@ -257,7 +257,7 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
     counted = Counted(UNPERTURBED, counts, NOW, min_reports=1)
     result = ANALYSES["regression"].compute(counted, query)
     _, (_, women), (_, men) = groups_of(hours, asked)
-    assert [found.coefficient for found in result.coefficients] == pytest.approx(
+    assert [found.value for found in result.coefficients] == pytest.approx(
         [women.mean(), men.mean() - women.mean()]
     )
     error = np.hypot(women.sem(), men.sem())

@@ -130,16 +130,16 @@ def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(get):
     asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
     answer = get("crosstab", {**asked, "percentages": "joint"})[1]
     [everybody] = answer["bases"]
-    assert everybody["people"] == pytest.approx(answer["group"]["people"])
-    assert everybody["people_interval"] == pytest.approx(answer["group"]["people_interval"])
+    assert everybody["people"]["value"] == pytest.approx(answer["group"]["people"])
+    assert everybody["people"]["interval"] == pytest.approx(answer["group"]["people_interval"])
     cells = get("table", {"attributes": ["age", "smoker"], "confidence": confidence,
                           "target": "respondents"})[1]["cells"]  # fmt: skip
     smokers = [cell for cell in cells if cell["values"]["smoker"] == "yes"]
     bases = get("crosstab", {**asked, "percentages": "row"})[1]["bases"]
     for base, cell in zip(bases, smokers, strict=True):
         assert base["values"] == {"age": cell["values"]["age"]}
-        assert base["people"] == pytest.approx(3000 * cell["support"])
-        assert base["people_interval"] == pytest.approx([3000 * end for end in cell["interval"]])
+        assert base["people"]["value"] == pytest.approx(3000 * cell["value"])
+        assert base["people"]["interval"] == pytest.approx([3000 * end for end in cell["interval"]])
 
 
 def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, get, halftruth):
@@ -151,7 +151,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     assert answer["query"]["where"] == answer["group"]["items"] == either
     estimator = study.estimators["study"].where(either)
     supports = estimator.table(["vote"]).support
-    assert [cell["support"] for cell in answer["cells"]] == pytest.approx(supports)
+    assert [cell["value"] for cell in answer["cells"]] == pytest.approx(supports)
     q = study.analyst.survey("study").questions
     chosen = [q.age.young, q.age.old, q.smoker.yes]
     words = [word for name, text in where for word in (f"--{name}", text)]
@@ -159,7 +159,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     assert status == 0
     found = study.analyst.table("study", ["vote"], where=either)
     assert found.cells == study.analyst.table("study", ["vote"], where=chosen).cells
-    assert [cell.support for cell in found.cells] == pytest.approx(supports)
+    assert [cell.value for cell in found.cells] == pytest.approx(supports)
     assert json.loads(printed)["cells"] == answer["cells"]
     assert "Only those with age=young or old, smoker=yes" in repr(found)
     page = html.unescape(study.browser.get(f"/results/study/table?{address}").text)

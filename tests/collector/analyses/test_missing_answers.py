@@ -67,9 +67,9 @@ def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
         found = ask(OverviewQuery(missing=missing))
         question = found.questions[0]
         assert [one.answer for one in question.answers] == ["female", "male"]
-        assert close([one.share for one in question.answers], sex[:2] / base)
+        assert close([one.value for one in question.answers], sex[:2] / base)
         assert [one.answer for one in question.missing] == ["-"]
-        assert close(question.missing[0].share, sex[2])
+        assert close(question.missing[0].value, sex[2])
         assert found.questions[2].missing == []
         analysis = ANALYSES["overview"]
         rows = [row[:2] for row in analysis.grid(found).rows]
@@ -96,12 +96,12 @@ def test_percentages_are_of_those_who_answered_both_questions(ask, records):
         ("male", "no"),
         ("male", "yes"),
     ]
-    assert close([cell.share for cell in found.cells], (table / table.sum(1)[:, None]).ravel())
-    assert close([base.share for base in found.bases], table.sum(1) / table.sum())
-    people = [base.people for base in found.bases]
+    assert close([cell.value for cell in found.cells], (table / table.sum(1)[:, None]).ravel())
+    assert close([base.share.value for base in found.bases], table.sum(1) / table.sum())
+    people = [base.people.value for base in found.bases]
     assert people == pytest.approx(table.sum(1), rel=0.01)
     joint = ask(CrosstabQuery(attributes=["sex", "vote"], percentages="joint", missing="exclude"))
-    assert joint.bases[0].people == pytest.approx(len(answered), rel=0.01)
+    assert joint.bases[0].people.value == pytest.approx(len(answered), rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_every_share_and_its_error_are_those_of_warner(target):
             reported = sum(n for cell, n in CELLS.items() if cell[position] == code) / total
             share = (reported - other) / (keep - other)
             assert found.answer == attribute.categories[code]
-            assert found.share == pytest.approx(share, abs=1e-12)
+            assert found.value == pytest.approx(share, abs=1e-12)
             # Of a share of reports, less what sampling alone gives where these people are meant.
             variance = reported * (1 - reported) / (keep - other) ** 2
             if target == "respondents":
@@ -57,7 +57,7 @@ def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
     people = sum(CELLS.values()) - 1
     for question in overview(target=target).questions:
         for found in question.answers:
-            openly = found.share * (1 - found.share) / people if target == "population" else 0.0
+            openly = found.value * (1 - found.value) / people if target == "population" else 0.0
             assert found.sampling_error == pytest.approx(math.sqrt(openly), abs=1e-9)
             total = found.perturbation_error**2 + found.sampling_error**2
             assert found.standard_error == pytest.approx(math.sqrt(total))
@@ -74,7 +74,7 @@ def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
     counted = Counted(SURVEY, few, datetime.now(UTC), min_reports=1)
     result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
     for found in result.questions[0].answers:
-        assert not 0 <= found.share <= 1
+        assert not 0 <= found.value <= 1
         assert found.sampling_error is None
         assert found.perturbation_error > 0
 

@@ -21,6 +21,9 @@ from .conftest import SURVEYS
 
 GAP = "\N{NARROW NO-BREAK SPACE}"
 
+#: In place of an interval without ends.
+OPEN = "anything: the group's share is not clearly above 0"
+
 #: Analyses whose numbers have no intervals.
 WITHOUT = {"counts", "classifier", "independence", "loglinear", "risk"}
 
@@ -70,7 +73,7 @@ def answer(kind, **fields):
 
 
 def effect(**found):
-    return {"usability": "usable", "verdict": "usable", **found}
+    return {"reliability": "usable", **found}
 
 
 def test_surveys_are_listed(study):
@@ -168,7 +171,7 @@ def test_every_result_is_a_table_and_a_picture(study, name):
     figure = found.plot()
     drawn = sum(len(axes.patches) + len(axes.lines) - 1 for axes in figure.axes)
     # Every row has a mark, besides a line at zero for each axis.
-    assert drawn == min(40, sum(row.count(None) < len(row) - 3 for row in found.rows()))
+    assert drawn == min(40, sum(estimate.value is not None for _, estimate, _ in found.estimates()))
 
 
 def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
@@ -183,7 +186,7 @@ def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
     # What the row above says is not repeated, in text and in a notebook.
     rows = Cells(found._repr_html_()).rows
     assert [row[:2] for row in rows[1:4]] == [["no", "left"], ["", "right"], ["", "none, a=b"]]
-    share, (lower, upper) = found.cells[0].share, next(found.rows())[5:7]
+    share, (lower, upper) = found.cells[0].value, found.cells[0].interval
     assert float(rows[1][2]) == pytest.approx(share, abs=0.005)
     assert [float(end) for end in rows[1][3].split(" to ")] == pytest.approx(
         [lower, upper], abs=0.005
@@ -244,13 +247,13 @@ def test_what_is_not_known_is_not_drawn_as_if_it_were():
         query={"answer": {"a": "yes"}, "groups": "g", "effect": "risk_ratio"},
         reference="x",
         groups=[
-            {"group": "x", "base": 4.0, "share": 0.1, "interval": (0.05, 0.2), **effect()},
-            {"group": "y", "base": 4.0, "undefined": "nobody", **effect(usability="not usable")},
-            {"group": "z", "base": 4.0, "share": 9.76, **effect(usability="not usable")},
+            {"group": "x", "base": 4.0, "value": 0.1, "interval": (0.05, 0.2), **effect()},
+            {"group": "y", "base": 4.0, "undefined": "nobody", **effect(reliability="not usable")},
+            {"group": "z", "base": 4.0, "value": 9.76, **effect(reliability="not usable")},
         ],
         comparisons=[
-            {"group": "y", "against": "x", "effect": effect(undefined="nobody")},
-            {"group": "z", "against": "x", "effect": effect(value=2.0, interval=(1.5, None))},
+            {"group": "y", "against": "x", **effect(undefined="nobody")},
+            {"group": "z", "against": "x", **effect(value=2.0, interval=(1.5, None))},
         ],
     )
     text = repr(found)
@@ -270,28 +273,26 @@ def test_what_is_not_known_is_not_drawn_as_if_it_were():
 
 
 def test_a_set_of_ratios_need_not_be_an_interval():
-    def cell(value, kind, lower, upper):
-        ratios = {"kind": kind, "lower": lower, "upper": upper}
-        rest = {"usability": "not usable", "residual": None}
-        rest |= {f"{name}_error": None for name in ("standard", "perturbation", "sampling")}
-        return {"values": {"a": value, "b": "y"}, "share": 2.5, "confidence_set": ratios, **rest}
+    def cell(value, kind, interval):
+        return {"values": {"a": value, "b": "y"}, "value": 2.5, "set": kind, "interval": interval,
+                "residual": None}  # fmt: skip
 
-    base = {"values": {}, "share": 1.0, "interval": None, "people": 9.0, "people_interval": None}
+    base = {"values": {}, "share": {"value": 1.0}, "people": {"value": 9.0}}
     found = answer(
         CrosstabResult,
         query={"attributes": ["a", "b"], "percentages": "joint"},
-        usability="not usable",
+        reliability="not usable",
         verdict="not usable: far too few",
         bases=[base],
         cells=[
-            cell("no", "outside", -0.5, 0.25),
-            cell("yes", "everything", None, None),
+            cell("no", "outside", (-0.5, 0.25)),
+            cell("yes", "everything", (None, None)),
         ],
         independence=None,
         measures=[],
     )
     rows = Cells(found._repr_html_()).rows
-    assert [row[3] for row in rows[1:]] == ["up to −0.5, or from 0.25 on", "anything"]
+    assert [row[3] for row in rows[1:]] == ["up to −0.5, or from 0.25 on", OPEN]
     assert all(not axes.collections for axes in found.plot().axes)
 
 

@@ -44,12 +44,12 @@ def test_an_odds_ratio_is_the_same_in_measures_comparison_and_regression(kind):
         of_groups.comparisons,
         of_model.coefficients[1],
     )
-    assert one.value == pytest.approx(other.effect.value)
-    assert one.value == pytest.approx(model.odds_ratio)
-    assert one.standard_error == pytest.approx(other.effect.standard_error)
+    assert one.value == pytest.approx(other.value)
+    assert one.value == pytest.approx(model.odds_ratio.value)
+    assert one.standard_error == pytest.approx(other.standard_error)
     assert one.standard_error == pytest.approx(model.standard_error)
-    assert one.interval == pytest.approx(other.effect.interval)
-    assert one.interval == pytest.approx(model.odds_ratio_interval)
+    assert one.interval == pytest.approx(other.interval)
+    assert one.interval == pytest.approx(model.odds_ratio.interval)
     assert one.interval[0] > 0
     # To the printed digits.
     printed = measures.rows[0][1:3]

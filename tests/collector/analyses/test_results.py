@@ -11,7 +11,7 @@ def test_a_table_names_its_cells_in_the_order_asked_for(http, filled, analyst, s
     table = Estimator(survey, filled).table(["drinks", "smoker"])
     assert answer["query"]["attributes"] == ["drinks", "smoker"]
     assert answer["cells"][1]["values"] == {"drinks": "never", "smoker": "yes"}
-    assert [cell["support"] for cell in answer["cells"]] == pytest.approx(
+    assert [cell["value"] for cell in answer["cells"]] == pytest.approx(
         table.support.ravel().tolist()
     )
     assert np.array(answer["covariance"]) == pytest.approx(table.covariance("respondents"))

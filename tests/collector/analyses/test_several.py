@@ -166,10 +166,10 @@ def test_a_combination_is_given_by_its_share_of_those_who_answered_it_however_ra
         survey, Counts.from_reports(survey, reports), attributes=[*"abc"], min_support=0.25
     )
     # Of those who answered two of them a fifth chose both, of those who answered all three most.
-    assert all(pair.share < 0.22 for pair in found.pairs)
+    assert all(pair.value < 0.22 for pair in found.pairs)
     [triple] = found.combinations
     assert triple.interval[0] < 1_000 / 1_200 < triple.interval[1]
-    assert triple.share > 0.7
+    assert triple.value > 0.7
 
 
 def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(monkeypatch):
@@ -182,7 +182,7 @@ def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(m
     assert found.combined == ["a", "c", "d", "f"]
     expected = {names: rows[:, ["abcdef".index(n) for n in names]].all(axis=1).mean()
                 for names in combinations("acdf", 3)}  # fmt: skip
-    given = {tuple(each.items): each.share for each in found.combinations}
+    given = {tuple(each.items): each.value for each in found.combinations}
     assert given == pytest.approx(expected)
     assert "of the 4 options that are chosen most often" in " ".join(SEVERAL.interpretation(found))
 
@@ -190,14 +190,14 @@ def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(m
 def test_a_group_is_asked_about_its_own_options():
     codes = people()
     found = unperturbed(codes, where={"town": "small"})
-    assert [one.share for one in found.options] == pytest.approx(
+    assert [one.value for one in found.options] == pytest.approx(
         [truths(codes[codes[:, 0] == 1])["share", name] for name in NAMES]
     )
     # Who has one option can be asked about the others.
     rest = unperturbed(codes, where={NAMES[0]: "yes"})
     coughing = codes[codes[:, 1] == 1, 2:] == 1
     assert [one.attribute for one in rest.options] == NAMES[1:]
-    assert [one.share for one in rest.options] == pytest.approx(coughing.mean(axis=0))
+    assert [one.value for one in rest.options] == pytest.approx(coughing.mean(axis=0))
     assert rest.mean.value == pytest.approx(coughing.sum(axis=1).mean())
 
 

@@ -4,12 +4,12 @@ import math
 import re
 from datetime import UTC, datetime
 
-import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery
@@ -137,30 +137,32 @@ SIGNED = {
 }  # fmt: skip
 
 
-def ends_of(row):
-    """The interval that a row shows, as far as it has ends; (−∞, ∞) for a set without."""
-    if getattr(row, "confidence_set", None) is not None:
-        found = row.confidence_set
-        return (found.lower, found.upper) if found.kind == "interval" else (-math.inf, math.inf)
-    interval = getattr(row, "odds_ratio_interval", None) or getattr(row, "interval", None)
-    if interval is None:
-        return None
-    return interval[0], math.inf if interval[1] is None else interval[1]
-
-
-def expected_verdict(row, result):
+def expected_reliability(row, result):
     """By the row's own interval and the documented thresholds, and nothing else."""
-    ends, kind = ends_of(row), type(row).__name__
-    if ends is None or not ends[1] >= ends[0]:
+    kind, shown = type(row).__name__, getattr(row, "odds_ratio", None) or row
+    if shown.interval is None:
         return "not usable"
-    lower, upper = ends
+    lower, upper = (
+        math.inf if end is None else end
+        for end in (shown.interval if row.set == "interval" else (-math.inf, math.inf))
+    )
+    if not upper >= lower:
+        return "not usable"
     name, query = getattr(row, "name", ""), result.query
-    ratio = name in RATIOS or kind == "Lift" or getattr(row, "odds_ratio", None) is not None
-    ratio |= kind == "EffectEstimate" and row is not result.trend and query.effect != "difference"
-    signed = name in SIGNED or kind in ("Lift", "EffectEstimate", "Coefficient")
+    lift = any(row is pair.lift for pair in getattr(result, "pairs", ()))
+    effect = kind == "GroupComparison" or row is getattr(result, "trend", None)
+    ratio = name in RATIOS or lift or shown is not row
+    ratio |= kind == "GroupComparison" and query.effect != "difference"
+    signed = name in SIGNED or lift or effect or kind == "Coefficient"
     span = 1.0
-    if kind in ("MomentEstimate", "QuantileEstimate"):
-        span = len(result.options) if hasattr(result, "options") else np.ptp(result.values)
+    if row is getattr(result, "mean", None):
+        span = len(result.options)
+    if any(
+        row in (one.mean, one.deviation, *one.quantiles)
+        for one in getattr(result, "groups", ())
+        if hasattr(one, "mean")
+    ):
+        span = np.ptp(result.values)
     if kind == "Coefficient" and not ratio:
         span = np.ptp(result.scores[query.outcome])
     if ratio:
@@ -169,23 +171,18 @@ def expected_verdict(row, result):
     else:
         margin, limits = (upper - lower) / 2 / span, (0.05, 0.1)
     if kind == "RuleEstimate":
-        margin = max(margin, (row.support_interval[1] - row.support_interval[0]) / 2)
+        margin = max(margin, (row.support.interval[1] - row.support.interval[0]) / 2)
     verdict = ("usable", "barely usable", "not usable")[sum(margin > limit for limit in limits)]
     directed = signed and (lower > ratio or upper < ratio)
     return "barely usable" if verdict == "not usable" and directed else verdict
 
 
-def judged_rows(found):
-    """Every row that has a verdict of its own, anywhere in a result."""
-    if isinstance(found, list | tuple):
-        for one in found:
-            yield from judged_rows(one)
-    elif isinstance(found, msgspec.Struct):
-        own = hasattr(found, "interval") or hasattr(found, "confidence_set")
-        if own and hasattr(found, "usability"):
-            yield found
-        for name in found.__struct_fields__:
-            yield from judged_rows(getattr(found, name))
+def judged_rows(result):
+    """Every estimate of a result that has a reliability of its own."""
+    for _, estimate, _ in result.estimates():
+        yield estimate
+    for rule in getattr(result, "rules", ()):
+        yield from rule.measures
 
 
 FURTHER = {
@@ -207,7 +204,9 @@ FURTHER = {
 
 
 @pytest.mark.parametrize("keep", ["0.6", "0.9"])
-@pytest.mark.parametrize("name", ANALYSES)
+@pytest.mark.parametrize(
+    "name", [n for n, each in ANALYSES.items() if issubclass(each.result, EstimatesResult)]
+)
 def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
     schema = Schema([*SCHEMA.attributes, Attribute("age", ["20", "45", "70"], ordered=True)])
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, keep))
@@ -221,4 +220,4 @@ def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
     for query in FURTHER.get(name, [analysis.start(survey)]):
         result = analysis.compute(there, query)
         for row in judged_rows(result):
-            assert row.usability == expected_verdict(row, result), row
+            assert row.reliability == expected_reliability(row, result), row

@@ -40,7 +40,7 @@ def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     [question] = result.questions
     of_women, of_men = ((reported - 0.25) / 0.5 for reported in (500 / 800, 80 / 200))
     left = question.answers[0]
-    assert left.share == pytest.approx(0.6 * of_women + 0.4 * of_men)
+    assert left.value == pytest.approx(0.6 * of_women + 0.4 * of_men)
     assert left.unweighted == pytest.approx((0.58 - 0.25) / 0.5)
     # Groups of fixed weights: the variance of a share of reports in each, and over 0.5².
     variance = 0.6**2 * (5 / 8) * (3 / 8) / 800 / 0.25 + 0.4**2 * (2 / 5) * (3 / 5) / 200 / 0.25
@@ -64,7 +64,7 @@ def test_margins_are_of_the_group_that_is_asked_about():
     women = {cell: count for cell, count in cells.items() if cell[0] == 0}
     [alone] = weighted(women, margins=margins, attributes=["vote"]).questions
     for found, expected in zip(of_group.answers, alone.answers, strict=True):
-        assert found.share == pytest.approx(expected.share)
+        assert found.value == pytest.approx(expected.value)
         assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-3)
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
     result = weighted({(0, 0, 0): 500, (0, 1, 1): 300, (1, 0, 0): 5}, margins=MARGINS)
     reason = "the share of respondents with sex=male is not clearly above 0"
     for question in result.questions:
-        assert (question.usability, question.answers[0].share) == ("not usable", None)
+        assert (question.reliability, question.answers[0].value) == ("not usable", None)
         assert question.undefined.startswith(reason)
         assert question.verdict == f"not usable: {question.undefined}"
         assert question.weights is None
@@ -194,9 +194,9 @@ def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
     asked = study.analyst.weighted("study", margins=margins)
     answer = json.loads(printed)
     assert [
-        [found["share"] for found in question["answers"]] for question in answer["questions"]
+        [found["value"] for found in question["answers"]] for question in answer["questions"]
     ] == [
-        pytest.approx([found.share for found in question.answers]) for question in asked.questions
+        pytest.approx([found.value for found in question.answers]) for question in asked.questions
     ]
     printed = halftruth("weighted", "study", "--margins", str(path), "--csv")[1]
     assert len(list(csv.reader(io.StringIO(printed)))) == 6

@@ -219,10 +219,10 @@ def test_chebyshev_intervals_of_confidences_are_conservative(survey, oracle):
             if sides in true:
                 answers = {**rule.antecedent, **rule.consequent}
                 wanted = true[sides][int(answers["a"][1]), int(answers["b"][1])]
-                lower, upper = rule.confidence_chebyshev
+                lower, upper = rule.mean.interval
                 hits.append(lower <= wanted <= upper)
-                error = rule.confidence_standard_error
-                normal.append(abs(rule.confidence - wanted) <= norm.ppf(0.975) * error)
+                error = rule.standard_error
+                normal.append(abs(rule.value - wanted) <= norm.ppf(0.975) * error)
     assert np.mean(hits) > 0.99
     # The standard error itself is right where antecedents are clearly there: the normal interval
     # of the plain ratio covers. 12 rules × 400 surveys: standard deviation below 0.55 %.

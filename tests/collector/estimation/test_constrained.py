@@ -151,7 +151,7 @@ def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands,
     keys = list(zip(found.lengths, -found.support, strict=True))
     assert keys == sorted(keys)
     listed = list(found)
-    assert [itemset.support for itemset in listed] == found.support.tolist()
+    assert [itemset.value for itemset in listed] == found.support.tolist()
 
 
 @pytest.mark.parametrize("estimate", INSIDE)

@@ -2,17 +2,26 @@
 
 import numpy as np
 import pytest
+from halftruth_collector.estimation.estimates import estimates
 from halftruth_collector.estimation.ratios import fieller_sets
+from halftruth_shared.analyses.estimate import Estimate
 
 Z = 1.959963984540054
 
 
 def holds(found, ratio):
     """Whether a set as a message holds a ratio."""
-    if found.kind == "everything":
+    if found.set == "everything":
         return True
-    inside = found.lower <= ratio <= found.upper
-    return inside if found.kind == "interval" else not found.lower < ratio < found.upper
+    lower, upper = found.interval
+    return lower <= ratio <= upper if found.set == "interval" else not lower < ratio < upper
+
+
+def messages(*numbers):
+    """Sets of ratios as messages have them."""
+    sets = fieller_sets(*numbers, quantile=Z)
+    nothing = np.full(len(sets.kind), np.nan)
+    return [*estimates(Estimate, nothing, nothing, sets)]
 
 
 def random_cases(count):
@@ -26,9 +35,7 @@ def random_cases(count):
 
 def test_a_set_holds_exactly_the_ratios_of_its_definition():
     means, matrices = random_cases(500)
-    sets = fieller_sets(
-        *means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1], quantile=Z
-    )
+    sets = messages(*means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1])
     tried = np.concatenate([np.linspace(-5, 5, 81), [-1e6, -1e3, 1e3, 1e6]])
     for row, ((a, x), matrix) in enumerate(zip(means, matrices, strict=True)):
         found = sets[row]
@@ -37,7 +44,7 @@ def test_a_set_holds_exactly_the_ratios_of_its_definition():
             slack = Z**2 * direction @ matrix @ direction - (a - ratio * x) ** 2
             if abs(slack) > 1e-9 * max(1, ratio**2):
                 assert holds(found, ratio) == (slack > 0), (row, ratio)
-    assert {sets[row].kind for row in range(500)} == {"interval", "outside", "everything"}
+    assert {found.set for found in sets} == {"interval", "outside", "everything"}
 
 
 @pytest.mark.nightly
@@ -50,8 +57,8 @@ def test_coverage_is_as_promised_however_weak_the_denominator(clear):
     true_ratio = 0.4
     pairs = rng.multivariate_normal([true_ratio * x, x], matrix, size=20_000)
     columns = [np.full(20_000, value) for value in (matrix[0, 0], matrix[1, 1], matrix[0, 1])]
-    sets = fieller_sets(*pairs.T, *columns, quantile=Z)
-    covered = np.mean([holds(sets[row], true_ratio) for row in range(20_000)])
+    sets = messages(*pairs.T, *columns)
+    covered = np.mean([holds(found, true_ratio) for found in sets])
     assert covered == pytest.approx(0.95, abs=0.0062)
 
 
@@ -65,7 +72,7 @@ def test_coverage_is_as_promised_however_weak_the_denominator(clear):
     ],
 )
 def test_what_is_unknown_or_unbounded_is_said_to_be(numbers, said):
-    found = fieller_sets(*(np.array([number]) for number in numbers), quantile=Z)[0]
-    assert (found and found.kind) == said
-    if found is not None:
-        assert (found.lower, found.upper) == (None, None)
+    [found] = messages(*(np.array([number]) for number in numbers))
+    assert (found.interval and found.set) == said
+    if found.interval is not None:
+        assert found.interval == (None, None)

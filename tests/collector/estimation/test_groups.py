@@ -92,9 +92,9 @@ def test_a_rule_in_a_group_is_the_rule_that_has_the_group_among_its_conditions(r
     everybody = Estimator(survey, Counts.from_reports(survey, found))
     inside = everybody.where({"b": "c2"}).rule({"a": "c1"}, {"c": "c0"}, target=target)
     outside = everybody.rule({"a": "c1", "b": "c2"}, {"c": "c0"}, target=target)
-    assert inside.confidence == pytest.approx(outside.confidence)
-    assert inside.confidence_standard_error == pytest.approx(outside.confidence_standard_error)
-    assert inside.confidence_mean == pytest.approx(outside.confidence_mean, rel=1e-3)
+    assert inside.value == pytest.approx(outside.value)
+    assert inside.standard_error == pytest.approx(outside.standard_error)
+    assert inside.mean.value == pytest.approx(outside.mean.value, rel=1e-3)
 
 
 @pytest.mark.parametrize("estimate", ["moment", "projected", "likelihood"])
@@ -107,14 +107,14 @@ def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate
         names = list(itemset.items)
         cell = tuple(int(category[1:]) for category in itemset.items.values())
         table = group.table(names)
-        assert itemset.support == pytest.approx(group.support(names, estimate)[cell])
+        assert itemset.value == pytest.approx(group.support(names, estimate)[cell])
         # Best guesses have no errors.
         error = None if estimate == "likelihood" else pytest.approx(table.standard_error()[cell])
         assert itemset.standard_error == error
     for rule in group.rules(0.01, 0.0):
         again = group.rule(rule.antecedent, rule.consequent, measures=[])
-        assert rule.confidence == pytest.approx(again.confidence)
-        assert rule.support_standard_error == pytest.approx(again.support_standard_error)
+        assert rule.value == pytest.approx(again.value)
+        assert rule.support.standard_error == pytest.approx(again.support.standard_error)
     assert group.support(["a", "c"], estimate).sum() == pytest.approx(1)
 
 

@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from halftruth_collector.analyses.verdicts import on_length
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
@@ -104,7 +105,7 @@ def assert_mined(survey, mined, expected, examined, z):
     assert found.keys() == expected.keys()
     for itemset, (support, lower, upper, decision) in expected.items():
         estimate = found[itemset]
-        assert estimate.support == pytest.approx(support, abs=1e-10)
+        assert estimate.value == pytest.approx(support, abs=1e-10)
         assert estimate.decision == decision
         if np.isnan(lower):
             assert (estimate.standard_error, estimate.interval) == (None, None)
@@ -185,7 +186,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=28)
     mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.01)
-    keys = [(len(itemset.items), -itemset.support) for itemset in mined]
+    keys = [(len(itemset.items), -itemset.value) for itemset in mined]
     assert keys == sorted(keys)
     assert len(mined) == len(keys) > 20
     # Columns and iteration tell the same, items in the order of the survey.
@@ -194,7 +195,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
         expected = [(name, f"c{code}") for name, code in codes if code >= 0]
         assert list(itemset.items.items()) == expected
         assert mined.lengths[row] == len(expected)
-        assert itemset.support == mined.support[row]
+        assert itemset.value == mined.support[row]
         assert itemset.standard_error == mined.standard_error[row]
         assert itemset.interval == (mined.lower[row], mined.upper[row])
 
@@ -306,10 +307,10 @@ def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentenc
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
     mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(threshold)
-    first = mined.precision[0]
+    first = on_length(mined.precision[0], threshold)
     assert least < first.half_width <= most
     assert first.verdict.startswith(words)
-    assert first.usability == words.partition(":")[0]
+    assert first.reliability == words.partition(":")[0]
     assert half_width(first.half_width) in first.verdict
     above = f"those up to {percent(first.half_width, 1)} cannot be told from zero"
     assert (above in first.verdict) == (threshold <= first.half_width < 0.5)
@@ -323,5 +324,5 @@ def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
     survey = make_survey("randomized-response", (2, 3, 2))
     counts = Counts.from_reports(survey, [[0, 0, 0]])
     for entry in Estimator(survey, counts).itemsets(0.02).precision:
-        assert (entry.half_width, entry.usable) == (None, False)
-        assert "too few reports" in entry.verdict
+        assert (entry.half_width, entry.reliability) == (None, "not usable")
+        assert "too few reports" in on_length(entry, 0.02).verdict

@@ -190,7 +190,7 @@ def test_a_table_too_large_for_its_covariance_is_refused():
 def test_associations_are_the_concentration_of_every_ordered_pair():
     shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
     estimator = estimator_of(survey_of(2, 3, 2), shares)
-    found = {(a.row, a.column): a.estimate for a in estimator.associations()}
+    found = {(a.row, a.column): a for a in estimator.associations()}
     assert len(found) == 6
     for pair, estimate in found.items():
         table = estimator.table(list(pair))

@@ -19,7 +19,7 @@ from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.planner import of_itemsets, plan, unit_variances
 from halftruth_collector.estimation.planning.recommendation import expected_precision
-from halftruth_collector.estimation.reliability import judge_table
+from halftruth_collector.estimation.reliability import reliability
 from halftruth_shared import (
     DistortionMatrices,
     DomainTooLarge,
@@ -626,7 +626,7 @@ def test_the_plan_calls_usable_what_results_call_usable():
     said = expected_precision(plan(survey, PlanQuery(respondents=600)))
     lengths = plan(survey, PlanQuery(respondents=600)).mechanisms[0].lengths
     for words, length in zip(said, lengths, strict=True):
-        word = judge_table(np.full(4, length.even.half_width))[1]
+        word = reliability(length.even.half_width)
         assert f": {word}, margin {half_width(length.even.half_width)}" in words
 
 

@@ -176,7 +176,7 @@ def some_reports(survey, count=REPORTS, seed=0):
 def randomized(survey, present, seed=0):
     estimator = estimator_of(survey, some_reports(survey, seed=seed))
     measures = randomized_measures(estimator, survey.schema.names[:2], present)
-    return {measure.estimate.name: measure for measure in measures}
+    return {measure.name: measure for measure in measures}
 
 
 # Formulas
@@ -214,10 +214,10 @@ def test_measures_are_those_of_the_plain_table_of_reports(kind, seed, public_sur
     plain = estimator_of(public_survey(survey.schema.shape), reports)
     alike = {m.name: m for m in plain.measures(["a", "b"], present)}
     for name, measure in found.items():
-        assert measure.estimate.standard_error == alike[name].standard_error, name
+        assert measure.standard_error == alike[name].standard_error, name
         # What is 0 at independence is corrected for bias.
         value = alike[name].value if name in FROM_ZERO else pytest.approx(expected[name][0])
-        assert measure.estimate.value == value, name
+        assert measure.value == value, name
 
 
 # Claims
@@ -267,7 +267,7 @@ def test_of_more_than_two_attributes_only_divergences_are_known_not_to_grow(surv
     measures = randomized_measures(
         estimator_of(survey, some_reports(survey)), ["a", "b", "c"], present
     )
-    assert {m.estimate.name for m in measures if m.never_grows} == never
+    assert {m.name for m in measures if m.never_grows} == never
     assert not any(m.order_preserved for m in measures)
     rng = np.random.default_rng(4)
     shape = survey.schema.shape
@@ -297,7 +297,7 @@ def test_statements_say_what_may_be_claimed_and_nothing_else(kind):
         if public:
             assert "sent as they are" in said
             continue
-        if measure.estimate.undefined is not None:
+        if measure.undefined is not None:
             assert said == "nothing can be concluded: it is undefined for the reports"
             continue
         assert ("at least as large for the answers" in said) == measure.never_grows
@@ -424,7 +424,7 @@ def test_a_partial_correlation_is_claimed_not_to_grow_only_while_the_condition_i
     codes = [code_of(survey, attribute, present) for attribute in names]
     t = np.zeros(survey.schema.shape)
     np.add.at(t, tuple(reports.T), 1 / REPORTS)
-    assert found.estimate.value == pytest.approx(partials(t[None], codes)[0], abs=1e-10)
+    assert found.value == pytest.approx(partials(t[None], codes)[0], abs=1e-10)
     assert found.never_grows is never
     assert found.order_preserved is (name == "all public")
     if name == "all public":

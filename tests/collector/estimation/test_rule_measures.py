@@ -237,8 +237,8 @@ def test_one_rule_is_evaluated_whatever_its_support(
     confident[confident] = within
     cells, covariance = cells[:, confident], covariance[confident]
     support, left = cells[3], cells[2] + cells[3]
-    np.testing.assert_allclose([rule.support for rule in found], support, atol=1e-10)
-    np.testing.assert_allclose([rule.confidence for rule in found], support / left, rtol=1e-7)
+    np.testing.assert_allclose([rule.support.value for rule in found], support, atol=1e-10)
+    np.testing.assert_allclose([rule.value for rule in found], support / left, rtol=1e-7)
     assert_measures(found, by_hand(cells, covariance, len(reports)))
     # Rules of itemsets that are estimated below 0 occur.
     assert (support < 0).sum() > 3
@@ -252,7 +252,7 @@ ORDERS = ("confidence", "support", "lift", "chi_squared")
 
 def value_of(rule, order):
     if order in ("confidence", "support"):
-        return getattr(rule, order)
+        return rule.value if order == "confidence" else rule.support.value
     [value] = [measure.value for measure in rule.measures if measure.name == order]
     return value
 
@@ -279,11 +279,11 @@ def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, 
     # Without bounds come last; within each part, where the measure is undefined.
     places = [
         (
-            GRADES.index(rule.usability),
-            rule.confidence_chebyshev is None,
+            GRADES.index(rule.reliability),
+            rule.mean is None,
             value_of(rule, order) is None,
             -(value_of(rule, order) or 0),
-            -rule.support,
+            -rule.support.value,
         )
         for rule in rules
     ]
@@ -381,7 +381,7 @@ def test_level_by_level_gives_the_rules_that_come_at_once(several, target, monke
 def test_one_report_gives_measures_without_errors(make_survey, kind):
     estimator = estimator_of(make_survey(kind, (2, 2, 2)), [[1, 1, 1]])
     rule = estimator.rule({"a": "c1", "b": "c1"}, {"c": "c1"})
-    assert rule.support > 0
+    assert rule.support.value > 0
     for measure in rule.measures:
         assert measure.standard_error is measure.interval is None
         assert (measure.value is None) == (measure.undefined is not None)
@@ -432,7 +432,7 @@ def test_what_a_negative_estimate_forbids_is_undefined(make_survey, case):
     assert reasons.keys() >= expected
     assert all(m.value is None for m in rule.measures if m.undefined)
     if case == "cell":
-        assert rule.confidence > 1
+        assert rule.value > 1
         assert reasons.keys() == expected
         assert all("negative estimate" in reason for reason in reasons.values())
     if case == "share without the consequent":

@@ -90,13 +90,13 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
     for key, (support, variance, confidence, mean, spread) in expected.items():
         rule = found[key]
         half = norm.ppf(0.975) * np.sqrt(variance)
-        assert rule.support == pytest.approx(support, abs=1e-10)
-        assert rule.support_standard_error == pytest.approx(np.sqrt(variance), rel=1e-8)
-        assert rule.support_interval == pytest.approx((support - half, support + half), abs=1e-9)
-        assert rule.confidence == pytest.approx(confidence, rel=1e-9)
-        assert rule.confidence_mean == pytest.approx(mean, rel=1e-8)
-        assert rule.confidence_standard_error == pytest.approx(np.sqrt(spread), rel=1e-7)
-        assert rule.confidence_chebyshev == pytest.approx(
+        assert rule.support.value == pytest.approx(support, abs=1e-10)
+        assert rule.support.standard_error == pytest.approx(np.sqrt(variance), rel=1e-8)
+        assert rule.support.interval == pytest.approx((support - half, support + half), abs=1e-9)
+        assert rule.value == pytest.approx(confidence, rel=1e-9)
+        assert rule.mean.value == pytest.approx(mean, rel=1e-8)
+        assert rule.standard_error == pytest.approx(np.sqrt(spread), rel=1e-7)
+        assert rule.mean.interval == pytest.approx(
             (mean - np.sqrt(spread / 0.05), mean + np.sqrt(spread / 0.05)), rel=1e-7
         )
 
@@ -109,12 +109,12 @@ def test_intervals_are_normal_for_supports_and_of_chebyshev_for_confidences(
     rules = mine(survey, make_reports(survey, 3000, seed=42), 0.05, 0.3, confidence=confidence)
     assert len(rules) > 0
     for rule in rules:
-        lower, upper = rule.confidence_chebyshev
-        assert (lower + upper) / 2 == pytest.approx(rule.confidence_mean)
-        half = rule.confidence_standard_error / np.sqrt(1 - confidence)
+        lower, upper = rule.mean.interval
+        assert (lower + upper) / 2 == pytest.approx(rule.mean.value)
+        half = rule.standard_error / np.sqrt(1 - confidence)
         assert (upper - lower) / 2 == pytest.approx(half)
-        lower, upper = rule.support_interval
-        half = norm.ppf(0.5 + confidence / 2) * rule.support_standard_error
+        lower, upper = rule.support.interval
+        half = norm.ppf(0.5 + confidence / 2) * rule.support.standard_error
         assert (upper - lower) / 2 == pytest.approx(half)
 
 
@@ -123,11 +123,11 @@ def test_a_rule_speaks_only_of_items_and_of_all_who_answered(make_survey, make_r
     reports = make_reports(make_survey("randomized-response", SHAPE), 3000, seed=45)
     every = mine(make_survey("randomized-response", SHAPE), reports, 0.01, 0)
     some = mine(make_survey("randomized-response", SHAPE, {1: [2]}), reports, 0.01, 0)
-    known = {(str(rule.antecedent), str(rule.consequent)): rule.confidence for rule in every}
+    known = {(str(rule.antecedent), str(rule.consequent)): rule.value for rule in every}
     assert 0 < len(some) < len(every)
     for rule in some:
         assert {**rule.antecedent, **rule.consequent}.get("b", "c2") == "c2"
-        assert rule.confidence == pytest.approx(known[str(rule.antecedent), str(rule.consequent)])
+        assert rule.value == pytest.approx(known[str(rule.antecedent), str(rule.consequent)])
 
 
 def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey):
@@ -159,12 +159,12 @@ def test_one_report_gives_rules_without_bounds(make_survey):
     rules = list(mine(survey, np.array([[1, 2, 0]]), 0.5, 0))
     assert rules
     for rule in rules:
-        assert np.isfinite(rule.confidence)
-        assert rule.support_standard_error is None
-        assert rule.support_interval is None
-        assert rule.confidence_mean is None
-        assert rule.confidence_standard_error is None
-        assert rule.confidence_chebyshev is None
+        assert np.isfinite(rule.value)
+        assert rule.support.standard_error is None
+        assert rule.support.interval is None
+        assert rule.mean is None
+        assert rule.standard_error is None
+        assert rule.mean is None
 
 
 @pytest.mark.parametrize("asked", [{"min_support": 1}, {"min_support": 0.05, "max_length": 1}])

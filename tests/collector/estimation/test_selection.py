@@ -472,7 +472,7 @@ def test_a_low_confidence_gives_no_interval_upside_down(make_survey, select, con
         for itemset in Estimator(survey, counts).itemsets(
             min_support, confidence=confidence, select=select
         ):
-            assert itemset.interval[0] <= itemset.support <= itemset.interval[1]
+            assert itemset.interval[0] <= itemset.value <= itemset.interval[1]
             if select in TOGETHER:
                 assert itemset.decision == "frequent"
 

@@ -46,15 +46,15 @@ def test_itemsets_and_rules_from_views(study, target):
             share = np.all([records[:, j] == code for j, code in items], axis=0).mean()
             if itemset.standard_error is None:
                 # Of public answers everything is known.
-                assert itemset.support == pytest.approx(share)
+                assert itemset.value == pytest.approx(share)
             else:
                 # Farther off once in 15 million.
-                assert abs(itemset.support - share) < 5.4 * itemset.standard_error + 1e-9
+                assert abs(itemset.value - share) < 5.4 * itemset.standard_error + 1e-9
     rules = estimator.rules(0.1, 0.3, target=target, measures=["lift"])
     assert {"a": "c0"} in [rule.antecedent for rule in rules]
     rule = estimator.rule({"a": "c1"}, {"c": "c1"}, target=target)
     confidence = records[records[:, 0] == 1, 2].mean()
-    assert rule.confidence_set.lower < confidence < rule.confidence_set.upper
+    assert rule.interval[0] < confidence < rule.interval[1]
     [phi] = estimator.measures(["a", "c"], measures=["phi"], target=target)
     truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
     assert abs(phi.value - truth) < 4 * phi.standard_error

@@ -27,6 +27,7 @@ from halftruth_shared.analyses.randomized import RandomizedMeasure
 from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstruction
+from msgspec.structs import asdict
 
 from ..answers import presence
 from ..association import estimate_measures
@@ -153,7 +154,7 @@ def randomized_measures(
         ordered = known is not None and keeps_order(measure, known)
         result.append(
             RandomizedMeasure(
-                estimate=estimate,
+                **asdict(estimate),
                 never_grows=shrinks,
                 order_preserved=ordered,
                 statement=_statement(estimate, known, shrinks, ordered),
@@ -187,7 +188,7 @@ def randomized_partial_correlation(
         not any(d.distorted for d in known[2:]) and all(d.presence for d in known[:2])
     )
     return RandomizedMeasure(
-        estimate=estimate,
+        **asdict(estimate),
         never_grows=shrinks,
         order_preserved=known is not None and not any(d.distorted for d in known),
         statement=_statement(estimate, known, shrinks, False),

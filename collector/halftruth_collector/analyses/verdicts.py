@@ -1,0 +1,116 @@
+"""Verdicts on estimates in words: how precise they are, and what that leaves undecided."""
+
+import math
+
+import numpy as np
+from halftruth_shared.analyses.base import TypicalError
+from halftruth_shared.analyses.estimate import Reliability
+from halftruth_shared.analyses.itemsets import Precision
+from halftruth_shared.analyses.rules import RuleEstimate
+from halftruth_shared.analyses.wording import half_width, percent
+
+from ..estimation.bounds import Array
+from ..estimation.reliability import (
+    ANYTHING,
+    LengthPrecision,
+    guess_reliability,
+    reliability,
+    typical,
+)
+
+#: Effective reports for a cell below which the normal intervals are noticeably wrong.
+WELL_FILLED = 20
+
+
+def few_reports(effective: float) -> str | None:
+    """Warn of intervals that rest on few reports for a cell."""
+    if effective >= WELL_FILLED:
+        return None
+    return (
+        f"with about {effective:.1f} reports for each cell, intervals miss the truth"
+        " more often than they say"
+    )
+
+
+def known_to(word: str, width: str) -> str:
+    """Say to what margin something of this reliability is known."""
+    return f"known {'only ' * (word == 'not usable')}to {width}"
+
+
+def on_share(margin: float) -> str:
+    """Verdict on one share, by its margin."""
+    word = reliability(margin)
+    if math.isnan(margin):
+        return _verdict(word, "its error is not known")
+    if math.isinf(margin):
+        return _verdict(word, "it may be anything")
+    return _verdict(word, known_to(word, half_width(margin)))
+
+
+def on_rule(rule: RuleEstimate) -> str:
+    """Verdict on a rule, by the wider of the intervals of its two shares."""
+    if rule.support.ends is None or rule.interval is None:
+        return on_share(math.nan)
+    (lower, upper), ends = rule.support.ends, rule.ends or (-math.inf, math.inf)
+    told = lower > 0 and upper - lower < 1
+    uncertain = "" if told else "; the support cannot be told from zero"
+    return on_share(max(upper - lower, ends[1] - ends[0]) / 2) + uncertain
+
+
+def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Reliability, str]:
+    """Verdict on the median share of a table, in a word and in words.
+
+    Parameters
+    ----------
+    margins : ndarray
+        Of every cell, NaN where undefined, infinite where there is no bound.
+    effective : float or ndarray
+        Effective reports behind each cell.
+    """
+    width = typical(margins.ravel())
+    word = reliability(width)
+    if width is None:
+        return word, _verdict(word, "too few reports for an interval of most cells")
+    few = few_reports(float(np.median(effective)))
+    if width == math.inf:
+        nobody = "most groups cannot be told from nobody, so that shares of them may be anything"
+        return word, _verdict(word, nobody, few)
+    return word, _verdict(word, f"shares are {known_to(word, half_width(width))}", few)
+
+
+def on_guess(guess: TypicalError) -> tuple[Reliability, str]:
+    """Verdict on the best guesses of tables, by their typical error in place of an interval."""
+    word = guess_reliability(guess)
+    questions = f"{guess.length} question{'s' if guess.length > 1 else ''}"
+    less, learned = "less than " * guess.bound, None
+    said = f"how far best guesses of {questions} are off is unknown"
+    if guess.error is not None:
+        said = f"best guesses of {questions} are typically off by {less}{half_width(guess.error)}"
+    if guess.length > 1 and not guess.learned:
+        learned = "nothing about associations was learned, this is as if answers were independent"
+    return word, _verdict(word, said, learned)
+
+
+def on_length(precision: LengthPrecision, min_support: float) -> Precision:
+    """Verdict on the median support of itemsets of one length, and what it cannot decide."""
+    width, word = precision.half_width, precision.reliability
+    if precision.guess is not None:
+        _, verdict = on_guess(precision.guess)
+    elif width is None:
+        verdict = _verdict(word, "too few reports for an interval of most itemsets")
+    else:
+        said = f"supports are {known_to(word, half_width(width))}"
+        if min_support <= width < ANYTHING:
+            said += f", and those up to {percent(width, 1)} cannot be told from zero"
+        verdict = _verdict(word, said, few_reports(precision.filled))
+    return Precision(
+        length=precision.length,
+        examined=precision.examined,
+        half_width=width,
+        reliability=word,
+        verdict=verdict,
+    )
+
+
+def _verdict(word: str, *sentences: str | None) -> str:
+    return f"{word}: {'; '.join(filter(None, sentences))}"

@@ -1,0 +1,112 @@
+"""An estimate with what is known of its error: the same fields in every result."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..protocol.base import Message
+
+#: Whether an estimate is precise enough for what it is to be compared with.
+Reliability = Literal["usable", "barely usable", "not usable"]
+
+#: Shapes of a confidence set: between two ends, outside of two ends, or everything.
+SetKind = Literal["interval", "outside", "everything"]
+
+Interval = tuple[float, float]
+
+#: Name and type of each column; that of an `Estimate` stands for four.
+Columns = Sequence[tuple[str, type]]
+
+
+class Estimate(Message, frozen=True, kw_only=True):
+    """A number with its error, or the reason why it is `undefined`.
+
+    The ends of `interval` are null where it has none. Fieller's `set` of a ratio may be all that is
+    *outside* of these ends, or *everything*. `standard_error` is that of the logarithm of a ratio.
+    The squares of `perturbation_error`, for exactly these respondents, and of `sampling_error`,
+    without perturbation, add up to its square. `p_value` is of the test that there is no effect.
+    """
+
+    value: float | None = None
+    standard_error: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    set: SetKind = "interval"
+    perturbation_error: float | None = None
+    sampling_error: float | None = None
+    p_value: float | None = None
+    reliability: Reliability = "not usable"
+    undefined: str | None = None
+
+    @property
+    def ends(self) -> Interval | None:
+        """The interval if it has both ends, and is one."""
+        if self.set != "interval" or self.interval is None or None in self.interval:
+            return None
+        return self.interval  # type: ignore[return-value]
+
+    @property
+    def drawn(self) -> Interval | None:
+        """The interval to draw, infinite without an upper end."""
+        lower, upper = self.interval or (None, None)
+        return (lower, math.inf) if lower is not None and upper is None else self.ends
+
+    def without_perturbation(self, quantile: float) -> Interval | None:
+        """The interval without perturbation, around the same middle; None if unknown."""
+        if self.ends is None or not self.sampling_error:
+            return None
+        middle, half_width = sum(self.ends) / 2, quantile * self.sampling_error
+        return middle - half_width, middle + half_width
+
+
+#: Columns of every estimate.
+ESTIMATE_COLUMNS: Columns = (
+    ("value", float),
+    ("standard_error", float),
+    ("lower", float),
+    ("upper", float),
+    ("set", str),
+    ("perturbation_error", float),
+    ("sampling_error", float),
+    ("p_value", float),
+    ("reliability", str),
+    ("undefined", str),
+)
+
+#: What follows the name of a further estimate in the names of its columns.
+_PARTS = ("", "_standard_error", "_lower", "_upper")
+
+
+def expanded(columns: Columns) -> Columns:
+    """Columns of numbers and texts alone."""
+    return [
+        (f"{name}{part}", float if kind is Estimate else kind)
+        for name, kind in columns
+        for part in (_PARTS if kind is Estimate else ("",))
+    ]
+
+
+def estimate_cells(estimate: Estimate) -> tuple[Any, ...]:
+    """Cells of an estimate in the columns `ESTIMATE_COLUMNS`."""
+    return (
+        *_numbers(estimate),
+        None if estimate.interval is None else estimate.set,
+        estimate.perturbation_error,
+        estimate.sampling_error,
+        estimate.p_value,
+        estimate.reliability,
+        estimate.undefined,
+    )
+
+
+def expanded_cells(columns: Columns, cells: Sequence[Any]) -> list[Any]:
+    """Cells of columns as `expanded` has them."""
+    pairs = zip(columns, cells, strict=True)
+    return [
+        number
+        for (_, kind), cell in pairs
+        for number in (_numbers(cell or Estimate()) if kind is Estimate else (cell,))
+    ]
+
+
+def _numbers(estimate: Estimate) -> tuple[float | None, ...]:
+    return (estimate.value, estimate.standard_error, *(estimate.interval or (None, None)))
