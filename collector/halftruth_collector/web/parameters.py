@@ -1,18 +1,37 @@
 """Query parameters and bodies, read strictly."""
 
-from typing import Any, TypeVar
+import re
+from typing import TypeVar
 
 import msgspec
 from flask import request
 from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.analyses.reading import read as read_query
-from halftruth_shared.protocol.base import Request, prepare
+from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import MalformedRequest, TooLarge
+from ..intake.checking import unexpected_seal_error
 from ..store.surveys import StoredSurvey
+
+#: What a decoder's message ends with: where in a body something is wrong.
+_PLACE = re.compile(r" - at `\$\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?(?:\[(\d+)\])?`\Z")
+
+#: A decoder's message about a member that there should not be, or should.
+_NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(.*)` - at", re.DOTALL)
+
+#: Kinds of fields whose error says what they accept.
+_SIMPLE = ("number", "integer", "integers", "flag", "choice")
+
+#: What the members of a report are, in words.
+_ACCEPTED = {
+    "id": "a UUID",
+    "values": "a list of integers",
+    "invitation": "32 hexadecimal digits, or null",
+    "sealed": "the encrypted report in base64",
+}
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Request)
@@ -95,7 +114,12 @@ def _decode(read: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(read, type=kind)
     except msgspec.ValidationError as error:
-        raise _of_member(read, kind) or ParameterError(f"body: {error}", field="body") from None
+        place = _PLACE.search(str(error))
+        if place is not None and place[3] is None and issubclass(kind, Request):
+            field = fields(kind).get(place[1])
+            if field is not None and field.kind in _SIMPLE:
+                raise field.unexpected() from None
+        raise ParameterError(f"body: {error}", field="body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedRequest(f"body: expected JSON: {error}", field="body") from None
     except RecursionError:
@@ -104,25 +128,8 @@ def _decode(read: bytes, kind: type[T]) -> T:
         ) from None
 
 
-def _of_member(read: bytes, kind: type[Any]) -> ParameterError | None:
-    """The complaint about a number or a choice in a body, if it is about one."""
-    if not _is(read, dict[str, msgspec.Raw]) or not issubclass(kind, Request):
-        return None
-    members = msgspec.json.decode(read, type=dict[str, msgspec.Raw])
-    for field in fields(kind).values():
-        simple = field.kind in ("number", "integer", "integers", "flag", "choice")
-        if simple and field.name in members and not _is(members[field.name], field.type):
-            return field.unexpected()
-    return None
-
-
 def report_batch(read: bytes, stored: StoredSurvey) -> ReportBatch | SealedBatch:
     """A batch of reports as a survey takes them.
-
-    Parameters
-    ----------
-    read : bytes
-    stored : StoredSurvey
 
     Raises
     ------
@@ -137,66 +144,35 @@ def report_batch(read: bytes, stored: StoredSurvey) -> ReportBatch | SealedBatch
     sealed = stored.terms.sealing_key is not None
     try:
         return _decode(read, SealedBatch) if sealed else _decode(read, ReportBatch)
-    except ParameterError:
-        # Only now each report is looked at by itself, to say which one it is.
-        kind = SealedReport if sealed else Report
-        for index, report in enumerate(_decode(read, _Batch).reports):
-            if not _is(report, kind):
-                said, field = _wrong(report, kind, stored)
-                error = ReportError(f"report {index}: {said}", field=field, index=index)
-                raise error from None
-        raise
+    except ParameterError as error:
+        raise (
+            _report_error(str(error), stored, SealedReport if sealed else Report) or error
+        ) from None
 
 
-class _Batch(Request, frozen=True, kw_only=True):
-    """A batch whose reports have not been read yet."""
-
-    digest: str
-    reports: list[msgspec.Raw]
-
-
-prepare(_Batch)
-
-#: What the members of a report are, in words.
-_ACCEPTED = {
-    "id": "a UUID",
-    "values": "a list of integers",
-    "invitation": "32 hexadecimal digits, or null",
-    "sealed": "the encrypted report in base64",
-}
-
-
-def _wrong(
-    report: msgspec.Raw, kind: type[Report | SealedReport], stored: StoredSurvey
-) -> tuple[str, str]:
-    """Return the first error in a report in words, and the member that it is about."""
-    if not _is(report, dict[str, msgspec.Raw]):
-        return "expected an object", "reports"
-    members = msgspec.json.decode(report, type=dict[str, msgspec.Raw])
-    if kind is SealedReport and "values" in members:
-        said = "expected 'sealed', and no 'values': this survey takes sealed reports only"
-        return said, "sealed"
-    if kind is Report and "sealed" in members:
-        return "expected 'values': this survey takes no sealed reports", "values"
-    known = {field.name: field for field in msgspec.structs.fields(kind)}
-    for name in members:
-        if name not in known:
-            return f"{name}: unknown member; expected some of: {', '.join(known)}", "reports"
-    for name, field in known.items():
-        if name in members and name == "values" and _is(members[name], list[msgspec.Raw]):
-            values = msgspec.json.decode(members[name], type=list[msgspec.Raw])
-            for value, column in zip(values, stored.survey().report_space.names, strict=False):
-                if not _is(value, int):
-                    return f"'{column}': expected an integer", column
-        if not _is(members[name], field.type) if name in members else field.required:
-            return f"{name}: expected {_ACCEPTED[name]}", name
-    return "expected each member once", "reports"
-
-
-def _is(read: msgspec.Raw | bytes, kind: object) -> bool:
-    try:
-        msgspec.json.decode(read, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # What another reading passes over need not be JSON at all.
-        return False
-    return True
+def _report_error(
+    message: str, stored: StoredSurvey, kind: type[Report | SealedReport]
+) -> ReportError | None:
+    """The error of the report that a decoder's message is about, if it is about one."""
+    place, named = _PLACE.search(message), _NAMED.search(message)
+    if place is None or place[1] != "reports" or place[2] is None:
+        return None
+    index, member = int(place[2]), named[1] if named else place[3]
+    known = [field.name for field in msgspec.structs.fields(kind)]
+    columns = stored.survey().report_space.names
+    if kind is SealedReport and member == "values":
+        detail = "expected 'sealed', and no 'values': this survey takes sealed reports only"
+        member = "sealed"
+    elif kind is Report and member == "sealed":
+        return unexpected_seal_error(index, sealed=True)
+    elif member not in known:
+        detail = "expected an object"
+        if member is not None:
+            detail = f"{member}: unknown member; expected some of: {', '.join(known)}"
+        member = "reports"
+    elif place[4] is not None and int(place[4]) < len(columns):
+        member = columns[int(place[4])]
+        detail = f"'{member}': expected an integer"
+    else:
+        detail = f"{member}: expected {_ACCEPTED[member]}"
+    return ReportError(f"report {index}: {detail}", field=member, index=index)

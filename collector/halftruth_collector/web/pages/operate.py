@@ -19,7 +19,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
 from ...store.closing import describe_limits
-from ...store.retention import KEEP_DAYS
+from ...store.retention import KEEP_DAYS, Deleted
 from .. import invitations as invited
 from .. import parameters
 from ..context import collector
@@ -96,9 +96,57 @@ def surveys() -> str:
 
 
 @blueprint.get("/surveys/<survey_id>")
-def survey(survey_id: str) -> Answer:
+def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
     """One survey, and all that can be done with it."""
-    return _survey_page(survey_id)
+    state, stored = collector().store.state(survey_id), collector().store.surveys.get(survey_id)
+    return _page(
+        "operate_survey.html",
+        problem,
+        state=state,
+        limits=describe_limits(state.terms),
+        before=msgspec.json.encode(state.terms).decode(),
+        check=check_survey(stored.survey(), collector().config.max_gamma),
+        sealing_keys=access.list_sealing_keys().keys,
+        most_cards=invited.MOST_CARDS,
+    )
+
+
+@blueprint.get("/tokens")
+def tokens(made: str | None = None, problem: HalftruthError | None = None) -> Answer:
+    """Every token, and a form for another one."""
+    return _page(
+        "operate_tokens.html",
+        problem,
+        tokens=collector().store.tokens.all(),
+        surveys=collector().store.surveys.all(),
+        now=datetime.now(UTC),
+        made=made,
+        given=request.form if problem else {},
+    )
+
+
+@blueprint.get("/keys")
+def keys(problem: HalftruthError | None = None) -> Answer:
+    """Sealing keys of this collector, and public keys of those who sign."""
+    sealed: dict[str, list[str]] = {}
+    for stored in collector().store.surveys.all():
+        if stored.terms.sealing_key is not None:
+            sealed.setdefault(stored.terms.sealing_key, []).append(stored.id)
+    return _page(
+        "operate_keys.html",
+        problem,
+        has_file=collector().key_file is not None,
+        sealing=access.list_sealing_keys().keys,
+        sealed=sealed,
+        keys=collector().store.keys.all(),
+    )
+
+
+@blueprint.get("/retention")
+def retention(done: list[Deleted] | None = None, problem: HalftruthError | None = None) -> Answer:
+    """What is kept how long."""
+    closed = [state for state in collector().store.states() if state.closed_at is not None]
+    return _page("operate_retention.html", problem, closed=closed, days=KEEP_DAYS, done=done)
 
 
 @blueprint.post(f"/surveys/<survey_id>/{_any(_ACTIONS)}")
@@ -107,7 +155,7 @@ def act(survey_id: str, action: str) -> Answer:
     try:
         _ACTIONS[action](survey_id)
     except HalftruthError as error:
-        return _survey_page(survey_id, error)
+        return survey(survey_id, error)
     return redirect(url_for("operate.survey", survey_id=survey_id), 303)
 
 
@@ -120,7 +168,7 @@ def delete(survey_id: str) -> Answer:
             raise ParameterError(f"confirm: expected {survey_id}; nothing was deleted")
         done = operators.delete_survey(survey_id)
     except HalftruthError as error:
-        return _survey_page(survey_id, error)
+        return survey(survey_id, error)
     return render_template("operate_deleted.html", done=done)
 
 
@@ -136,7 +184,7 @@ def invite(survey_id: str) -> Answer:
             )
         made = operators.create_invitations(asked, survey_id).invitations
     except HalftruthError as error:
-        return _survey_page(survey_id, error)
+        return survey(survey_id, error)
     form = url_for("pages.form", survey_id=survey_id, _external=True)
     if not as_cards:
         return Response(
@@ -153,20 +201,14 @@ def invite(survey_id: str) -> Answer:
     )
 
 
-@blueprint.get("/tokens")
-def tokens() -> str:
-    """Every token, and a form for another one."""
-    return _token_page()
-
-
 @blueprint.post("/tokens")
 def create_token() -> Answer:
     """Make a token, and show it this once."""
     try:
         token = access.create_token(_filled(TokenRequest)).token
     except HalftruthError as error:
-        return _token_page(problem=str(error)), status_of(error)
-    return _token_page(made=token)
+        return tokens(problem=error)
+    return tokens(made=token)
 
 
 @blueprint.post("/tokens/<token_id>/revoke")
@@ -176,26 +218,14 @@ def revoke_token(token_id: str) -> Answer:
     return redirect(url_for("operate.tokens"), 303)
 
 
-@blueprint.get("/keys")
-def keys() -> str:
-    """Sealing keys of this collector, and public keys of those who sign."""
-    return _key_page()
-
-
 @blueprint.post(f"/keys/{_any(_KEY_ACTIONS)}")
 def change_keys(action: str) -> Answer:
     """Create or retire a sealing key, or revoke an operator's."""
     try:
         _KEY_ACTIONS[action](request.form.get("key", "").strip())
     except HalftruthError as error:
-        return _key_page(str(error)), status_of(error)
+        return keys(error)
     return redirect(url_for("operate.keys"), 303)
-
-
-@blueprint.get("/retention")
-def retention() -> str:
-    """Page of what is kept how long."""
-    return _retention_page()
 
 
 @blueprint.post("/retention")
@@ -204,8 +234,8 @@ def purge() -> Answer:
     try:
         done = operators.purge(_filled(PurgeRequest)).surveys
     except HalftruthError as error:
-        return _retention_page(problem=str(error)), status_of(error)
-    return _retention_page(done=done)
+        return retention(problem=error)
+    return retention(done=done)
 
 
 @blueprint.get("/audit-log")
@@ -216,53 +246,8 @@ def audit_log() -> str:
     return render_template("operate_audit.html", entries=entries, full=len(entries) == asked.most)
 
 
-def _survey_page(survey_id: str, error: HalftruthError | None = None) -> Answer:
-    this = collector()
-    state = this.store.state(survey_id)
-    stored = this.store.surveys.get(survey_id)
-    page = render_template(
-        "operate_survey.html",
-        state=state,
-        limits=describe_limits(state.terms),
-        before=msgspec.json.encode(state.terms).decode(),
-        check=check_survey(stored.survey(), this.config.max_gamma),
-        sealing_keys=access.list_sealing_keys().keys,
-        most_cards=invited.MOST_CARDS,
-        problem=None if error is None else str(error),
-    )
-    return page, 200 if error is None else status_of(error)
-
-
-def _token_page(made: str | None = None, problem: str | None = None) -> str:
-    store = collector().store
-    return render_template(
-        "operate_tokens.html",
-        tokens=store.tokens.all(),
-        surveys=store.surveys.all(),
-        now=datetime.now(UTC),
-        made=made,
-        problem=problem,
-        given=request.form if problem else {},
-    )
-
-
-def _key_page(problem: str | None = None) -> str:
-    sealed: dict[str, list[str]] = {}
-    for stored in collector().store.surveys.all():
-        if stored.terms.sealing_key is not None:
-            sealed.setdefault(stored.terms.sealing_key, []).append(stored.id)
-    return render_template(
-        "operate_keys.html",
-        has_file=collector().key_file is not None,
-        sealing=access.list_sealing_keys().keys,
-        sealed=sealed,
-        keys=collector().store.keys.all(),
-        problem=problem,
-    )
-
-
-def _retention_page(done: list[Any] | None = None, problem: str | None = None) -> str:
-    closed = [state for state in collector().store.states() if state.closed_at is not None]
-    return render_template(
-        "operate_retention.html", closed=closed, days=KEEP_DAYS, done=done, problem=problem
-    )
+def _page(template: str, problem: HalftruthError | None, **values: Any) -> Answer:
+    """A page, with what is wrong with what was asked for, if anything is."""
+    if problem is None:
+        return render_template(template, problem=None, **values)
+    return render_template(template, problem=str(problem), **values), status_of(problem)
