@@ -15,30 +15,32 @@ from http import HTTPStatus
 from urllib.parse import quote, unquote_to_bytes, urlencode
 from uuid import UUID
 
+import msgspec
 import pytest
+from calls import PLACES, SURVEY, calls
 from databases import on_both
-from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_collector.web.calls import declared
+from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import write
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
-from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
 
 #: How many there are by default, of which the nightly tests on either kind of store have more.
 FEW, MANY = 1_500, 6_000
 MAX_BODY = 50_000
 
-#: Pages and results with a question that they answer, beside every analysis; {} is a survey.
-READ = (
-    *("/", "/s/{}", "/v1/surveys", "/v1/surveys/{}", "/results/{}", "/openapi.json"),
-    "/v1/surveys/{}/itemsets?min_support=0.05&select=lower&estimate=projected",
-    "/v1/surveys/{}/table?attributes=smoker,drinks&covariance=true",
-    *("/sign-in?next=/results/{}", "/results/{}/table?attributes=smoker"),
-    *("/results/{}/itemsets?min_support=0.1&format=json", "/results/{}/rules?format=csv"),
-    *("/healthz", "/readyz", "/metrics", "/js/index.js", "/assets/style.css"),
+#: Pages beside the calls of the HTTP interface; {} is a survey.
+PAGES = (
+    *("/", "/s/{}", "/results/{}", "/sign-in?next=/results/{}", "/js/index.js", "/operate/"),
+    *("/results/{}/table?attributes=smoker", "/results/{}/rules?format=csv", "/assets/style.css"),
+    "/results/{}/itemsets?min_support=0.1&format=json",
 )
+
+#: Calls that are made with reports of these tests, and those after which there is less to hold
+#: against answers, or more to be opened.
+OTHERWISE = ("addReports", "deleteSurvey", "createSealingKey")
 
 METHODS = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH", "TRACE", "get", "X" * 100)
 NUMBERS = (0, -1, 1, 2, 255, 256, 2**31, 2**63, 2**64, 10**40, 1.5, -0.0, 1e308, True)
@@ -131,15 +133,7 @@ class Fuzzer:
         self._sealing_key = sealing_key
         self._tokens = tokens
         self._invitations = invitations
-        self._operator_key = OperatorKey.create()
-        self._questions = {
-            id: [
-                f"/v1/surveys/{{}}/{name}?{urlencode(write(asked), doseq=True, safe=',')}"
-                for name, analysis in ANALYSES.items()
-                for asked in [analysis.start(survey)]
-            ]
-            for id, survey in surveys.items()
-        }
+        self._calls = [call for call in declared() if call.id not in OTHERWISE]
         self._sent = []
         #: Values by sealed bytes, and every id, to hold against counts and logs.
         self.sealed = {}
@@ -150,8 +144,8 @@ class Fuzzer:
         rng = self._rng
         if rng.random() < 0.03 and self._sent:
             return rng.choice(self._sent)
-        kinds = [self._reports, self._read, self._publish, self._terms, self._plan, self._sign_in]
-        asked = rng.choices(kinds, [70, 16, 4, 4, 3, 3])[0]()
+        kinds = [self._reports, self._call, self._page, self._sign_in]
+        asked = rng.choices(kinds, [70, 20, 7, 3])[0]()
         if rng.random() < 0.7:
             asked.headers.setdefault("Authorization", f"Bearer {rng.choice(self._tokens)}")
         if asked.path.startswith("/results") and rng.random() < 0.8:
@@ -189,37 +183,24 @@ class Fuzzer:
         body = {"digest": survey.digest, "reports": reports}
         return self._json("POST", f"/v1/surveys/{name}/reports", body)
 
-    def _read(self) -> Asked:
-        rng = self._rng
-        id = rng.choice(list(self._surveys))
-        path, _, query = rng.choice([*READ, *self._questions[id]]).format(id).partition("?")
+    def _page(self) -> Asked:
+        id = self._rng.choice(list(self._surveys))
+        path, _, query = self._rng.choice(PAGES).format(id).partition("?")
         return Asked("GET", path, query)
 
-    def _publish(self) -> Asked:
+    def _call(self) -> Asked:
+        """Any other call, with its example; operators change one of the surveys alone."""
         rng = self._rng
-        if rng.random() < 0.1:
-            return Asked("POST", "/v1/surveys/other/close")
-        return self._json("POST", "/v1/surveys", self._document())
-
-    def _document(self):
-        document = json.loads(self._surveys["other"].canonical_json)
-        return {**document, "id": f"made-{self._rng.randrange(5)}"}
-
-    def _terms(self) -> Asked:
-        rng = self._rng
-        terms = Terms(
-            invitations=rng.random() < 0.3,
-            sealing_key=self._sealing_key if rng.random() < 0.3 else None,
-        )
-        made = sign(self._operator_key, self._surveys["other"].digest, terms)
-        signature = {"key": made.key, "value": made.value} if rng.random() < 0.5 else None
-        members = {"invitations": terms.invitations, "sealing_key": terms.sealing_key}
-        body = {"terms": members, "signature": signature}
-        return self._json("PATCH", "/v1/surveys/other/terms", body)
-
-    def _plan(self) -> Asked:
-        body = {"survey": self._document(), "respondents": 500, "lengths": [1]}
-        return self._json("POST", "/v1/plan", body)
+        call = rng.choice(self._calls)
+        id = "other" if call.role == "operator" else rng.choice(list(self._surveys))
+        path, example = call.path.format(**PLACES | {"survey_id": id}), calls()[call.id]
+        query = urlencode(write(example.query), doseq=True, safe=",")
+        if not example.bodies:
+            return Asked(call.method, path, query)
+        document = json.loads(msgspec.json.encode(next(iter(example.bodies.values()))))
+        if call.id == "publishSurvey":
+            document["id"] = f"made-{rng.randrange(5)}"
+        return self._json(call.method, path, document)
 
     def _sign_in(self) -> Asked:
         rng = self._rng
@@ -349,13 +330,11 @@ def lines():
 @pytest.fixture
 def fuzzed(database, store, tmp_path):
     """An application with four surveys on different terms, and what mutates requests to them."""
-    asked = {"smoker": "no yes", "drinks": "never weekly daily", "sleep": "bad good"}
-    schema = Schema([Attribute(name, answers.split()) for name, answers in asked.items()])
     keys = tmp_path / "sealing.pem"
     public = create_sealing_key(keys)
     terms = {"health": Terms(), "sealed": Terms(sealing_key=public)}
     terms |= {"invited": Terms(invitations=True), "other": Terms()}
-    surveys = {id: Survey(id, f"About {id}", schema, GammaDiagonal("19")) for id in terms}
+    surveys = {id: Survey(id, f"About {id}", SURVEY.schema, SURVEY.mechanism) for id in terms}
     for id, survey in surveys.items():
         store.surveys.publish(survey, terms[id])
     invitations = store.invitations.create("invited", 5_000)
