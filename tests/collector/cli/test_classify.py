@@ -80,11 +80,10 @@ def test_records_are_classified_one_a_line(classify, kind):
     ],
     ids=range(10),
 )
-@pytest.mark.parametrize("kind", ["naive-bayes", "decision-tree"])
 def test_a_bad_answer_in_a_file_of_records_is_one_line_that_does_not_quote_it(
-    classify, kind, content, said
+    classify, content, said
 ):
-    status, printed, complaint = classify(content, kind)
+    status, printed, complaint = classify(content)
     assert (status, printed) == (2, "")
     assert said in complaint
     assert complaint.startswith("halftruth: line ")

@@ -296,59 +296,30 @@ def test_terms_that_changed_elsewhere_hold_for_the_next_request(
     """Two processes: one changes the terms, the other one has read the survey before."""
     changing, other = http, applications(key_file)
 
-    def terms(**members):
-        body = {"terms": {"sealing_key": None, "invitations": False, **members}}
+    def send_after(reports, **terms):
+        """Send to the other process what fits the terms before, and then what fits the new ones."""
+        body = {"terms": {"sealing_key": None, "invitations": False, **terms}}
         answer = changing.patch("/v1/surveys/health/terms", json=body, headers=operator)
         assert answer.status_code == 200, answer.text
+        wrong, right = (send(report, by=other) for report in reports)
+        assert wrong.status_code in (403, 422)
+        assert accepted(right) == (1, 0)
+
+    def closed(**members):
+        return sealed(public, survey, [0, 0], **members)
 
     def plain(**members):
         return {"id": str(uuid4()), "values": [0, 0], **members}
 
-    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
-    terms()
-    # Sealed reports first, while the other process still knows the old terms only.
-    refused(
-        send(sealed(public, survey, [0, 0]), by=other),
-        field="values",
-        detail="report 0: expected 'values': this survey takes no sealed reports",
-    )
-    assert accepted(send(plain(), by=other)) == (1, 0)
-    terms(sealing_key=public)
-    assert send(plain(), by=other).get_json()["field"] == "sealed"
-    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
-    terms(sealing_key=public, invitations=True)
-    assert send(sealed(public, survey, [0, 0]), by=other).status_code in (403, 422)
-    [invitation] = store.invitations.create("health", 1)
-    assert accepted(send(sealed(public, survey, [0, 0], invitation=invitation), by=other)) == (1, 0)
-    terms(sealing_key=public)
-    assert accepted(send(sealed(public, survey, [0, 0]), by=other)) == (1, 0)
-    terms(invitations=True)
-    assert send(plain(), by=other).status_code == 403
-    [invitation] = store.invitations.create("health", 1)
-    assert accepted(send(plain(invitation=invitation), by=other)) == (1, 0)
-    terms()
-    [invitation] = store.invitations.create("health", 1)
-    assert send(plain(invitation=invitation), by=other).status_code == 422
-    assert accepted(send(plain(), by=other)) == (1, 0)
+    first, second, third = store.invitations.create("health", 3)
+    assert accepted(send(closed(), by=other)) == (1, 0)
+    send_after([closed(), plain()])
+    send_after([plain(), closed()], sealing_key=public)
+    send_after([closed(), closed(invitation=first)], sealing_key=public, invitations=True)
+    send_after([closed(invitation=second), closed()], sealing_key=public)
+    send_after([plain(), plain(invitation=second)], invitations=True)
+    send_after([plain(invitation=third), plain()])
     assert counted() == 7
-
-
-def test_reports_of_several_bytes_for_a_value_are_opened(applications, key_file, public, store):
-    from halftruth_shared import Attribute, RandomizedResponse, Schema
-
-    names = tuple(map(str, range(300)))
-    schema = Schema((Attribute("many", names), Attribute("few", ("no", "yes"))))
-    wide = Survey("wide", "Wide", schema, RandomizedResponse.for_amplification(schema, "1000"))
-    store.surveys.publish(wide, terms=Terms(sealing_key=public))
-    http = applications(key_file)
-    report = sealed(public, wide, struct.pack(">HH", 299, 1))
-    body = {"digest": wide.digest, "reports": [report]}
-    assert accepted(http.post("/v1/surveys/wide/reports", json=body)) == (1, 0)
-    report = sealed(public, wide, struct.pack(">HH", 300, 1))
-    body = {"digest": wide.digest, "reports": [report]}
-    detail = "report 0: 'many': expected an integer from 0 to 299"
-    refused(http.post("/v1/surveys/wide/reports", json=body), field="many", detail=detail)
-    assert store.reports.counts("wide")[1].cells.tolist() == [[299, 1]]
 
 
 def test_neither_log_nor_answer_holds_what_was_sealed(send, public, survey, caplog, store):

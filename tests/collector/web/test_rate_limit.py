@@ -1,5 +1,6 @@
 """How many reports one address may send: counted as reports, told apart by address, in a window."""
 
+import json
 import os
 import shutil
 import signal
@@ -25,8 +26,9 @@ from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
 from serving import run_collector
-from sqlalchemy import event
 from wire import PATIENCE, free_port, wait_until
+
+from ..store.conftest import statements
 
 URL = "/v1/surveys/health/reports"
 
@@ -236,40 +238,34 @@ def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, c
     assert counted() == 10 * len(alike)
 
 
-@contextmanager
-def statements(http) -> Iterator[list[str]]:
-    """First words of what the collector's database is asked in this block."""
-    words: list[str] = []
-    engine = http.application.extensions["halftruth"].store.database.engine
-
-    def note(connection, cursor, statement, *rest):
-        words.append(statement.split()[0])
-
-    event.listen(engine, "before_cursor_execute", note)
-    yield words
-    event.remove(engine, "before_cursor_execute", note)
-
-
 def test_a_refusal_costs_less_than_a_report(limited, clock, batch, survey):
     """It writes nothing, reads the survey at most, and what no survey decides reads nothing."""
     http = limited("30 per minute")
     assert send(http, {"digest": survey.digest}).status_code == 422
-    with statements(http) as report:
-        assert send(http, batch([0, 0])).status_code == 202
-    for body, status, most in (
-        (batch([0, 9]), 422, 1),
-        (batch([0, 0], digest="0" * 64), 409, 1),
-        (batch(*[[0, 0]] * 30), 429, 1),
-        ("{", 422, 1),
+    engine = http.application.extensions["halftruth"].store.database.engine
+    words: list[str] = []
+
+    def asked(body):
+        """First words of what the collector's database is asked for a request, and its status."""
+        words.clear()
+        with statements(engine, lambda text: words.append(text.split()[0])):
+            status = http.post(URL, data=body if isinstance(body, bytes) else json.dumps(body))
+        return status.status_code, list(words)
+
+    status, report = asked(batch([0, 0]))
+    assert status == 202
+    for body, refusal in (
+        (batch([0, 9]), 422),
+        (batch([0, 0], digest="0" * 64), 409),
+        (batch(*[[0, 0]] * 30), 429),
+        ("{", 422),
     ):
-        with statements(http) as asked:
-            assert send(http, body).status_code == status
-        assert {"INSERT", "UPDATE", "DELETE"}.isdisjoint(asked)
-        assert asked.count("SELECT") <= most
-        assert len(asked) < len(report)
-    with statements(http) as asked:
-        assert http.post(URL, data=b"{").status_code == 400
-    assert asked == []
+        status, found = asked(body)
+        assert status == refusal
+        assert {"INSERT", "UPDATE", "DELETE"}.isdisjoint(found)
+        assert found.count("SELECT") <= 1
+        assert len(found) < len(report)
+    assert asked(b"{") == (400, [])
 
 
 @on_both
