@@ -6,7 +6,6 @@ Positive cases are sealed by an HPKE made of X25519, HMAC and AES-GCM alone.
 import base64
 import json
 import random
-import struct
 from uuid import UUID, uuid4
 
 import hpke
