@@ -55,7 +55,6 @@ class Limited:
     ----------
     keep : tuple of Fraction
         p_i of each axis, decimals; 1 where nothing is perturbed.
-    loss : float
     maximum : float
         The largest risk with exactly these parameters.
     """

@@ -31,7 +31,6 @@ def compare_chart(result: CompareResult, measure: str = "variational") -> CurveC
 
     Parameters
     ----------
-    result : CompareResult
     measure : str
         One of `COMPARED`.
     """

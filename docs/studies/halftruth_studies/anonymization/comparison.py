@@ -174,7 +174,6 @@ class People:
 
     Attributes
     ----------
-    schema : Schema
     counts : ndarray of int, shape of the schema
         How many people are in each cell.
     """
@@ -208,7 +207,6 @@ def randomized(people: People, keep: Mapping[str, Rational], rng: np.random.Gene
 
     Parameters
     ----------
-    people : People
     keep : mapping of str to Fraction, int or str
         Probability to report each quasi-identifier as it is.
     rng : Generator
@@ -265,7 +263,6 @@ def compare(
     ----------
     people : People
         Its attributes are those of the query, the sensitive one last.
-    query : CompareQuery
     hierarchies : sequence of tuple of Level
         Of each quasi-identifier.
     map_pieces : callable

@@ -133,7 +133,6 @@ def is_diverse(groups: NDArray[np.int64], diversity: float) -> bool:
     ----------
     groups : ndarray of int, shape (…, sensitive values)
         Counts.
-    diversity : float
     """
     present = groups.sum(axis=-1) > 0
     return bool((entropies(groups)[present] >= math.log(diversity) - _ROUNDING).all())

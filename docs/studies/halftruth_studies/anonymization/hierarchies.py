@@ -38,7 +38,6 @@ def hierarchy(
 
     Parameters
     ----------
-    attribute : Attribute
     groupings : sequence of mapping of str to sequence of str
         For each level in between, its groups by name, made of groups of the level before: for the
         first of categories. What is not named stays by itself.
@@ -84,7 +83,6 @@ def read_hierarchies(
 
     Parameters
     ----------
-    attributes : sequence of Attribute
     document : mapping
         By name of an attribute a list of tables, one for each level between the categories and
         ``*``; see :func:`hierarchy`. An attribute that is not there is only ever suppressed.

@@ -75,7 +75,6 @@ def density(perturbed: Array, noise_mean: float, noise_sd: float) -> Density:
     Parameters
     ----------
     perturbed : array of shape (n,)
-    noise_mean, noise_sd : float
 
     Notes
     -----

@@ -69,7 +69,6 @@ def bayes_reconstruction(
     Parameters
     ----------
     perturbed : array of shape (n, m)
-    noise : Noise
     covariance : array of shape (m, m), optional
         Σ_x; by default `data_covariance`.
     mean : array of shape (m,), optional

@@ -25,7 +25,6 @@ def read_microdata(
 
     Parameters
     ----------
-    records : file
     attributes : sequence of str, optional
         The columns that are read, in this order; all of them by default.
     count : str, optional

@@ -43,8 +43,6 @@ class BasketScheme(ABC):
 
         Parameters
         ----------
-        schema : Schema
-        codes : sequence of int, length M
         randbelow : callable
             Source of randomness; the operating system's by default.
         """
@@ -117,8 +115,6 @@ class BasketSupports:
 
     Parameters
     ----------
-    scheme : BasketScheme
-    schema : Schema
     baskets : ndarray of bool, shape (N, M_b)
         Reports.
     weights : ndarray of float, shape (N,), optional

@@ -47,7 +47,6 @@ def try_schemes(
 
     Parameters
     ----------
-    records : Records
     gamma : Fraction
         Amplification of every candidate, above 1.
     surveys : int
@@ -144,8 +143,6 @@ def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
 
     Parameters
     ----------
-    records : Records
-    mechanism : Mechanism
     guess : bool
         Whether to have the best guess beside it.
 
@@ -197,8 +194,6 @@ def randomized_errors(
 
     Parameters
     ----------
-    records : Records
-    gamma : Fraction
     surveys : int
         How many are simulated for each α.
     steps : int

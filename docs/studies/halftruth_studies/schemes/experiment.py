@@ -34,7 +34,6 @@ class Scheme:
 
     Attributes
     ----------
-    amplification : Fraction or float
     condition_number : callable
         That of the matrix by which the supports of a table are reconstructed; infinite where there
         is no inverse, None where no single matrix is inverted.
@@ -53,7 +52,6 @@ class Records:
 
     Attributes
     ----------
-    truth : Counts
     lengths : range
         Lengths of itemsets.
     min_support : float
@@ -118,9 +116,6 @@ def errors_of(
 
     Parameters
     ----------
-    name : str
-    scheme : Scheme
-    records : Records
     surveys : int
         How many are simulated, at least 1.
     seed : int
