@@ -2,7 +2,8 @@
 
 import { loaded } from "./delivery.js";
 import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js";
-import { holdAgainst, readMaxGamma } from "./privacy.js";
+import { checkAmplification } from "./protection.js";
+import { ONE, Rational } from "./rational.js";
 import { Survey } from "./survey.js";
 import { readPins, readTerms } from "./terms.js";
 
@@ -33,11 +34,14 @@ export class Catalog {
    * @param {Policy} policy
    */
   constructor(transport, { maxGamma, unprotected = [], digests = [], operatorKeys }) {
-    for (const [name, given] of Object.entries({ unprotected, digests })) {
-      if (!Array.isArray(given)) throw new ParameterError(`${name}: expected a list`, name);
+    for (const [name, list] of Object.entries({ unprotected, digests })) {
+      if (!Array.isArray(list)) throw new ParameterError(`${name}: expected a list`, name);
     }
     this.#transport = transport;
-    this.#maxGamma = readMaxGamma(maxGamma);
+    this.#maxGamma = Rational.parse(maxGamma, "maxGamma");
+    if (this.#maxGamma.compare(ONE) <= 0) {
+      throw new ParameterError("maxGamma: expected an amplification above 1", "maxGamma");
+    }
     this.unprotected = new Set(unprotected);
     this.#digests = digests;
     this.#operatorKeys = readPins(operatorKeys);
@@ -49,7 +53,8 @@ export class Catalog {
    * @param {Survey} survey
    */
   async check(survey) {
-    const [digests, { unprotected }] = [this.#digests, this];
+    const { unprotected } = this;
+    const digests = this.#digests;
     const named = survey.schema.names.find((name) => unprotected.has(name));
     if (digests.length > 0 || (named !== undefined && this.#operatorKeys === null)) {
       const digest = await survey.digest();
@@ -61,16 +66,7 @@ export class Catalog {
         );
       }
     }
-    holdAgainst(survey, this.#maxGamma, unprotected);
-  }
-
-  /**
-   * Send reports by the terms of this survey from now on.
-   *
-   * @param {Survey} survey
-   */
-  accept(survey) {
-    this.#entries.set(survey.id, survey);
+    checkAmplification(survey, this.#maxGamma, unprotected);
   }
 
   /**
@@ -91,7 +87,8 @@ export class Catalog {
       );
     }
     survey.isClosed = published.status === "closed";
-    survey.closedBecause = readReason(published.closed_because);
+    const { closed_because: why } = published;
+    survey.closedBecause = why === "deadline" || why === "quota" ? why : "operator";
     survey.terms = readTerms(published.terms);
     survey.isPublished = true;
     const { terms } = survey;
@@ -103,7 +100,7 @@ export class Catalog {
       const { checkSealing } = await loaded(import("./sealing.js"));
       await checkSealing(terms.sealingKey);
     }
-    this.accept(survey);
+    this.#entries.set(id, survey);
     return survey;
   }
 
@@ -118,7 +115,7 @@ export class Catalog {
     const fetched = this.#entries.get(survey.id);
     if (fetched?.canonical === survey.canonical) return fetched;
     if (survey.isPublished && this.#operatorKeys === null) {
-      this.accept(survey);
+      this.#entries.set(survey.id, survey);
       return survey;
     }
     try {
@@ -154,7 +151,7 @@ export class Catalog {
     const { id, terms } = survey;
     const now = await this.fetch(id);
     if (terms.sealingKey !== null && now.terms.sealingKey === null) {
-      this.accept(survey);
+      this.#entries.set(survey.id, survey);
       throw new SurveyRefused(
         `sealing_key: reports of survey '${id}' were to be sealed; expected a key as before`,
         "sealing_key",
@@ -162,14 +159,4 @@ export class Catalog {
     }
     return JSON.stringify(now.terms) !== JSON.stringify(terms);
   }
-}
-
-/**
- * Why a collector says that a survey is closed.
- *
- * @param {unknown} written
- * @returns {"operator" | "deadline" | "quota"}
- */
-function readReason(written) {
-  return written === "deadline" || written === "quota" ? written : "operator";
 }

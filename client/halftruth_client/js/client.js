@@ -3,35 +3,24 @@
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
 import { isFinal, messageOf, refusalOf } from "./delivery.js";
-import {
-  AnsweredBefore,
-  CollectorUnavailable,
-  HalftruthError,
-  ParameterError,
-} from "./errors.js";
-import { checkReport } from "./mechanisms/base.js";
+import { AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError } from "./errors.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
 import { once } from "./once.js";
 import { checkInvitation } from "./terms.js";
 import { notACollector, Transport } from "./transport.js";
 
 /**
- * @typedef {import("./survey.js").Survey} Survey
+ * @import { PersonRecord } from "./schema.js"
+ * @import { Survey } from "./survey.js"
  *
  * Outcome of sending a report: counted now, counted before, or kept until the collector is back.
  *
  * @typedef {{id: string, status: "accepted" | "duplicate" | "waiting"}} Submission
- */
-
-/**
- * @typedef {object} Keeping
- * @property {import("./memory.js").Store} [storage]
- *   Where reports are remembered: `localStorage` by default, or this page where there is none.
  *
- * @typedef {import("./catalog.js").Policy & Keeping} Options
- */
-
-/**
+ * Reports are remembered in `localStorage` by default, or with this page where there is none.
+ *
+ * @typedef {import("./catalog.js").Policy & {storage?: import("./memory.js").Store}} Options
+ *
  * An invitation is 32 hexadecimal digits, where the survey asks for one. It is kept
  * with a report that waits, and not sent where the survey asks for none. A first report is not sent
  * before the moment `after`, in milliseconds since 1970.
@@ -139,15 +128,11 @@ export class Client {
    * the report that was drawn is sent. One that waits for a moment is sent by `flush` then.
    *
    * @param {Survey} survey
-   * @param {import("./schema.js").PersonRecord} record
-   *   Answers to the attributes; after `asked`, to each of those that it named.
+   * @param {PersonRecord} record Answers to the attributes; after `asked`, to each that it named.
    * @param {Delivery} [delivery]
-   * @returns {Promise<Submission>}
    */
   async submit(survey, record, delivery) {
-    const draw = (/** @type {string} */ digest) =>
-      survey.perturb(record, undefined, this.#memory.view(digest));
-    return this.#deliver(survey, draw, delivery);
+    return this.#deliver(survey, record, delivery);
   }
 
   /**
@@ -155,7 +140,6 @@ export class Client {
    *
    * @param {Survey} survey
    * @param {Delivery} [delivery]
-   * @returns {Promise<Submission>}
    */
   async resend(survey, delivery) {
     return this.#deliver(survey, null, delivery);
@@ -168,27 +152,26 @@ export class Client {
    * @param {string} digest
    */
   before(survey, digest) {
-    const found = this.#memory.get(survey);
-    if (found !== null && found.digest !== digest) {
+    const report = this.#memory.get(survey);
+    if (report !== null && report.digest !== digest) {
       throw new AnsweredBefore(
         `survey '${survey}': another version of it was answered here, and a second draw of the` +
           " same answers would tell more than one",
         "survey",
       );
     }
-    return found;
+    return report;
   }
 
   /**
    * Send the report that this browser gave before, or a first one.
    *
    * @param {Survey} survey
-   * @param {((digest: string) => number[]) | null} draw
-   *   Makes the first one, if there is to be one.
+   * @param {PersonRecord | null} record For the first one, if there is to be one.
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
-  async #deliver(survey, draw, { invitation, after } = {}) {
+  async #deliver(survey, record, { invitation, after } = {}) {
     await this.#catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
@@ -197,7 +180,7 @@ export class Client {
     }
     const isDrawn = () => this.#memory.get(survey.id) !== null;
     await once(this.#memory.nameOf(survey.id), isDrawn, () =>
-      this.#remember(survey, digest, draw, invitation, after),
+      this.#remember(survey, digest, record, invitation, after),
     );
     try {
       return await this.#send(survey.id);
@@ -208,7 +191,7 @@ export class Client {
   }
 
   /**
-   * The moment at which the report of this survey is sent, in milliseconds since 1970, if that is to come; or 0.
+   * The moment before which the report of this survey is not sent, as Date has it; 0 without one.
    *
    * @param {string} survey Its id.
    */
@@ -296,29 +279,28 @@ export class Client {
    *
    * @param {Survey} survey
    * @param {string} digest
-   * @param {((digest: string) => number[]) | null} draw
+   * @param {PersonRecord | null} record
    * @param {string} [invitation]
    * @param {number} [after]
    */
-  #remember(survey, digest, draw, invitation, after) {
+  #remember(survey, digest, record, invitation, after) {
     const collector = this.#transport.url;
-    const found = this.before(survey.id, digest);
-    if (found !== null) {
-      if (isCounted(found)) return;
-      const again = invitation !== undefined || found.refused === undefined;
+    const before = this.before(survey.id, digest);
+    if (before !== null) {
+      if (isCounted(before)) return;
+      const again = invitation !== undefined || before.refused === undefined;
       this.#memory.set(survey.id, {
-        ...found,
+        ...before,
         collector,
         ...(again ? { sent: false, refused: undefined, about: undefined } : {}),
-        invitation: invitation ?? found.invitation,
+        invitation: invitation ?? before.invitation,
       });
       return;
     }
-    if (draw === null) {
+    if (record === null) {
       throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
     }
-    const values = draw(digest);
-    checkReport(survey.mechanism.reportSpace, values);
+    const values = survey.perturb(record, undefined, this.#memory.view(digest));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
     this.#memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });

@@ -3,9 +3,14 @@
  * figures as `halftruth_shared.protection` has everywhere else.
  */
 
-import { SurveyError } from "./errors.js";
-import { extremes } from "./mechanisms/extremes.js";
+import { SurveyError, SurveyRefused } from "./errors.js";
 import { ONE, Rational } from "./rational.js";
+
+/**
+ * @import { Mechanism } from "./mechanisms/base.js"
+ * @import { Schema } from "./schema.js"
+ * @import { Survey } from "./survey.js"
+ */
 
 /** Prior probability that posteriors are given for. */
 const PRIOR = new Rational(1n, 20n);
@@ -18,7 +23,7 @@ const WRITTEN_OUT = 10n ** 6n;
 /**
  * Names of the attributes that are sent as they are, of those that the caller allows.
  *
- * @param {import("./survey.js").Survey} survey
+ * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
  */
 export function unperturbed({ schema, mechanism }, unprotected) {
@@ -29,10 +34,46 @@ export function unperturbed({ schema, mechanism }, unprotected) {
 }
 
 /**
+ * Answers that a report can prove, as the caller allows.
+ *
+ * @param {Mechanism} mechanism
+ * @param {ReadonlySet<string>} unprotected
+ */
+function allowedProofs(mechanism, unprotected) {
+  return [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
+}
+
+/**
+ * Refuse a survey that protects less than the caller accepts.
+ *
+ * @param {Survey} survey
+ * @param {Rational} maxGamma
+ * @param {ReadonlySet<string>} unprotected
+ *   Attributes that may be sent as they are; of one whose design can prove one answer, this one.
+ */
+export function checkAmplification({ id, mechanism, schema }, maxGamma, unprotected) {
+  // What is perturbed and asked after an answer tells of that, too.
+  const allowed = new Set(unprotected);
+  for (const { name, askIf } of schema.attributes) {
+    if (askIf.size > 0 && !reveals(schema, mechanism, name)) allowed.delete(name);
+  }
+  // What a report never proves still counts.
+  const proofs = allowedProofs(mechanism, unprotected).map(([, proof]) => proof.amplification);
+  const gamma = times(mechanism.amplification(allowed), ...proofs);
+  if (gamma === null || gamma.compare(maxGamma) > 0) {
+    const shown = gamma === null ? "infinite" : String(gamma.toNumber());
+    throw new SurveyRefused(
+      `survey '${id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
+      "maxGamma",
+    );
+  }
+}
+
+/**
  * True if a report can rule out an answer to one attribute, all others being known.
  *
- * @param {import("./schema.js").Schema} schema
- * @param {import("./mechanisms/base.js").Mechanism} mechanism
+ * @param {Schema} schema
+ * @param {Mechanism} mechanism
  * @param {string} name
  */
 export function reveals({ names }, mechanism, name) {
@@ -43,8 +84,8 @@ export function reveals({ names }, mechanism, name) {
  * Make sure that no answer that a report can reveal depends on a protected one: whether a question
  * was asked tells of the answers that it is asked after.
  *
- * @param {import("./schema.js").Schema} schema
- * @param {import("./mechanisms/base.js").Mechanism} mechanism
+ * @param {Schema} schema
+ * @param {Mechanism} mechanism
  */
 export function checkConditions(schema, mechanism) {
   const provable = mechanism.provable?.();
@@ -85,36 +126,31 @@ export function checkConditions(schema, mechanism) {
 /**
  * Compute the guarantees of a survey.
  *
- * @param {import("./survey.js").Survey} survey
+ * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
  * @returns {Protection}
  */
 export function protection(survey, unprotected) {
   const { schema, mechanism } = survey;
   const bare = new Set(unperturbed(survey, unprotected));
-  const provable = [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
+  const provable = allowedProofs(mechanism, unprotected);
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
-  const { known, unknown } = mechanism.answerAmplification(apart, extremes);
+  const { known, unknown } = mechanism.answerAmplification(apart);
   // Where one is asked after the other, what is reported of one tells of both.
   const shared = provable
     .filter(([name]) => schema.conditional.has(name))
     .map(([, { amplification }]) => amplification);
   const together = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
-  const withGroup = (/** @type {string} */ name, /** @type {Rational} */ gamma) => {
-    const group = schema.related(name, bare, true);
-    const others = schema.names.filter((other) => other === name || !group.has(other));
-    return bound(times(mechanism.amplification(new Set(others)), gamma));
-  };
   return {
     prior: tenths(PRIOR),
     designs: mechanism.designs ?? new Map(),
     bare: schema.attributes.filter(({ name }) => bare.has(name)),
-    provable: provable.map(([name, { answer, other, amplification }]) => ({
-      name,
-      answer,
-      other,
-      bound: withGroup(name, amplification),
-    })),
+    provable: provable.map(([name, { answer, other, amplification }]) => {
+      const group = schema.related(name, bare, true);
+      const known = schema.names.filter((each) => each === name || !group.has(each));
+      const gamma = times(mechanism.amplification(new Set(known)), amplification);
+      return { name, answer, other, bound: bound(gamma) };
+    }),
     hidden: schema.names.length - apart.size,
     whole: together(mechanism.amplification(apart)),
     single: { known: together(known), unknown: together(unknown) },
@@ -129,7 +165,7 @@ export function protection(survey, unprotected) {
  * @param {...Rational} others
  */
 function times(gamma, ...others) {
-  return gamma && others.reduce((product, one) => product.times(one), gamma);
+  return gamma && others.reduce((product, other) => product.times(other), gamma);
 }
 
 /**

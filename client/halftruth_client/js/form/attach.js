@@ -1,10 +1,9 @@
 /** An existing HTML form whose answers are perturbed before anything is sent. */
 
 import { Client } from "../client.js";
-import { ParameterError, SurveyRefused } from "../errors.js";
-import { checkInvitation } from "../terms.js";
+import { ParameterError } from "../errors.js";
 import { element } from "./dom.js";
-import { because, hasReport } from "./failures.js";
+import { because, checkAdmission, hasReport } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { Questionnaire } from "./questionnaire.js";
 import { Wording } from "./wording.js";
@@ -88,7 +87,13 @@ class Held {
     this.isAttached = true;
     try {
       const client = new Client(collector, { maxGamma, unprotected, digests, operatorKeys });
-      const fetch = () => client.flush().then(() => openSurvey(client, id, invitation));
+      const fetch = async () => {
+        await client.flush();
+        const survey = await client.survey(id);
+        const before = client.before(id, await survey.digest());
+        if (before === null || survey.isClosed) await checkAdmission(client, survey, invitation);
+        return survey;
+      };
       let fetched = fetch();
       this.hasReport = () => hasReport(client, id);
       this.send = async () => {
@@ -199,24 +204,6 @@ class Held {
     const text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
   }
-}
-
-/**
- * @param {Client} client
- * @param {string} id
- * @param {string} [invitation]
- */
-async function openSurvey(client, id, invitation) {
-  const survey = await client.survey(id);
-  if (survey.isClosed) throw new SurveyRefused(`survey '${id}' is closed`, "status");
-  if (client.before(id, await survey.digest()) !== null) return survey;
-  checkInvitation(survey, invitation);
-  if (survey.terms.invitations && invitation !== undefined) {
-    if ((await client.isUnspent(survey, invitation)) === false) {
-      throw new SurveyRefused("invitation: it was used before, or withdrawn", "invitation");
-    }
-  }
-  return survey;
 }
 
 /**

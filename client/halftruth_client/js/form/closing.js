@@ -1,11 +1,11 @@
 /** Views after sending, or in place of the questions. */
 
 import { element } from "./dom.js";
-import { buttons, card, ofSurvey, view } from "./views.js";
+import { button, buttons, card, ofSurvey, view } from "./views.js";
 
 /**
- * @typedef {import("./views.js").Line} Line
- * @typedef {import("./wording.js").Wording} Wording
+ * @import { Line } from "./views.js"
+ * @import { Key, Wording } from "./wording.js"
  *
  * Outcome of sending a report: counted, counted for somebody who may not be the one in front of the
  * page, or waiting; "open" where it waits and the browser keeps nothing.
@@ -17,11 +17,7 @@ import { buttons, card, ofSurvey, view } from "./views.js";
  * @typedef {{address: URL, seconds: number | null, stay: () => void}} Onward
  */
 
-/**
- * Heading and text of each outcome.
- *
- * @type {Record<Outcome, [import("./wording.js").Key, import("./wording.js").Key]>}
- */
+/** @type {Record<Outcome, [heading: Key, text: Key]>} */
 const OUTCOMES = {
   counted: ["thanks", "counted"],
   before: ["answeredHere", "answeredHereText"],
@@ -67,12 +63,8 @@ export function outcome(step, words) {
       ),
     report && element("p", {}, words.say("receipt")),
     onward && further(onward, words),
-    again || another
-      ? buttons(
-          again && element("button", { type: "button", click: again }, words.say("again")),
-          another && element("button", { type: "button", click: another }, words.say("another")),
-        )
-      : null,
+    again && buttons(button(words.say("again"), again)),
+    another && buttons(button(words.say("another"), another)),
   );
 }
 
@@ -87,28 +79,18 @@ function further({ address, seconds, stay }, words) {
     words.say("goOn", { host: address.host }),
   );
   if (seconds === null) return element("p", {}, link);
-  const soon = element("div", {}, element("p", {}, link));
-  const rest = element(
+  const remain = () => {
+    stay();
+    soon.remove();
+    link.focus();
+  };
+  const soon = element(
     "div",
-    { class: "soon" },
+    {},
     element("p", {}, words.say("goesOn", { count: seconds })),
-    buttons(
-      element(
-        "button",
-        {
-          type: "button",
-          click: () => {
-            stay();
-            rest.remove();
-            link.focus();
-          },
-        },
-        words.say("stay"),
-      ),
-    ),
+    buttons(button(words.say("stay"), remain)),
   );
-  soon.append(rest);
-  return soon;
+  return element("div", {}, element("p", {}, link), soon);
 }
 
 /**
@@ -121,10 +103,7 @@ export function anotherPerson({ back, go }, words) {
   return view(
     words.say("anotherHeading"),
     element("p", {}, words.say("anotherText")),
-    buttons(
-      element("button", { type: "button", click: back }, words.say("back")),
-      element("button", { type: "button", class: "main", click: go }, words.say("anotherYes")),
-    ),
+    buttons(button(words.say("back"), back), button(words.say("anotherYes"), go, "main")),
   );
 }
 
@@ -153,19 +132,14 @@ export function closed({ closedBecause, terms }, words) {
  * @param {Wording} words
  */
 export function problem(heading, text, retry, words) {
-  const again = { type: "button", class: "main", click: () => retry?.() };
   return view(
     heading,
     element("p", {}, ...text),
-    retry && buttons(element("button", again, words.say("retry"))),
+    retry && buttons(button(words.say("retry"), retry, "main")),
   );
 }
 
-/**
- * While the survey is on its way.
- *
- * @param {Wording} words
- */
+/** @param {Wording} words */
 export function loading(words) {
   return element("p", { class: "muted", role: "status" }, words.say("loading"));
 }

@@ -13,8 +13,6 @@ const TINY = 4;
 
 /**
  * @typedef {import("./questionnaire.js").Asked} Asked
- * @typedef {import("./questionnaire.js").Questionnaire} Questionnaire
- * @typedef {import("./wording.js").Wording} Wording
  * @typedef {Iterable<readonly [string, string | null]>} Changes Answers by attribute, null for none.
  *
  * Parameters of a control.
@@ -22,8 +20,8 @@ const TINY = 4;
  * @typedef {object} Making
  * @property {Asked} asked
  * @property {string} id Of the control; names could hold the ends of other ids.
- * @property {Questionnaire} questionnaire
- * @property {Wording} words
+ * @property {import("./questionnaire.js").Questionnaire} questionnaire
+ * @property {import("./wording.js").Wording} words
  * @property {(changes: Changes) => void} change
  */
 
@@ -35,10 +33,11 @@ const TINY = 4;
  */
 export function controls(making) {
   const { question, attributes } = making.asked;
-  if (question.kind === "several") return several(making);
-  if (attributes[0].number !== null) return number(making);
-  if (question.kind === "scale") return scale(making);
-  return isList(making.asked) ? list(making) : choice(making);
+  const made = new Controls(making);
+  if (question.kind === "several") return made.several();
+  if (attributes[0].number !== null) return made.number(attributes[0].number);
+  if (question.kind === "scale") return made.scale();
+  return isList(making.asked) ? made.list() : made.choice();
 }
 
 /**
@@ -55,242 +54,194 @@ function isList({ question, attributes }) {
   return question.kind === "choice" && attributes[0].categories.length > FEW;
 }
 
-/** @param {Making} making */
-function choice({ asked, questionnaire, words, change }) {
-  const [attribute] = asked.attributes;
-  const texts = words.answers(attribute);
-  const codes = questionnaire.order(asked);
-  const short = codes.length === 2 && codes.every((code) => texts[code].length <= SHORT);
-  return [
-    element(
-      "div",
-      { class: short ? "options two" : "options" },
-      ...codes.map((code) => radio(attribute, code, ofSurvey(texts[code], words), questionnaire, change)),
-    ),
-    ...missing(asked, questionnaire, words, change),
-  ];
-}
+class Controls {
+  /** @param {Making} making */
+  constructor({ asked, id, questionnaire, words, change }) {
+    this.attribute = asked.attributes[0];
+    this.asked = asked;
+    this.id = id;
+    this.answers = questionnaire.answers;
+    this.answer = this.answers.get(this.attribute.name);
+    this.order = questionnaire.order(asked);
+    this.words = words;
+    this.texts = words.answers(this.attribute);
+    /** Categories that are no answer, apart from the others. */
+    this.missing = offeredMissing(this.attribute);
+    this.change = change;
+  }
 
-/** @param {Making} making */
-function scale({ asked, questionnaire, words, change }) {
-  const [attribute] = asked.attributes;
-  const texts = words.answers(attribute);
-  const codes = questionnaire.order(asked);
-  const { categories } = attribute;
-  // Where answers are as short as numbers, what they mean is written below.
-  const isTiny = codes.every((code) => categories[code].length <= TINY);
-  const meaning = codes.filter((code) => isTiny && texts[code] !== categories[code]);
-  return [
-    element(
-      "div",
-      { class: isTiny ? "scale tiny" : "scale" },
-      ...codes.map((code) => {
-        const label = radio(
-          attribute,
-          code,
-          isTiny ? categories[code] : ofSurvey(texts[code], words),
-          questionnaire,
-          change,
-        );
-        if (meaning.includes(code)) {
-          inputOf(label).setAttribute("aria-label", `${categories[code]}: ${texts[code]}`);
-        }
-        return label;
-      }),
-    ),
-    ...(meaning.length === 0
-      ? []
-      : [
-          element(
-            "p",
-            { class: "ends", "aria-hidden": "true" },
-            ...meaning.map((code) => element("span", {}, ofSurvey(`${categories[code]}: ${texts[code]}`, words))),
-          ),
-        ]),
-    ...missing(asked, questionnaire, words, change),
-  ];
-}
+  choice() {
+    const { order, texts, words } = this;
+    const isShort = order.length === 2 && order.every((code) => texts[code].length <= SHORT);
+    const radios = order.map((code) => this.radio(code, ofSurvey(texts[code], words)));
+    return [
+      element("div", { class: isShort ? "options two" : "options" }, ...radios),
+      ...this.missingRadios(),
+    ];
+  }
 
-/** @param {Making} making */
-function list({ asked, id, questionnaire, words, change }) {
-  const [attribute] = asked.attributes;
-  const { name, categories, optional } = attribute;
-  const texts = words.answers(attribute);
-  const answer = questionnaire.answers.get(name);
-  const apart = offeredMissing(attribute).map((category) => categories.indexOf(category));
-  const input = (/** @type {Event} */ event) => {
-    const { value } = /** @type {HTMLSelectElement} */ (event.target);
-    change([[name, value === "" ? null : value]]);
-  };
-  return [
-    element(
-      "select",
-      { id, name, required: !optional, change: input },
-      element(
-        "option",
-        { value: "", disabled: !optional, selected: answer === undefined },
-        words.say(optional ? "noAnswer" : "choose"),
-      ),
-      ...[...questionnaire.order(asked), ...apart].map((code) => {
-        const value = categories[code];
-        const lang = words.isForeign && words.language;
-        return element("option", { value, lang, selected: answer === value }, texts[code]);
-      }),
-    ),
-  ];
-}
+  scale() {
+    const { attribute, order, texts, words } = this;
+    const { categories } = attribute;
+    // Where answers are as short as numbers, what they mean is written below.
+    const isTiny = order.every((code) => categories[code].length <= TINY);
+    const meaning = order.filter((code) => isTiny && texts[code] !== categories[code]);
+    const meaningOf = (/** @type {number} */ code) => `${categories[code]}: ${texts[code]}`;
+    const radios = order.map((code) => {
+      const label = this.radio(code, isTiny ? categories[code] : ofSurvey(texts[code], words));
+      if (meaning.includes(code)) inputOf(label).setAttribute("aria-label", meaningOf(code));
+      return label;
+    });
+    const ends = meaning.map((code) => element("span", {}, ofSurvey(meaningOf(code), words)));
+    return [
+      element("div", { class: isTiny ? "scale tiny" : "scale" }, ...radios),
+      ...(ends.length > 0 ? [element("p", { class: "ends", "aria-hidden": "true" }, ...ends)] : []),
+      ...this.missingRadios(),
+    ];
+  }
 
-/** @param {Making} making */
-function number({ asked, id, questionnaire, words, change }) {
-  const [attribute] = asked.attributes;
-  const { name, categories, optional } = attribute;
-  const range = /** @type {import("../number.js").NumberRange} */ (attribute.number);
-  const answer = questionnaire.answers.get(name) ?? "";
-  const isNumber = !categories.includes(answer) && answer !== NO_NUMBER;
-  const [minimum, maximum] = [range.minimum, range.maximum].map((end) => String(end.toNumber()));
-  /** @type {HTMLElement[]} */
-  const others = [];
-  const input = element("input", {
-    type: "number",
-    id,
-    name,
-    value: isNumber ? answer : "",
-    min: minimum,
-    max: maximum,
-    step: range.whole ? "1" : "any",
-    inputmode: range.whole && range.minimum.sign() >= 0 ? "numeric" : "decimal",
-    required: !optional,
-    // At once: what is under a pointer would move if it waited until the field is left.
-    input: (event) => {
-      const { value, validity } = /** @type {HTMLInputElement} */ (event.target);
-      for (const other of others) inputOf(other).checked = false;
-      change([[name, validity.badInput ? NO_NUMBER : value || null]]);
-    },
-  });
-  const texts = words.answers(attribute);
-  for (const category of offeredMissing(attribute)) {
-    const text = texts[categories.indexOf(category)];
-    const chosen = (/** @type {HTMLInputElement} */ { checked }) => {
-      /** @type {HTMLInputElement} */ (input).value = "";
-      for (const other of others) {
-        if (inputOf(other).value !== category) inputOf(other).checked = false;
-      }
-      change([[name, checked ? category : null]]);
+  list() {
+    const { id, answer, missing, order, texts, words } = this;
+    const { name, categories, optional } = this.attribute;
+    const change = (/** @type {Event} */ event) => {
+      const { value } = /** @type {HTMLSelectElement} */ (event.target);
+      this.change([[name, value || null]]);
     };
-    others.push(tick(`${name}-missing`, category, ofSurvey(text, words), answer === category, chosen));
+    const codes = [...order, ...missing.map((category) => categories.indexOf(category))];
+    const lang = words.isForeign && words.language;
+    return [
+      element(
+        "select",
+        { id, name, required: !optional, change },
+        element(
+          "option",
+          { value: "", disabled: !optional, selected: answer === undefined },
+          words.say(optional ? "noAnswer" : "choose"),
+        ),
+        ...codes.map((code) => {
+          const value = categories[code];
+          return element("option", { value, lang, selected: answer === value }, texts[code]);
+        }),
+      ),
+    ];
   }
-  const hint = words.say(range.whole ? "wholeNumber" : "number", rangeOf(range, words));
-  return [
-    element("p", { class: "help", id: `${id}-hint` }, hint),
-    input,
-    ...(others.length > 0 ? [element("div", { class: "options apart" }, ...others)] : []),
-  ];
-}
 
-/** @param {Making} making */
-function several({ asked, id, questionnaire, words, change }) {
-  const { question, attributes } = asked;
-  const [first] = attributes;
-  const { answers } = questionnaire;
-  const texts = words.answers(first);
-  const answer = answers.get(first.name);
-  const isChosen = attributes.some((option) => answers.get(option.name) === "yes");
-  /** @type {HTMLElement[]} */
-  const ticks = [];
-  /** @type {(chosen: HTMLInputElement) => void} */
-  const settle = (chosen) => {
-    const alone = chosen.dataset.alone !== undefined;
-    for (const other of ticks.map(inputOf)) {
-      if (other !== chosen && chosen.checked && (alone || other.dataset.alone !== undefined)) {
-        other.checked = false;
+  /** @param {import("../number.js").NumberRange} range */
+  number(range) {
+    const { id, answer = "", words } = this;
+    const { name, categories, optional } = this.attribute;
+    const isNumber = !categories.includes(answer) && answer !== NO_NUMBER;
+    const field = /** @type {HTMLInputElement} */ (
+      element("input", {
+        type: "number",
+        id,
+        name,
+        value: isNumber ? answer : "",
+        min: String(range.minimum.toNumber()),
+        max: String(range.maximum.toNumber()),
+        step: range.whole ? "1" : "any",
+        inputmode: range.whole && range.minimum.sign() >= 0 ? "numeric" : "decimal",
+        required: !optional,
+        // At once: what is under a pointer would move if it waited until the field is left.
+        input: () => {
+          for (const other of others) inputOf(other).checked = false;
+          this.change([[name, field.validity.badInput ? NO_NUMBER : field.value || null]]);
+        },
+      })
+    );
+    const others = this.missing.map((category) =>
+      this.tick(`${name}-missing`, category, this.textOf(category), answer === category, (box) => {
+        field.value = "";
+        for (const other of others.map(inputOf)) if (other !== box) other.checked = false;
+        this.change([[name, box.checked ? category : null]]);
+      }),
+    );
+    const hint = words.say(range.whole ? "wholeNumber" : "number", rangeOf(range, words));
+    return [
+      element("p", { class: "help", id: `${id}-hint` }, hint),
+      field,
+      ...(others.length > 0 ? [element("div", { class: "options apart" }, ...others)] : []),
+    ];
+  }
+
+  several() {
+    const { answer, answers, id, words } = this;
+    const { question, attributes } = this.asked;
+    const boxes = () => [...options, ...apart].map(inputOf);
+    const settle = (/** @type {HTMLInputElement} */ box) => {
+      const alone = apart.map(inputOf);
+      for (const other of boxes()) {
+        const excludes = alone.includes(box) || alone.includes(other);
+        if (other !== box && box.checked && excludes) other.checked = false;
       }
-    }
-    change(severalAnswers(attributes, new Set(ticks.map(inputOf).filter((t) => t.checked))));
-  };
-  for (const i of questionnaire.order(asked)) {
-    const option = attributes[i];
-    const checked = answers.get(option.name) === "yes";
-    const label = ofSurvey(option.optionIn(words.language), words);
-    ticks.push(tick(question.name, option.name, label, checked, settle));
+      const ticked = boxes().filter(({ checked }) => checked);
+      const instead = ticked.find((other) => alone.includes(other))?.value;
+      const chosen = new Set(ticked.map(({ value }) => value));
+      this.change(
+        attributes.map(({ name }) => [
+          name,
+          chosen.size === 0 ? null : (instead ?? (chosen.has(name) ? "yes" : "no")),
+        ]),
+      );
+    };
+    const options = this.order.map((i) => {
+      const option = attributes[i];
+      const text = ofSurvey(option.optionIn(words.language), words);
+      return this.tick(question.name, option.name, text, answers.get(option.name) === "yes", settle);
+    });
+    const isNone = attributes.every(({ name }) => answers.get(name) === "no");
+    const apart = [
+      this.tick(question.name, "no", words.say("none"), isNone, settle),
+      ...this.missing.map((category) =>
+        this.tick(question.name, category, this.textOf(category), answer === category, settle),
+      ),
+    ];
+    return [
+      element("p", { class: "help", id: `${id}-hint` }, words.say("severalHint")),
+      element("div", { class: "options" }, ...options),
+      element("div", { class: "options apart" }, ...apart),
+    ];
   }
-  const none = tick(question.name, "no", words.say("none"), answer === "no" && !isChosen, settle);
-  const apart = [none].concat(
-    offeredMissing(first).map((category) => {
-      const text = texts[first.categories.indexOf(category)];
-      return tick(question.name, category, ofSurvey(text, words), answer === category, settle);
-    }),
-  );
-  for (const one of apart) inputOf(one).dataset.alone = "";
-  ticks.push(...apart);
-  return [
-    element("p", { class: "help", id: `${id}-hint` }, words.say("severalHint")),
-    element("div", { class: "options" }, ...ticks.slice(0, -apart.length)),
-    element("div", { class: "options apart" }, ...apart),
-  ];
-}
 
-/**
- * Answers to the options of a question, of the boxes that are ticked.
- *
- * @param {readonly import("../attribute.js").Attribute[]} attributes
- * @param {ReadonlySet<HTMLInputElement>} ticked
- * @returns {[string, string | null][]}
- */
-function severalAnswers(attributes, ticked) {
-  const alone = [...ticked].find((box) => box.dataset.alone !== undefined);
-  const chosen = new Set([...ticked].map((box) => box.value));
-  return attributes.map(({ name }) => {
-    if (ticked.size === 0) return [name, null];
-    if (alone) return [name, alone.value];
-    return [name, chosen.has(name) ? "yes" : "no"];
-  });
-}
+  missingRadios() {
+    const { categories } = this.attribute;
+    const radios = this.missing.map((category) =>
+      this.radio(categories.indexOf(category), this.textOf(category)),
+    );
+    return radios.length > 0 ? [element("div", { class: "options apart" }, ...radios)] : [];
+  }
 
-/**
- * Answers that are none, apart from the others.
- *
- * @param {Asked} asked
- * @param {Questionnaire} questionnaire
- * @param {Wording} words
- * @param {(changes: Changes) => void} change
- */
-function missing({ attributes: [attribute] }, questionnaire, words, change) {
-  const texts = words.answers(attribute);
-  const codes = offeredMissing(attribute).map((c) => attribute.categories.indexOf(c));
-  if (codes.length === 0) return [];
-  const made = codes.map((code) =>
-    radio(attribute, code, ofSurvey(texts[code], words), questionnaire, change),
-  );
-  return [element("div", { class: "options apart" }, ...made)];
-}
+  /** @param {string} category */
+  textOf(category) {
+    return ofSurvey(this.texts[this.attribute.categories.indexOf(category)], this.words);
+  }
 
-/**
- * @param {import("../attribute.js").Attribute} attribute
- * @param {number} code
- * @param {Node | string} text
- * @param {Questionnaire} questionnaire
- * @param {(changes: Changes) => void} change
- */
-function radio({ name, categories, optional }, code, text, questionnaire, change) {
-  const value = categories[code];
-  const checked = questionnaire.answers.get(name) === value;
-  const choose = () => change([[name, value]]);
-  const input = { type: "radio", name, value, required: !optional, checked, change: choose };
-  return element("label", { class: "option" }, element("input", input), element("span", {}, text));
-}
+  /**
+   * @param {number} code
+   * @param {Node | string} text
+   */
+  radio(code, text) {
+    const { name, categories, optional } = this.attribute;
+    const value = categories[code];
+    const checked = this.answer === value;
+    const change = () => this.change([[name, value]]);
+    const input = { type: "radio", name, value, required: !optional, checked, change };
+    return element("label", { class: "option" }, element("input", input), element("span", {}, text));
+  }
 
-/**
- * @param {string} name
- * @param {string} value
- * @param {Node | string} text
- * @param {boolean} checked
- * @param {(box: HTMLInputElement) => void} chosen
- */
-function tick(name, value, text, checked, chosen) {
-  const change = (/** @type {Event} */ event) =>
-    chosen(/** @type {HTMLInputElement} */ (event.target));
-  const input = element("input", { type: "checkbox", name, value, checked, change });
-  return element("label", { class: "option" }, input, element("span", {}, text));
+  /**
+   * @param {string} name
+   * @param {string} value
+   * @param {Node | string} text
+   * @param {boolean} checked
+   * @param {(box: HTMLInputElement) => void} settle
+   */
+  tick(name, value, text, checked, settle) {
+    const change = (/** @type {Event} */ event) =>
+      settle(/** @type {HTMLInputElement} */ (event.target));
+    const input = element("input", { type: "checkbox", name, value, checked, change });
+    return element("label", { class: "option" }, input, element("span", {}, text));
+  }
 }
 
 /** @param {HTMLElement} label */

@@ -2,10 +2,9 @@
 
 import { CollectorUnavailable, RequestRefused } from "../errors.js";
 import { unperturbed, protection } from "../protection.js";
-import { checkInvitation } from "../terms.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
-import { failure, hasReport, InvitationSpent, refusal, said, SurveyOver } from "./failures.js";
+import { checkAdmission, failure, hasReport, refusal, said } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
 import { practiceOf } from "./practice.js";
@@ -118,13 +117,7 @@ export class HalftruthForm extends Localized {
    * @param {import("../survey.js").Survey} survey
    */
   async begin(client, survey) {
-    if (survey.isClosed) throw new SurveyOver(survey);
-    const invitation = invitationOf(this);
-    checkInvitation(survey, invitation);
-    if (survey.terms.invitations && invitation !== undefined) {
-      const isUnspent = await client.isUnspent(survey, invitation);
-      if (isUnspent === false) throw new InvitationSpent("invitation: it cannot be used any more");
-    }
+    await checkAdmission(client, survey, invitationOf(this));
     const names = asksAll(this) ? survey.schema.names : await client.asked(survey);
     this.questionnaire = new Questionnaire(survey.schema, names);
     this.open();

@@ -1,25 +1,42 @@
 /** Views of errors. */
 
 import {
-  AnsweredBefore,
-  CollectorUnavailable,
-  HalftruthError,
-  ParameterError,
+  AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, SurveyRefused,
 } from "../errors.js";
+import { checkInvitation } from "../terms.js";
 import { closed, problem } from "./closing.js";
 import { element } from "./dom.js";
 
-/** @typedef {import("./wording.js").Wording} Wording */
+/**
+ * @import { Survey } from "../survey.js"
+ * @import { Wording } from "./wording.js"
+ */
 
 /** An invitation that was used or withdrawn, before anything is asked. */
-export class InvitationSpent extends HalftruthError {}
+class InvitationSpent extends SurveyRefused {}
 
 /** A survey that takes no more reports, before anything is asked. */
-export class SurveyOver extends HalftruthError {
-  /** @param {import("../survey.js").Survey} survey */
+class SurveyOver extends SurveyRefused {
+  /** @param {Survey} survey */
   constructor(survey) {
     super(`survey '${survey.id}' is closed`, "status");
     this.survey = survey;
+  }
+}
+
+/**
+ * Make sure that a report would be taken, before anything is asked.
+ *
+ * @param {import("../client.js").Client} client
+ * @param {Survey} survey
+ * @param {string} [invitation]
+ */
+export async function checkAdmission(client, survey, invitation) {
+  if (survey.isClosed) throw new SurveyOver(survey);
+  checkInvitation(survey, invitation);
+  if (!survey.terms.invitations || invitation === undefined) return;
+  if ((await client.isUnspent(survey, invitation)) === false) {
+    throw new InvitationSpent("invitation: it was used before, or withdrawn", "invitation");
   }
 }
 
@@ -37,22 +54,13 @@ export function failure(error, left, isInvited, retry, words) {
     return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
   }
   if (error instanceof SurveyOver) return closed(error.survey, words);
-  if (error instanceof InvitationSpent) {
-    return problem(words.say("invitationSpent"), words.say("invitationSpentText"), null, words);
-  }
-  if (error instanceof ParameterError && error.field === "invitation") {
-    return isInvited
-      ? problem(
-          words.say("invitationUnreadable"),
-          words.say("invitationUnreadableText"),
-          null,
-          words,
-        )
-      : problem(words.say("invitationMissing"), words.say("invitationMissingText"), null, words);
-  }
-  if (error instanceof AnsweredBefore) {
-    return problem(words.say("answeredBefore"), words.say("answeredBeforeText"), null, words);
-  }
+  /** @type {"invitationSpent" | "invitationUnreadable" | "invitationMissing" | "answeredBefore" | null} */
+  let key = null;
+  if (error instanceof InvitationSpent) key = "invitationSpent";
+  else if (error instanceof ParameterError && error.field === "invitation") {
+    key = isInvited ? "invitationUnreadable" : "invitationMissing";
+  } else if (error instanceof AnsweredBefore) key = "answeredBefore";
+  if (key) return problem(words.say(key), words.say(`${key}Text`), null, words);
   const text = because(left ? "mayHaveLeft" : "nothingSent", error, words);
   return problem(words.say("notAsked"), text, null, words);
 }
@@ -61,7 +69,7 @@ export function failure(error, left, isInvited, retry, words) {
  * A report that the collector will not count.
  *
  * @param {{refused: string, about?: string}} refusal
- * @param {import("../survey.js").Survey} survey As it was fetched last.
+ * @param {Survey} survey As it was fetched last.
  * @param {(() => void) | null} retry
  * @param {Wording} words
  */

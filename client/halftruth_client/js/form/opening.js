@@ -2,9 +2,12 @@
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-import { buttons, ofSurvey, view } from "./views.js";
+import { button, buttons, ofSurvey, view } from "./views.js";
 
-/** @typedef {import("./wording.js").Wording} Wording */
+/**
+ * @import { Protection } from "../protection.js"
+ * @import { Attributes, Key, Wording } from "./wording.js"
+ */
 
 /** Tries of the practice round that are listed. */
 const LISTED = 10;
@@ -14,8 +17,8 @@ const LISTED = 10;
  *
  * @param {object} step
  * @param {import("../framing.js").Framing} step.framing
- * @param {import("../protection.js").Protection} step.protection
- * @param {import("./wording.js").Attributes} step.attributes
+ * @param {Protection} step.protection
+ * @param {Attributes} step.attributes
  * @param {import("../terms.js").Terms} step.terms
  * @param {string | null} step.drawn Why only some questions are asked.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
@@ -75,16 +78,17 @@ function defined(term, text, words) {
 /**
  * Section on how answers are protected: in plain words, in figures, and exactly.
  *
- * @param {import("../protection.js").Protection} protection
- * @param {import("./wording.js").Attributes} attributes
+ * @param {Protection} protection
+ * @param {Attributes} attributes
  * @param {(() => void) | null} practise
  * @param {Wording} words
  */
 function protectionSection(protection, attributes, practise, words) {
   const { bare, provable, hidden, whole, timed } = protection;
-  const exact = words.promises(protection, attributes).map((said) => element("p", {}, said));
+  const exact = words.promises(protection, attributes).map((text) => element("p", {}, text));
   const heading = element("h3", {}, words.say("protection"));
   if (hidden === 0 || whole === null) return [heading, ...exact];
+  /** @type {Key[]} */
   const plainly = [
     bare.length > 0 ? "staysMostly" : "stays",
     "chance",
@@ -95,12 +99,11 @@ function protectionSection(protection, attributes, practise, words) {
     element(
       "ol",
       { class: "steps" },
-      ...plainly.map((key) => element("li", {}, words.say(/** @type {"stays"} */ (key)))),
+      ...plainly.map((key) => element("li", {}, words.say(key))),
     ),
     // What is not protected is said where nobody has to open anything.
     bare.length > 0 ? element("p", {}, words.bare(bare)) : null,
-    practise &&
-      buttons(element("button", { type: "button", click: practise }, words.say("practise"))),
+    practise && buttons(button(words.say("practise"), practise)),
     element("h3", {}, words.say("learn")),
     element("p", {}, words.say("suppose", { prior: words.percent(protection.prior) })),
     figures(protection, words),
@@ -116,16 +119,13 @@ function protectionSection(protection, attributes, practise, words) {
 /**
  * Prior and posterior probabilities as numbers and lengths.
  *
- * @param {import("../protection.js").Protection} protection
+ * @param {Protection} protection
  * @param {Wording} words
  */
 function figures({ prior, hidden, whole, single }, words) {
-  /** @type {[import("./wording.js").Key, number | undefined][]} */
-  const lines = [
-    ["before", prior],
-    ["afterWhole", whole?.posterior],
-  ];
   const { known, unknown } = single;
+  /** @type {[Key, number | undefined][]} */
+  const lines = [["before", prior], ["afterWhole", whole?.posterior]];
   if (hidden > 1 && known?.posterior === unknown?.posterior) {
     lines.push(["afterSingle", known?.posterior]);
   } else if (hidden > 1) {
@@ -150,11 +150,10 @@ function figures({ prior, hidden, whole, single }, words) {
 
 /** @param {number} tenths Of a percent. */
 function bar(tenths) {
-  const drawn = element("span", { class: "bar", "aria-hidden": "true" }, element("span"));
-  const length = /** @type {HTMLElement} */ (drawn.firstChild);
+  const length = element("span");
   // A strict policy for styles forbids the attribute, and allows this.
   length.style.inlineSize = `${tenths / 10}%`;
-  return drawn;
+  return element("span", { class: "bar", "aria-hidden": "true" }, length);
 }
 
 /**
@@ -186,30 +185,25 @@ function consent(text, { agreed, missing, agree }, words) {
 }
 
 /**
- * Practice so far: the answer that is chosen, and of each round the answer and its report.
- *
- * @typedef {{chosen: number | null, rounds: [own: number, sent: number][]}} Tried
- */
-
-/**
  * A harmless question, on which chance works as it will on the answers.
  *
  * @param {object} step
  * @param {import("./practice.js").Practice} step.practice
- * @param {Tried} step.tried
+ * @param {{chosen: number | null, rounds: [own: number, sent: number][]}} step.tried
+ *   The answer that is chosen, and of each round so far the answer and its report.
  * @param {() => void} step.back
  * @param {Wording} words
  */
 export function practiceRound({ practice: { size, draw }, tried, back }, words) {
   const { rounds } = tried;
   const answers = words.list(size === 2 ? "practiceYesNoAnswers" : "practiceAnswers");
-  const said = element("div", { role: "status" });
+  const result = element("div", { role: "status" });
   const listed = element("ol", { class: "tries", reversed: true });
   const tell = () => {
     if (rounds.length === 0) return;
     const [own, sent] = rounds[rounds.length - 1];
     const fits = rounds.filter((round) => round[0] === round[1]).length;
-    said.replaceChildren(
+    result.replaceChildren(
       element(
         "p",
         { class: "result" },
@@ -227,7 +221,7 @@ export function practiceRound({ practice: { size, draw }, tried, back }, words) 
   };
   const work = () => {
     if (tried.chosen === null) {
-      said.replaceChildren(element("p", { class: "problem" }, words.say("missing")));
+      result.replaceChildren(element("p", { class: "problem" }, words.say("missing")));
       return;
     }
     rounds.push([tried.chosen, draw(tried.chosen)]);
@@ -251,10 +245,10 @@ export function practiceRound({ practice: { size, draw }, tried, back }, words) 
       }),
     ),
     buttons(
-      element("button", { type: "button", class: "main", click: work }, words.say("practiceDraw")),
-      element("button", { type: "button", click: back }, words.say("back")),
+      button(words.say("practiceDraw"), work, "main"),
+      button(words.say("back"), back),
     ),
-    said,
+    result,
     listed,
     element("p", { class: "muted" }, words.say("practiceLesson")),
   );

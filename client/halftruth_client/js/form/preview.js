@@ -9,7 +9,7 @@ import { Survey } from "../survey.js";
 import { element } from "./dom.js";
 import { HalftruthForm } from "./element.js";
 import { clientOf } from "./settings.js";
-import { buttons, view } from "./views.js";
+import { button, buttons, view } from "./views.js";
 
 /** Storage for as long as the preview is shown. */
 function forgetful() {
@@ -36,12 +36,11 @@ class HalftruthPreview extends HalftruthForm {
   /** The end of a preview: nothing is drawn. */
   async submit() {
     this.questionnaire?.clear();
-    const begin = { class: "main", click: () => void this.start() };
     this.show(() =>
       view(
         "The preview ends here",
         element("p", {}, "Nothing was drawn, sent or kept."),
-        buttons(element("button", begin, "Begin again")),
+        buttons(button("Begin again", () => void this.start(), "main")),
       ),
     );
   }

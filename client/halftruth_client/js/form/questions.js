@@ -4,7 +4,7 @@ import { inLanguage } from "../texts.js";
 import { controls, isOneControl } from "./controls.js";
 import { element } from "./dom.js";
 import { rangeOf } from "./questionnaire.js";
-import { buttons, ofSurvey } from "./views.js";
+import { button, buttons, ofSurvey } from "./views.js";
 
 /**
  * @typedef {import("./questionnaire.js").Asked} Asked
@@ -19,7 +19,7 @@ import { buttons, ofSurvey } from "./views.js";
  * @param {object} step
  * @param {Questionnaire} step.questionnaire Is told of answers as they are given.
  * @param {number} step.group
- * @param {(() => void) | null} step.back
+ * @param {() => void} step.back
  * @param {() => void} step.next Once nothing is left to be done here.
  * @param {Wording} words
  */
@@ -70,7 +70,7 @@ export function questions({ questionnaire, group, back, next }, words) {
     progress,
     list,
     buttons(
-      back && element("button", { type: "button", click: back }, words.say("back")),
+      button(words.say("back"), back),
       element("button", { class: "main" }, words.say("continue")),
     ),
   );
@@ -119,19 +119,12 @@ function question({ asked, id, questionnaire, words, settle }) {
   const help = inLanguage(question.help, words.language);
   const problem = element("p", { class: "problem", id: `${id}-problem` });
   const fill = () => body.replaceChildren(...controls({ asked, id, questionnaire, words, change }));
-  const takeBack = element(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      click: () => {
-        change(attributes.map((attribute) => [attribute.name, null]));
-        fill();
-        focus();
-      },
-    },
-    words.say("takeBack"),
-  );
+  const clear = () => {
+    change(attributes.map((attribute) => [attribute.name, null]));
+    fill();
+    focus();
+  };
+  const takeBack = button(words.say("takeBack"), clear, "quiet");
   // Radio buttons cannot be taken back by themselves.
   const canTakeBack = question.optional && !single && question.kind !== "several";
   const root = element(

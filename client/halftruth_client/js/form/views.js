@@ -38,6 +38,15 @@ export function buttons(...made) {
 }
 
 /**
+ * @param {string} text
+ * @param {() => void} click
+ * @param {string | false} [style] `main` for the one that leads on.
+ */
+export function button(text, click, style = false) {
+  return element("button", { type: "button", class: style, click }, text);
+}
+
+/**
  * The answers before anything is sent.
  *
  * @param {object} step
@@ -55,10 +64,7 @@ export function review({ answers, ofAll, proves, lasts, back, send }, words) {
     card(words.say(ofAll ? "stayHere" : "answers"), answers, "card", words),
     element("p", {}, words.say(proves ? "drawProving" : "draw")),
     lasts ? null : element("p", {}, words.say("forgetful")),
-    buttons(
-      element("button", { type: "button", click: back }, words.say("back")),
-      element("button", { type: "button", class: "main", click: send }, words.say("send")),
-    ),
+    buttons(button(words.say("back"), back), button(words.say("send"), send, "main")),
   );
 }
 

@@ -1,9 +1,10 @@
 /** Interface of mechanisms, and the base of those whose report is a record. */
 
-import { ParameterError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
 
 /**
+ * @import { RandomBelow } from "../sampling.js"
+ *
  * Columns of a report: a name and a number of values for each of its columns.
  *
  * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
@@ -11,8 +12,7 @@ import { ONE, Rational } from "../rational.js";
  * Amplification of the least protected single answer, for someone who knows all other answers and
  * for someone who knows none, so that any of them are equally likely; null where it is infinite.
  *
- * @typedef {{known: import("../rational.js").Rational | null,
- *   unknown: import("../rational.js").Rational | null}} AnswerAmplification
+ * @typedef {{known: Rational | null, unknown: Rational | null}} AnswerAmplification
  *
  * Contents of a report: codes by position of their attributes and, where it is about all others
  * together, a symbol of so many of these, which is γ times as likely for some combinations of codes.
@@ -26,14 +26,12 @@ import { ONE, Rational } from "../rational.js";
  *
  * @typedef {object} Mechanism
  * @property {ReportSpace} reportSpace
- * @property {(known: ReadonlySet<string>) => import("../rational.js").Rational | null} amplification
+ * @property {(known: ReadonlySet<string>) => Rational | null} amplification
  *   Largest factor by which a report can be likelier under one record than under another that
  *   agrees with it on the known attributes; null where a report can rule a record out.
- * @property {(known: ReadonlySet<string>, look?: typeof import("./extremes.js").extremes) =>
- *   AnswerAmplification} answerAmplification
- *   Of the attributes that are not known; without `look`, which promises alone need, a bound.
- * @property {(codes: readonly number[], below: import("../sampling.js").RandomBelow,
- *   view?: number) => number[]} perturb
+ * @property {(known: ReadonlySet<string>) => AnswerAmplification} answerAmplification
+ *   Of the attributes that are not known.
+ * @property {(codes: readonly number[], below: RandomBelow, view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.
  * @property {(values: readonly number[], most: number) => Contents} contents
@@ -42,13 +40,13 @@ import { ONE, Rational } from "../rational.js";
  *   Answers that a report can prove where it never proves the other, by attribute; none without it.
  * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
  *   What respondents are told of how reports are drawn, by attribute.
- * @property {(below: import("../sampling.js").RandomBelow) => number} [drawView]
+ * @property {(below: RandomBelow) => number} [drawView]
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
  * @property {(view: number) => readonly string[]} [asked]
  *   Names of the attributes that a report about a view tells of.
- * @property {(size: number) => Rational[][] | null} [single]
+ * @property {(size: number) => Rational[][] | null} single
  *   The channel of a single question with so many answers that is as strong, a row for each reported
- *   answer; null where there is none of this size. Without it there is no practice round.
+ *   answer; null where there is none of this size.
  */
 
 /** A mechanism whose report is itself a record of the schema. */
@@ -60,10 +58,7 @@ export class RecordMechanism {
     this.reportSpace = { names: schema.names, shape: schema.shape };
   }
 
-  /**
-   * @param {readonly number[]} values
-   * @returns {Contents}
-   */
+  /** @type {Mechanism["contents"]} */
   contents(values) {
     return { codes: values.map((code, j) => [j, code]) };
   }
@@ -84,28 +79,11 @@ export function uniformChannel(size, gamma) {
 /**
  * The largest of some amplifications; null, which stands for infinity, where one of them is.
  *
- * @param {readonly (import("../rational.js").Rational | null)[]} amplifications
+ * @param {readonly (Rational | null)[]} amplifications
  */
 export function largest(amplifications) {
   return amplifications.reduce(
-    (most, one) => (most === null || one === null ? null : one.compare(most) > 0 ? one : most),
+    (most, next) => (most === null || next === null ? null : next.compare(most) > 0 ? next : most),
     ONE,
   );
-}
-
-/**
- * Make sure that a report has one value for each column, inside it.
- *
- * @param {ReportSpace} space
- * @param {readonly unknown[]} values
- * @throws {ParameterError} That names the column and never a value.
- */
-export function checkReport({ names, shape }, values) {
-  const within = (/** @type {unknown} */ value, /** @type {bigint} */ size) =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) < size;
-  const wrong = names.find((_, j) => !within(values[j], shape[j]));
-  if (wrong !== undefined || values.length !== names.length) {
-    const about = wrong === undefined ? "" : `'${wrong}': `;
-    throw new ParameterError(`values: ${about}expected an integer for each column`, "values");
-  }
 }

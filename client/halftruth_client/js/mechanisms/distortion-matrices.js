@@ -43,14 +43,11 @@ export class DistortionMatrices extends AttributeMechanism {
     this.cumulative = this.matrices.map(cumulate);
   }
 
-  /** Answers that a report can prove where it never proves the other, by attribute. */
+  /** @type {NonNullable<import("./base.js").Mechanism["provable"]>} */
   provable() {
-    /** @type {Map<string, import("./designs.js").Provable>} */
-    const found = new Map();
-    for (const [name, { provable }] of this.designs) {
-      if (provable !== null) found.set(name, provable);
-    }
-    return found;
+    return new Map(
+      [...this.designs].flatMap(([name, { provable }]) => (provable ? [[name, provable]] : [])),
+    );
   }
 
   /** @param {number} j */
@@ -73,11 +70,7 @@ export class DistortionMatrices extends AttributeMechanism {
     return this.matrices.find((rows) => rows.length === size && isPerturbed(rows)) ?? null;
   }
 
-  /**
-   * @param {readonly number[]} codes
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number[]}
-   */
+  /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
     return codes.map((code, j) => {
       const { total, bounds } = this.cumulative[j];

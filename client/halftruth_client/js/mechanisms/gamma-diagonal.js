@@ -43,13 +43,7 @@ export class GammaDiagonal extends RecordMechanism {
     return uniformChannel(size, this.gamma);
   }
 
-  /**
-   * Perturb one record, exactly.
-   *
-   * @param {readonly number[]} codes
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number[]}
-   */
+  /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
     const { numerator, denominator } = this.gamma;
     return sampleColumns(codes, this.schema.shape, numerator, denominator, below);

@@ -55,7 +55,7 @@ export class AttributeMechanism extends RecordMechanism {
    * That of the attribute times those of all that change with the answer: for who knows the others
    * those asked after it, for who knows none all that conditions connect with it.
    *
-   * @param {ReadonlySet<string>} known
+   * @type {import("./base.js").Mechanism["answerAmplification"]}
    */
   answerAmplification(known) {
     const { schema } = this;

@@ -35,11 +35,7 @@ export class RandomizedGammaDiagonal extends GammaDiagonal {
     this.shift = (shift.numerator * scale) / shift.denominator;
   }
 
-  /**
-   * @param {readonly number[]} codes
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number[]}
-   */
+  /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
     const t = below(2n * this.steps + 1n) - this.steps;
     const same = this.same + this.shift * (this.schema.size - 1n) * t;

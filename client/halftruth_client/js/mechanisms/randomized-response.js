@@ -53,11 +53,7 @@ export class RandomizedResponse extends AttributeMechanism {
     return gamma === null || gamma.compare(ONE) <= 0 ? null : uniformChannel(size, gamma);
   }
 
-  /**
-   * @param {readonly number[]} codes
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number[]}
-   */
+  /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
     // The digits of one uniform number in mixed radix are independent draws.
     let draws = below(this.outcomes);

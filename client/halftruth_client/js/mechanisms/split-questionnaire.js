@@ -7,6 +7,7 @@ import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
 import { largest, uniformChannel } from "./base.js";
 import { another } from "./columns.js";
+import { extremes } from "./extremes.js";
 import {
   codesOf,
   coordinates,
@@ -25,7 +26,10 @@ const MOST_DIRECT = 2 ** 20;
 /** Most symbols of cells that are looked at for the promise, views of one shape being one. */
 const MOST_LOOKED_AT = 2 ** 22;
 
-/** @typedef {import("./views.js").View} View */
+/**
+ * @import { Mechanism } from "./base.js"
+ * @import { Response, View } from "./views.js"
+ */
 
 export class SplitQuestionnaire {
   static kind = "split-questionnaire";
@@ -81,14 +85,13 @@ export class SplitQuestionnaire {
    * For one who knows the others γ; else by what symbols tell of the cells with the answer, or γ
    * too where these are too many to look at.
    *
-   * @param {ReadonlySet<string>} known
-   * @param {typeof import("./extremes.js").extremes} [look]
+   * @type {Mechanism["answerAmplification"]}
    */
-  answerAmplification(known, look) {
+  answerAmplification(known) {
     const { names } = this.schema;
     const given = names.map((name, j) => known.has(name) || this.public.includes(j));
     if (given.every(Boolean)) return { known: ONE, unknown: ONE };
-    return { known: this.gamma, unknown: this.amplificationAlone(given, look) };
+    return { known: this.gamma, unknown: this.#amplificationAlone(given) };
   }
 
   /**
@@ -96,9 +99,8 @@ export class SplitQuestionnaire {
    * that belongs to a share f of the cells with an answer is c·(1 + (γ−1)·f) likely under it.
    *
    * @param {readonly boolean[]} given
-   * @param {typeof import("./extremes.js").extremes} [look]
    */
-  amplificationAlone(given, look) {
+  #amplificationAlone(given) {
     const { names, conditional } = this.schema;
     const kinds = new Map(
       this.views.map((view) => {
@@ -113,20 +115,20 @@ export class SplitQuestionnaire {
     const lookedAt = views
       .filter(({ response }) => response.dimension > 0)
       .reduce((sum, { response: { cells, inside } }) => sum + cells * inside, 0);
-    if (lookedAt > MOST_LOOKED_AT || (lookedAt > 0 && !look)) return this.gamma;
+    if (lookedAt > MOST_LOOKED_AT) return this.gamma;
     return largest(
       views.flatMap(({ shape, within, certain, response }) => {
         const free = shape.filter((_, i) => !within[i]);
         if (certain && response.dimension > 0) return [this.gamma];
         if (certain) free.push(1);
         const all = free.reduce((product, size) => product * size, 1);
-        if (look && response.dimension > 0 && free.length > 1) {
-          return look(shape, within, response, this.prime).map(([alike, most, least]) =>
-            this.likelihood(most, alike).over(this.likelihood(least, alike)),
+        if (response.dimension > 0 && free.length > 1) {
+          return extremes(shape, within, response, this.prime).map(([alike, most, least]) =>
+            this.#likelihood(most, alike).over(this.#likelihood(least, alike)),
           );
         }
         // A symbol of one cell of the answer, and of none of another answer.
-        return free.map((size) => this.likelihood(1, all / size));
+        return free.map((size) => this.#likelihood(1, all / size));
       }),
     );
   }
@@ -137,34 +139,25 @@ export class SplitQuestionnaire {
    * @param {number} some
    * @param {number} cells
    */
-  likelihood(some, cells) {
+  #likelihood(some, cells) {
     return ONE.plus(this.gamma.minus(ONE).times(new Rational(BigInt(some), BigInt(cells))));
   }
 
-  /**
-   * Draw which questions to ask, before anything is answered.
-   *
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number} The number of a view.
-   */
+  /** @type {NonNullable<Mechanism["drawView"]>} */
   drawView(below) {
     const last = this.views[this.views.length - 1];
     const drawn = Number(below(BigInt(last.until)));
     return this.views.findIndex(({ until }) => drawn < until);
   }
 
-  /**
-   * Names of the attributes that a report about a view tells of, the public ones too.
-   *
-   * @param {number} view
-   */
+  /** @type {NonNullable<Mechanism["asked"]>} */
   asked(view) {
-    const { positions } = this.viewOf(view);
+    const { positions } = this.#viewOf(view);
     return this.schema.names.filter((_, j) => positions.includes(j) || this.public.includes(j));
   }
 
   /** @param {number} number */
-  viewOf(number) {
+  #viewOf(number) {
     const view = this.views[number];
     if (view === undefined) {
       throw new ParameterError(
@@ -175,27 +168,20 @@ export class SplitQuestionnaire {
     return view;
   }
 
-  /**
-   * Perturb one record, exactly; of its codes only those that the view asks for are looked at.
-   *
-   * @param {readonly number[]} codes
-   * @param {import("../sampling.js").RandomBelow} below
-   * @param {number} [view] The one that was drawn before; by default one is drawn now.
-   * @returns {number[]}
-   */
+  /** @type {Mechanism["perturb"]} */
   perturb(codes, below, view = this.drawView(below)) {
-    const { positions, shape, first, response } = this.viewOf(view);
+    const { positions, shape, first, response } = this.#viewOf(view);
     const cell = positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0);
-    const symbol = this.symbolFor(cell, response, below);
+    const symbol = this.#symbolFor(cell, response, below);
     return [...this.public.map((j) => codes[j]), first + symbol];
   }
 
   /**
    * @param {number} cell
-   * @param {import("./views.js").Response} response
+   * @param {Response} response
    * @param {import("../sampling.js").RandomBelow} below
    */
-  symbolFor(cell, { symbols, inside, dimension }, below) {
+  #symbolFor(cell, { symbols, inside, dimension }, below) {
     const { numerator, denominator } = this.gamma;
     const own = numerator * BigInt(inside);
     const draw = below(own + denominator * BigInt(symbols - inside));
@@ -214,17 +200,13 @@ export class SplitQuestionnaire {
     return uniformChannel(size, this.gamma);
   }
 
-  /**
-   * @param {readonly number[]} values
-   * @param {number} most
-   * @returns {import("./base.js").Contents}
-   */
+  /** @type {Mechanism["contents"]} */
   contents(values, most) {
     const code = values[values.length - 1];
     const view = this.views.find(({ first, response }) => code < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");
     const { positions, shape, first } = view;
-    const likelier = this.cellsOf(code - first, view, most).map((cell) => codesOf(cell, shape));
+    const likelier = this.#cellsOf(code - first, view, most).map((cell) => codesOf(cell, shape));
     return {
       codes: this.public.map((j, i) => [j, values[i]]),
       symbol: { code, gamma: this.gamma, positions, likelier },
@@ -238,7 +220,7 @@ export class SplitQuestionnaire {
    * @param {View} view
    * @param {number} most How many at most.
    */
-  cellsOf(symbol, { response: { cells, symbols, dimension } }, most) {
+  #cellsOf(symbol, { response: { cells, symbols, dimension } }, most) {
     if (dimension === 0) return [symbol];
     const found = [];
     const own = coordinates(symbol, this.prime, dimension);
