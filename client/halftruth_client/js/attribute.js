@@ -3,7 +3,7 @@
 import { RecordError, SurveyError } from "./errors.js";
 import { membersOf } from "./members.js";
 import { NumberRange } from "./number.js";
-import { arranged, inLanguage } from "./texts.js";
+import { inLanguage, readText } from "./texts.js";
 
 /** The category of who passes over an optional question. */
 export const NO_ANSWER = "no answer";
@@ -32,35 +32,35 @@ const MEMBERS = {
 };
 
 /**
- * @typedef {import("./texts.js").Text} Text
- * @typedef {Record<string, unknown> & {name: string, label?: Text, help?: Text, page?: Text}} Written
+ * @import { Text } from "./texts.js"
+ * @typedef {Record<string, unknown> & {name: string}} Members
  */
 
 /** One question with one answer, or one option of a question with several. */
 export class Attribute {
   /**
-   * @param {Written} written
+   * @param {Members} members
    * @param {readonly string[]} languages Of the survey.
    * @param {{name: string, label: Text} | null} [question] What this is an option of.
    */
-  constructor(written, languages, question = null) {
-    const { name, label = "", help = "", page = "", missing = [] } = written;
+  constructor(members, languages, question = null) {
+    const { name, missing = [], answers = {} } = members;
     if (typeof name !== "string" || !NAME.test(name)) {
       throw new SurveyError("name: expected letters, digits, '_', '.' and '-'", "name");
     }
     this.name = name;
     this.question = question;
-    this.label = arranged(label, languages);
-    this.help = arranged(help, languages);
-    this.page = arranged(page, languages);
+    this.label = readText(members.label, languages, `'${name}': label`);
+    this.help = readText(members.help, languages, `'${name}': help`);
+    this.page = readText(members.page, languages, `'${name}': page`);
     // Nothing but a plain false gives a protection up.
-    this.sensitive = written.sensitive !== false;
-    this.optional = written.optional === true;
-    this.shuffle = written.shuffle === true;
+    this.sensitive = members.sensitive !== false;
+    this.optional = members.optional === true;
+    this.shuffle = members.shuffle === true;
     /** @type {ReadonlyMap<string, readonly string[]>} */
-    this.askIf = new Map(conditions(name, written.ask_if));
+    this.askIf = new Map(readConditions(name, members.ask_if));
     /** The numbers that are answers; null where these are the categories. */
-    this.number = written.kind === "number" ? new NumberRange(written) : null;
+    this.number = members.kind === "number" ? new NumberRange(members) : null;
     if (!isTexts(missing)) throw fault(name, "missing: expected categories");
     /** @type {readonly string[]} Categories that are no answer. */
     this.missing = unique(
@@ -68,7 +68,7 @@ export class Attribute {
       this.optional ? [NO_ANSWER] : [],
       this.askIf.size > 0 ? [NOT_ASKED] : [],
     );
-    const categories = this.number?.categories ?? written.categories;
+    const categories = this.number?.categories ?? members.categories;
     if (!isTexts(categories) || unique(categories).length < categories.length) {
       throw fault(name, "expected two or more different categories");
     }
@@ -77,33 +77,33 @@ export class Attribute {
     if (this.categories.length < 2) throw fault(name, "expected two or more different categories");
     /** @type {ReadonlyMap<string, Text>} What a form shows instead of a category. */
     this.answers = new Map(
-      Object.entries(/** @type {Record<string, Text>} */ (written.answers ?? {})).map(
-        ([category, text]) => [category, arranged(text, languages)],
-      ),
+      Object.entries(Object(answers)).map(([category, text]) => [
+        category,
+        readText(text, languages, `'${name}': answers`),
+      ]),
     );
     Object.freeze(this);
   }
 
   /**
-   * Its label, in the first of some languages that it is written in; that of an
-   * option names its question too.
+   * Its label; that of an option names its question too.
    *
-   * @param {...string} languages
+   * @param {string} [language]
    */
-  labelIn(...languages) {
+  labelIn(language) {
     const { question } = this;
-    const label = this.optionIn(...languages);
+    const label = this.optionIn(language);
     if (!question) return label;
-    return `${inLanguage(question.label || question.name, ...languages)} – ${label}`;
+    return `${inLanguage(question.label || question.name, language)} – ${label}`;
   }
 
   /**
    * The same below its question.
    *
-   * @param {...string} languages
+   * @param {string} [language]
    */
-  optionIn(...languages) {
-    return inLanguage(this.label || this.option, ...languages);
+  optionIn(language) {
+    return inLanguage(this.label || this.option, language);
   }
 
   /** Name of the option that this is; of others, the name. */
@@ -119,10 +119,10 @@ export class Attribute {
    * @throws {RecordError} That names the attribute and never the answer.
    */
   code(answer) {
-    const code = typeof answer === "string" ? this.categories.indexOf(answer) : -1;
-    const found = code < 0 && this.number !== null ? this.number.bin(answer) : code;
-    if (found < 0) throw new RecordError(`'${this.name}': expected ${this.expected()}`, this.name);
-    return found;
+    let code = typeof answer === "string" ? this.categories.indexOf(answer) : -1;
+    if (code < 0 && this.number !== null) code = this.number.bin(answer);
+    if (code < 0) throw new RecordError(`'${this.name}': expected ${this.expected()}`, this.name);
+    return code;
   }
 
   /** Accepted answers in words, for messages. */
@@ -145,17 +145,16 @@ export class Question {
     if (!Object.hasOwn(MEMBERS, kind)) {
       throw new SurveyError(`kind: expected one of: ${Object.keys(MEMBERS).join(", ")}`, "kind");
     }
-    const written = /** @type {Written} */ (membersOf(document, MEMBERS[kind], "attributes"));
-    this.name = written.name;
+    const members = /** @type {Members} */ (membersOf(document, MEMBERS[kind], "attributes"));
+    this.name = members.name;
     /** @type {string} */
     this.kind = kind;
-    this.label = arranged(written.label ?? "", languages);
-    this.help = arranged(written.help ?? "", languages);
+    this.label = readText(members.label, languages, `'${this.name}': label`);
     /** @type {readonly Attribute[]} */
     this.attributes =
       kind === "several"
-        ? readOptions(written, languages)
-        : [new Attribute(written, languages)];
+        ? readOptions(members, this.label, languages)
+        : [new Attribute(members, languages)];
     Object.freeze(this);
   }
 
@@ -164,33 +163,34 @@ export class Question {
     return this.attributes[0].page;
   }
 
+  get help() {
+    return this.attributes[0].help;
+  }
+
   /** True if it may be left out. */
   get optional() {
     return this.attributes[0].optional;
   }
 
-  /**
-   * Its label.
-   *
-   * @param {...string} languages
-   */
-  labelIn(...languages) {
-    return inLanguage(this.label || this.name, ...languages);
+  /** @param {string} [language] */
+  labelIn(language) {
+    return inLanguage(this.label || this.name, language);
   }
 }
 
 /**
- * @param {Written} written
+ * @param {Members} members
+ * @param {Text} label
  * @param {readonly string[]} languages
  */
-function readOptions({ options, label = "", help, ...common }, languages) {
+function readOptions({ options, label: _, ...common }, label, languages) {
   const { name } = common;
-  const question = { name, label: arranged(label, languages) };
+  const question = { name, label };
   if (!Array.isArray(options) || options.length === 0) {
     throw fault(name, "options: expected one or more");
   }
   return options.map((option) => {
-    const own = /** @type {Written} */ (membersOf(option, ["name", "label"], "options"));
+    const own = /** @type {Members} */ (membersOf(option, ["name", "label"], "options"));
     const attribute = { ...common, ...own, name: `${name}.${own.name}`, kind: "choice" };
     return new Attribute({ ...attribute, categories: OPTION }, languages, question);
   });
@@ -198,14 +198,14 @@ function readOptions({ options, label = "", help, ...common }, languages) {
 
 /**
  * @param {string} name
- * @param {unknown} written
+ * @param {unknown} document
  * @returns {[string, readonly string[]][]}
  */
-function conditions(name, written = {}) {
-  const expected = fault(name, "ask_if: expected answers by attribute");
-  if (typeof written !== "object" || written === null || Array.isArray(written)) throw expected;
-  return Object.entries(written).map(([about, answers]) => {
-    if (!isTexts(answers) || answers.length === 0) throw expected;
+function readConditions(name, document = {}) {
+  return Object.entries(Object(document)).map(([about, answers]) => {
+    if (!isTexts(answers) || answers.length === 0) {
+      throw fault(name, "ask_if: expected answers by attribute");
+    }
     return [about, answers];
   });
 }
@@ -220,10 +220,10 @@ function unique(...categories) {
 
 /**
  * @param {string} name
- * @param {string} said
+ * @param {string} why
  */
-function fault(name, said) {
-  return new SurveyError(`'${name}': ${said}`, name);
+function fault(name, why) {
+  return new SurveyError(`'${name}': ${why}`, name);
 }
 
 /**

@@ -2,12 +2,12 @@
 
 import { SurveyError } from "./errors.js";
 import { membersOf } from "./members.js";
-import { arranged } from "./texts.js";
+import { readText } from "./texts.js";
 
 const MEMBERS = ["asked_by", "purpose", "consent", "thanks", "redirect", "redirect_after"];
 
 /**
- * @typedef {import("./texts.js").Text} Text
+ * @import { Text } from "./texts.js"
  *
  * @typedef {object} Framing
  * @property {Text} askedBy Who asks.
@@ -33,7 +33,7 @@ export function readFraming(written = {}, languages = []) {
     );
   }
   const text = (/** @type {string} */ member) =>
-    arranged(/** @type {Text} */ (members[member] ?? ""), languages);
+    readText(members[member], languages, `form.${member}`);
   return Object.freeze({
     askedBy: text("asked_by"),
     purpose: text("purpose"),

@@ -55,14 +55,14 @@ export class Memory {
   /**
    * The name under which a survey's report is kept, and that pages wait for one another by.
    *
-   * @param {string} survey Its id.
+   * @param {string} survey Its id, as everywhere here.
    */
   nameOf(survey) {
     return PREFIX + survey;
   }
 
   /**
-   * @param {string} survey Its id.
+   * @param {string} survey
    * @returns {Remembered | null}
    * @throws {AnsweredBefore} If something is remembered that cannot be read: it was answered.
    */
@@ -106,8 +106,6 @@ export class Memory {
   }
 
   /**
-   * Forget a survey's report, and what was drawn to be asked.
-   *
    * @param {string} survey
    * @param {string} digest
    */
@@ -144,45 +142,61 @@ export class Memory {
 }
 
 /**
+ * Storage for as long as this object.
+ *
+ * @implements {Store}
+ */
+export class ShortStorage {
+  /** @type {Map<string, string>} */
+  items = new Map();
+
+  get length() {
+    return this.items.size;
+  }
+
+  /** @type {Storage["key"]} */
+  key(index) {
+    return [...this.items.keys()][index] ?? null;
+  }
+
+  /** @type {Storage["getItem"]} */
+  getItem(key) {
+    return this.items.get(key) ?? null;
+  }
+
+  /** @type {Storage["setItem"]} */
+  setItem(key, text) {
+    this.items.set(key, text);
+  }
+
+  /** @type {Storage["removeItem"]} */
+  removeItem(key) {
+    this.items.delete(key);
+  }
+}
+
+/**
  * Memory of this page, for where a browser keeps nothing or has no room left. It stays with the
  * page's entry of the history, so that reloading or coming back is no way to a second draw.
  */
-class PageStorage {
-  /** @type {Map<string, string>} */
-  #items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
+class PageStorage extends ShortStorage {
+  items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
 
-  get length() {
-    return this.#items.size;
-  }
-
-  /** @param {number} index */
-  key(index) {
-    return [...this.#items.keys()][index] ?? null;
-  }
-
-  /** @param {string} key */
-  getItem(key) {
-    return this.#items.get(key) ?? null;
-  }
-
-  /**
-   * @param {string} key
-   * @param {string} text
-   */
+  /** @type {Storage["setItem"]} */
   setItem(key, text) {
-    this.#items.set(key, text);
+    super.setItem(key, text);
     this.#keep();
   }
 
-  /** @param {string} key */
+  /** @type {Storage["removeItem"]} */
   removeItem(key) {
-    this.#items.delete(key);
+    super.removeItem(key);
     this.#keep();
     if (kept().some(([name]) => name === key)) localStorage.removeItem(key);
   }
 
   #keep() {
-    const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.#items) };
+    const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.items) };
     globalThis.history?.replaceState(state, "");
   }
 }

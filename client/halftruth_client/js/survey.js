@@ -9,27 +9,30 @@ import { checkConditions } from "./protection.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
 import { readTerms } from "./terms.js";
-import { arranged } from "./texts.js";
+import { isLanguage, readText } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form"];
 
-/** @typedef {import("./texts.js").Text} Text */
+/** @import { RandomBelow } from "./sampling.js" */
 
 /** A questionnaire with its mechanism. */
 export class Survey {
-  /** @param {unknown} written As JSON has it. */
-  constructor(written) {
-    const members = membersOf(written, MEMBERS, "survey");
-    const { id, title = "", description = "" } = /** @type {Record<string, Text>} */ (members);
+  /** @param {unknown} document As JSON has it. */
+  constructor(document) {
+    const members = membersOf(document, MEMBERS, "survey");
+    const { id, languages = [] } = members;
     if (typeof id !== "string" || !ID.test(id)) {
       throw new SurveyError("id: expected lower-case letters, digits and hyphens", "id");
     }
     this.id = id;
+    if (!Array.isArray(languages) || !languages.every(isLanguage)) {
+      throw new SurveyError("languages: expected tags of languages", "languages");
+    }
     /** @type {readonly string[]} The first is the one of plain texts, and is fallen back to. */
-    this.languages = Array.isArray(members.languages) ? members.languages : [];
-    this.title = arranged(title, this.languages);
-    this.description = arranged(description, this.languages);
+    this.languages = languages;
+    this.title = readText(members.title, this.languages, "title");
+    this.description = readText(members.description, this.languages, "description");
     this.framing = readFraming(members.form, this.languages);
     try {
       this.schema = new Schema(members.attributes, this.languages);
@@ -40,7 +43,7 @@ export class Survey {
       throw new SurveyError(error.message, error.field);
     }
     checkConditions(this.schema, this.mechanism);
-    this.canonical = canonicalJson(written);
+    this.canonical = canonicalJson(document);
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
     /** @type {"operator" | "deadline" | "quota"} Why, if so. */
@@ -62,7 +65,7 @@ export class Survey {
   /**
    * Draw what to ask about, before anything is answered.
    *
-   * @param {import("./sampling.js").RandomBelow} [below]
+   * @param {RandomBelow} [below]
    * @returns {number | null} The number of a view; null where everything is always asked.
    */
   drawView(below = randomBelow()) {
@@ -86,8 +89,7 @@ export class Survey {
    * Perturb one record, exactly; nothing of the record is kept.
    *
    * @param {import("./schema.js").PersonRecord} record
-   * @param {import("./sampling.js").RandomBelow} [below]
-   *   For tests; the browser's randomness by default.
+   * @param {RandomBelow} [below] For tests; the browser's randomness by default.
    * @param {number | null} [view]
    *   What was drawn before: of the record, the answers to what it asks for are enough.
    * @returns {number[]} Values of the report.

@@ -21,51 +21,43 @@ const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shar
 /**
  * Terms as a collector publishes them; without any, reports are plain and need no invitation.
  *
- * @param {unknown} [written]
+ * @param {unknown} [document]
  * @returns {Terms}
  */
-export function readTerms(written = {}) {
-  const members = membersOf(written, MEMBERS, "terms");
-  const { invitations = false, sealing_key: sealingKey = null } = members;
-  const { closes_at: closesAt = null, max_reports: maxReports = null } = members;
-  const { shared_devices: sharedDevices = false } = members;
-  if (typeof invitations !== "boolean") {
-    throw new SurveyError("invitations: expected true or false", "invitations");
-  }
-  if (sealingKey !== null && !isKey(sealingKey)) {
-    throw new SurveyError(
-      "sealing_key: expected 64 lower-case hexadecimal digits, or null",
-      "sealing_key",
-    );
-  }
-  if (typeof sharedDevices !== "boolean") {
-    throw new SurveyError("shared_devices: expected true or false", "shared_devices");
-  }
-  return Object.freeze({
-    invitations,
-    sealingKey,
-    closesAt: /** @type {string | null} */ (closesAt),
-    maxReports: /** @type {number | null} */ (maxReports),
-    sharedDevices,
-  });
+export function readTerms(document = {}) {
+  const { invitations = false, shared_devices: sharedDevices = false, ...others } = /** @type {any} */ (
+    membersOf(document, MEMBERS, "terms")
+  );
+  const { sealing_key: sealingKey = null, closes_at: closesAt = null } = others;
+  const { max_reports: maxReports = null } = others;
+  const check = (/** @type {boolean} */ fits, /** @type {string} */ name, expected = "true or false") => {
+    if (!fits) throw new SurveyError(`${name}: expected ${expected}`, name);
+  };
+  check(typeof invitations === "boolean", "invitations");
+  check(typeof sharedDevices === "boolean", "shared_devices");
+  const isKeyOrNone = sealingKey === null || isKey(sealingKey);
+  check(isKeyOrNone, "sealing_key", "64 lower-case hexadecimal digits, or null");
+  check(closesAt === null || Date.parse(closesAt) > 0, "closes_at", "a moment, or null");
+  check(maxReports === null || maxReports > 0, "max_reports", "a number, or null");
+  return Object.freeze({ invitations, sealingKey, closesAt, maxReports, sharedDevices });
 }
 
 /**
  * The operators' public keys that a caller pins, or null where none are.
  *
- * @param {unknown} written
+ * @param {unknown} keys
  * @returns {readonly string[] | null}
  */
-export function readPins(written) {
-  if (written === undefined) return null;
+export function readPins(keys) {
+  if (keys === undefined) return null;
   // None at all is more likely an oversight than a wish to trust everyone.
-  if (!Array.isArray(written) || written.length === 0 || !written.every(isKey)) {
+  if (!Array.isArray(keys) || keys.length === 0 || !keys.every(isKey)) {
     throw new ParameterError(
       "operatorKeys: expected a list of public keys, each of 64 lower-case hexadecimal digits",
       "operatorKeys",
     );
   }
-  return [...written];
+  return [...keys];
 }
 
 /**

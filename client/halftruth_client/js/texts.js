@@ -1,5 +1,7 @@
 /** Texts in one language or in several. */
 
+import { SurveyError } from "./errors.js";
+
 /**
  * Text, or text by language, of which the first is fallen back to.
  *
@@ -9,25 +11,21 @@
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 
 /**
- * A text in the first of some languages that it is written in, else in its own first one. A
- * language serves for its regions: de-AT is read where there is de.
+ * A text in a language where it is written in that, else in its own first one. A language serves
+ * for its regions: de-AT is read where there is de.
  *
  * @param {Text} text
- * @param {...string} languages
+ * @param {string} [language]
  * @returns {string}
  */
-export function inLanguage(text, ...languages) {
+export function inLanguage(text, language = "") {
   if (typeof text === "string") return text;
-  const written = new Map(
-    Object.entries(text).map(([language, words]) => [language.toLowerCase(), words]),
-  );
-  for (const language of languages) {
-    for (let wanted = language.toLowerCase(); wanted; wanted = shorter(wanted)) {
-      const words = written.get(wanted);
-      if (words !== undefined) return words;
-    }
+  const texts = new Map(Object.entries(text).map(([tag, words]) => [tag.toLowerCase(), words]));
+  for (let wanted = language.toLowerCase(); wanted; wanted = shorter(wanted)) {
+    const words = texts.get(wanted);
+    if (words !== undefined) return words;
   }
-  return [...written.values()][0];
+  return [...texts.values()][0];
 }
 
 /** @param {string} language */
@@ -46,18 +44,21 @@ export function isLanguage(value) {
 }
 
 /**
- * Text by language in the order of a survey's languages, in which JSON need not have it.
+ * A text that a survey may have; those by language in the order of its languages, in which JSON
+ * need not have them.
  *
- * @template {Text | undefined} T
- * @param {T} text
+ * @param {unknown} document Undefined for none.
  * @param {readonly string[]} languages
- * @returns {T}
+ * @param {string} field For the message.
+ * @returns {Text}
+ * @throws {SurveyError}
  */
-export function arranged(text, languages) {
-  if (typeof text !== "object") return text;
-  const written = Object.entries(text);
+export function readText(document = "", languages, field) {
+  if (typeof document === "string") return document;
   const place = (/** @type {string} */ language) => languages.indexOf(language);
-  return /** @type {T} */ (
-    Object.freeze(Object.fromEntries(written.sort(([a], [b]) => place(a) - place(b))))
-  );
+  const texts = Object.entries(Object(document)).sort(([a], [b]) => place(a) - place(b));
+  if (texts.length === 0 || texts.some(([, words]) => typeof words !== "string")) {
+    throw new SurveyError(`${field}: expected text, or text by language`, field);
+  }
+  return Object.freeze(Object.fromEntries(texts));
 }

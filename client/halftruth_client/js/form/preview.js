@@ -5,32 +5,18 @@
  * anything to, and ends where a report would be drawn.
  */
 
+import { ShortStorage } from "../memory.js";
 import { Survey } from "../survey.js";
 import { element } from "./dom.js";
 import { HalftruthForm } from "./element.js";
 import { clientOf } from "./settings.js";
 import { button, buttons, view } from "./views.js";
 
-/** Storage for as long as the preview is shown. */
-function forgetful() {
-  /** @type {Map<string, string>} */
-  const kept = new Map();
-  return {
-    getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
-    setItem: (/** @type {string} */ key, /** @type {string} */ value) => void kept.set(key, value),
-    removeItem: (/** @type {string} */ key) => void kept.delete(key),
-    key: (/** @type {number} */ place) => [...kept.keys()][place] ?? null,
-    get length() {
-      return kept.size;
-    },
-  };
-}
-
 class HalftruthPreview extends HalftruthForm {
   makeClient() {
     const written = this.getAttribute("document") ?? "";
     const fetch = async () => published(written);
-    return clientOf(this, { storage: forgetful(), retries: 0, fetch });
+    return clientOf(this, { storage: new ShortStorage(), retries: 0, fetch });
   }
 
   /** The end of a preview: nothing is drawn. */

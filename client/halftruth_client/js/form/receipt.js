@@ -38,13 +38,12 @@ export function receipt({ schema: { attributes }, mechanism }, report, words) {
   );
   if (likelier.length > 0) {
     const key = likelier.length > EXAMPLES ? "likelierSome" : "likelier";
-    const what = positions.length > 1 ? "Combinations" : "Answers";
     const times = words.point(String(Number(gamma.toNumber().toPrecision(3))));
     const shown = likelier
       .slice(0, EXAMPLES)
       .map((cell) => cell.map((one, i) => answers[positions[i]][one]).join(", "));
     lines.push({
-      label: words.say(`${key}${what}`, { gamma: times, count: likelier.length }),
+      label: words.say(key, { gamma: times, count: likelier.length }),
       value: shown.join("\n"),
     });
   }

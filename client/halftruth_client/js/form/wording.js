@@ -178,8 +178,9 @@ export class Wording {
     }
     if (hidden === 0) return said;
     if (whole === null) return [...said, this.say("unbounded")];
-    const values = { ...this.figures(prior, whole), epsilon: this.point(String(whole.epsilon)) };
-    said.push(this.say(bare.length + provable.length > 0 ? "others" : "whole", values));
+    const whose = this.say(bare.length + provable.length > 0 ? "others" : "whole");
+    const epsilon = this.point(String(whole.epsilon));
+    said.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (hidden > 1) {
       const [known, unknown] = [this.bound(prior, single.known), this.bound(prior, single.unknown)];
       said.push(

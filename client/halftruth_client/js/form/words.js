@@ -27,19 +27,11 @@ export const ENGLISH = {
   picked: "Your device picked {some} of the {all} questions at random",
   reportedOn: "Your device reported on",
   code: "It sent this code",
-  likelierAnswers: {
-    one: "The code is {gamma} times likelier for this answer than for any other",
-    other: "The code is {gamma} times likelier for these answers than for others",
+  likelier: {
+    one: "The code is {gamma} times likelier for this than for any other answer",
+    other: "The code is {gamma} times likelier for these than for other answers",
   },
-  likelierCombinations: {
-    one: "The code is {gamma} times likelier for this combination of answers than for any other",
-    other: "The code is {gamma} times likelier for these combinations of answers than for others",
-  },
-  likelierSomeAnswers:
-    "The code is {gamma} times likelier for some answers than for others; these are some of them",
-  likelierSomeCombinations:
-    "The code is {gamma} times likelier for some combinations of answers than for others; these" +
-    " are some of them",
+  likelierSome: "The code is {gamma} times likelier for these and some more than for other answers",
 
   loading: "Loading the questions …",
   back: "Back",
@@ -79,12 +71,11 @@ export const ENGLISH = {
     "Of “{label}”, a report can prove the answer “{answer}”, which this survey takes not to be" +
     " sensitive. It never proves “{other}”: {bound}.",
   unbounded: "There is no bound: a report can prove an answer (γ is infinite).",
-  whole:
-    "The whole record: whatever someone thought {prior} likely, a report can at most make" +
-    " {posterior} likely, whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
-  others:
-    "All other answers together: whatever someone thought {prior} likely, a report can at most make" +
-    " {posterior} likely, whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
+  promise:
+    "{whose}: whatever someone thought {prior} likely, a report can at most make {posterior} likely," +
+    " whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
+  whole: "The whole record",
+  others: "All other answers together",
   single: "A single answer: {bound}, whether or not the other answers are known.",
   singleOfBoth:
     "A single answer: {known} for someone who knows all other answers, and {unknown} for someone" +

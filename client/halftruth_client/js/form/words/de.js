@@ -12,24 +12,12 @@ export default {
   picked: "Ihr Gerät hat {some} der {all} Fragen zufällig ausgewählt",
   reportedOn: "Ihr Gerät hat hierzu etwas gemeldet",
   code: "Es hat diesen Code gesendet",
-  likelierAnswers: {
-    one: "Der Code ist bei dieser Antwort {gamma}-mal so wahrscheinlich wie bei jeder anderen",
-    other: "Der Code ist bei diesen Antworten {gamma}-mal so wahrscheinlich wie bei anderen",
+  likelier: {
+    one: "Der Code ist hierbei {gamma}-mal so wahrscheinlich wie bei jeder anderen Antwort",
+    other: "Der Code ist hierbei {gamma}-mal so wahrscheinlich wie bei anderen Antworten",
   },
-  likelierCombinations: {
-    one:
-      "Der Code ist bei dieser Kombination von Antworten {gamma}-mal so wahrscheinlich wie bei" +
-      " jeder anderen",
-    other:
-      "Der Code ist bei diesen Kombinationen von Antworten {gamma}-mal so wahrscheinlich wie bei" +
-      " anderen",
-  },
-  likelierSomeAnswers:
-    "Der Code ist bei manchen Antworten {gamma}-mal so wahrscheinlich wie bei anderen; dies sind" +
-    " einige davon",
-  likelierSomeCombinations:
-    "Der Code ist bei manchen Kombinationen von Antworten {gamma}-mal so wahrscheinlich wie bei" +
-    " anderen; dies sind einige davon",
+  likelierSome:
+    "Der Code ist hierbei und bei einigen mehr {gamma}-mal so wahrscheinlich wie bei anderen Antworten",
 
   loading: "Die Fragen werden geladen …",
   back: "Zurück",
@@ -73,14 +61,12 @@ export default {
     "Bei „{label}“ kann ein Bericht die Antwort „{answer}“ beweisen, die nach Angabe dieser Umfrage" +
     " nicht heikel ist. „{other}“ beweist er nie: {bound}.",
   unbounded: "Es gibt keine Grenze: Ein Bericht kann eine Antwort beweisen (γ ist unendlich).",
-  whole:
-    "Alle Antworten zusammen: Was jemand zu {prior} für wahrscheinlich hielt, kann ein Bericht" +
-    " höchstens zu {posterior} wahrscheinlich machen, egal wer das ist und was sonst noch bekannt" +
-    " ist (γ = {gamma}, ε = {epsilon}).",
-  others:
-    "Alle übrigen Antworten zusammen: Was jemand zu {prior} für wahrscheinlich hielt, kann ein" +
-    " Bericht höchstens zu {posterior} wahrscheinlich machen, egal wer das ist und was sonst noch" +
-    " bekannt ist (γ = {gamma}, ε = {epsilon}).",
+  promise:
+    "{whose}: Was jemand zu {prior} für wahrscheinlich hielt, kann ein Bericht höchstens zu {posterior}" +
+    " wahrscheinlich machen, egal wer das ist und was sonst noch bekannt ist (γ = {gamma}," +
+    " ε = {epsilon}).",
+  whole: "Alle Antworten zusammen",
+  others: "Alle übrigen Antworten zusammen",
   single: "Eine einzelne Antwort: {bound}, ob die anderen Antworten bekannt sind oder nicht.",
   singleOfBoth:
     "Eine einzelne Antwort: {known} für jemanden, der alle anderen Antworten kennt, und {unknown}" +

@@ -12,23 +12,12 @@ export default {
   picked: "Su dispositivo eligió al azar {some} de las {all} preguntas",
   reportedOn: "Su dispositivo envió algo sobre",
   code: "Envió este código",
-  likelierAnswers: {
-    one: "El código es {gamma} veces más probable con esta respuesta que con cualquier otra",
-    other: "El código es {gamma} veces más probable con estas respuestas que con otras",
+  likelier: {
+    one: "El código es {gamma} veces más probable con esto que con cualquier otra respuesta",
+    other: "El código es {gamma} veces más probable con esto que con otras respuestas",
   },
-  likelierCombinations: {
-    one:
-      "El código es {gamma} veces más probable con esta combinación de respuestas que con cualquier" +
-      " otra",
-    other:
-      "El código es {gamma} veces más probable con estas combinaciones de respuestas que con otras",
-  },
-  likelierSomeAnswers:
-    "El código es {gamma} veces más probable con unas respuestas que con otras; estas son algunas de" +
-    " ellas",
-  likelierSomeCombinations:
-    "El código es {gamma} veces más probable con unas combinaciones de respuestas que con otras; estas" +
-    " son algunas de ellas",
+  likelierSome:
+    "El código es {gamma} veces más probable con esto y algunas más que con las demás respuestas",
 
   loading: "Cargando las preguntas…",
   back: "Atrás",
@@ -70,14 +59,11 @@ export default {
     "De «{label}», un informe puede demostrar la respuesta «{answer}», que esta encuesta no considera" +
     " delicada. Nunca demuestra «{other}»: {bound}.",
   unbounded: "No hay límite: un informe puede demostrar una respuesta (γ es infinito).",
-  whole:
-    "Todas las respuestas juntas: lo que alguien creía probable en un {prior}, un informe puede hacerlo" +
-    " probable en un {posterior} como mucho, sea quien sea y sepa lo que sepa además (γ = {gamma}," +
-    " ε = {epsilon}).",
-  others:
-    "Todas las demás respuestas juntas: lo que alguien creía probable en un {prior}, un informe puede" +
-    " hacerlo probable en un {posterior} como mucho, sea quien sea y sepa lo que sepa además" +
-    " (γ = {gamma}, ε = {epsilon}).",
+  promise:
+    "{whose}: lo que alguien creía probable en un {prior}, un informe puede hacerlo probable en un" +
+    " {posterior} como mucho, sea quien sea y sepa lo que sepa además (γ = {gamma}, ε = {epsilon}).",
+  whole: "Todas las respuestas juntas",
+  others: "Todas las demás respuestas juntas",
   single: "Una sola respuesta: {bound}, se conozcan o no las demás respuestas.",
   singleOfBoth:
     "Una sola respuesta: {known} para quien conoce todas las demás respuestas, y {unknown} para quien no" +

@@ -12,20 +12,12 @@ export default {
   picked: "Votre appareil a choisi au hasard {some} des {all} questions",
   reportedOn: "Votre appareil a envoyé quelque chose sur",
   code: "Il a envoyé ce code",
-  likelierAnswers: {
-    one: "Ce code est {gamma} fois plus probable avec cette réponse qu’avec toute autre",
-    other: "Ce code est {gamma} fois plus probable avec ces réponses qu’avec d’autres",
+  likelier: {
+    one: "Ce code est {gamma} fois plus probable avec ceci qu’avec toute autre réponse",
+    other: "Ce code est {gamma} fois plus probable avec ceci qu’avec d’autres réponses",
   },
-  likelierCombinations: {
-    one: "Ce code est {gamma} fois plus probable avec cette combinaison de réponses qu’avec toute autre",
-    other: "Ce code est {gamma} fois plus probable avec ces combinaisons de réponses qu’avec d’autres",
-  },
-  likelierSomeAnswers:
-    "Ce code est {gamma} fois plus probable avec certaines réponses qu’avec d’autres ; en voici" +
-    " quelques-unes",
-  likelierSomeCombinations:
-    "Ce code est {gamma} fois plus probable avec certaines combinaisons de réponses qu’avec" +
-    " d’autres ; en voici quelques-unes",
+  likelierSome:
+    "Ce code est {gamma} fois plus probable avec ceci et quelques autres qu’avec le reste des réponses",
 
   loading: "Chargement des questions…",
   back: "Retour",
@@ -69,14 +61,12 @@ export default {
     "Pour « {label} », un rapport peut prouver la réponse « {answer} », que cette enquête ne considère" +
     " pas comme sensible. Il ne prouve jamais « {other} » : {bound}.",
   unbounded: "Il n’y a pas de limite : un rapport peut prouver une réponse (γ est infini).",
-  whole:
-    "Toutes les réponses ensemble : ce que quelqu’un jugeait probable à {prior}, un rapport peut le" +
-    " rendre probable à {posterior} au maximum, qui que ce soit et quoi que cette personne sache par" +
-    " ailleurs (γ = {gamma}, ε = {epsilon}).",
-  others:
-    "Toutes les autres réponses ensemble : ce que quelqu’un jugeait probable à {prior}, un rapport peut" +
-    " le rendre probable à {posterior} au maximum, qui que ce soit et quoi que cette personne sache par" +
-    " ailleurs (γ = {gamma}, ε = {epsilon}).",
+  promise:
+    "{whose} : ce que quelqu’un jugeait probable à {prior}, un rapport peut le rendre probable à" +
+    " {posterior} au maximum, qui que ce soit et quoi que cette personne sache par ailleurs" +
+    " (γ = {gamma}, ε = {epsilon}).",
+  whole: "Toutes les réponses ensemble",
+  others: "Toutes les autres réponses ensemble",
   single: "Une seule réponse : {bound}, que les autres réponses soient connues ou non.",
   singleOfBoth:
     "Une seule réponse : {known} pour quelqu’un qui connaît toutes les autres réponses, et {unknown}" +
