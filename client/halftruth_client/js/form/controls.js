@@ -62,7 +62,7 @@ class Controls {
     this.id = id;
     this.answers = questionnaire.answers;
     this.answer = this.answers.get(this.attribute.name);
-    this.order = questionnaire.order(asked);
+    this.order = asked.order;
     this.words = words;
     this.texts = words.answers(this.attribute);
     /** Categories that are no answer, apart from the others. */

@@ -1,7 +1,7 @@
 /** Building documents from text alone: nothing that a survey says becomes markup. */
 
 /**
- * @typedef {Node | string | null | undefined} Child
+ * @typedef {Node | string | false | null | undefined} Child False and none are left out.
  */
 
 /**
@@ -19,6 +19,6 @@ export function element(tag, attributes = {}, ...children) {
     if (typeof value === "function") made.addEventListener(name, value);
     else if (value !== false) made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child != null && child !== false));
   return made;
 }

@@ -16,6 +16,11 @@ import { Localized } from "./localized.js";
 import { styleSheet } from "./style.js";
 import { review } from "./views.js";
 
+/**
+ * @import { Client, Submission } from "../client.js"
+ * @import { Survey } from "../survey.js"
+ */
+
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
 
@@ -113,8 +118,8 @@ export class HalftruthForm extends Localized {
   /**
    * Show the opening, if a report would be taken.
    *
-   * @param {import("../client.js").Client} client
-   * @param {import("../survey.js").Survey} survey
+   * @param {Client} client
+   * @param {Survey} survey
    */
   async begin(client, survey) {
     await checkAdmission(client, survey, invitationOf(this));
@@ -135,9 +140,9 @@ export class HalftruthForm extends Localized {
     const practice = practiceOf(survey);
     const practise = practice && (() => {
       const tried = { chosen: null, rounds: [] };
+      const back = () => this.open();
       this.show((words) => practiceRound({ practice, tried, back }, words));
     });
-    const back = () => this.open();
     const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {
       framing,
@@ -164,7 +169,7 @@ export class HalftruthForm extends Localized {
   /**
    * Sends a report that was refused once more, where the page has an invitation for it.
    *
-   * @param {import("../survey.js").Survey} survey
+   * @param {Survey} survey
    */
   invitedAgain({ terms, isClosed }) {
     if (isClosed || !terms.invitations || invitationOf(this) === undefined) return null;
@@ -197,11 +202,10 @@ export class HalftruthForm extends Localized {
    * @param {Questionnaire} questionnaire
    */
   review(questionnaire) {
-    const { client } = this;
-    if (!client) return;
+    const { current: survey, client } = this;
+    if (!survey || !client) return;
     const step = {
-      ofAll: this.protectsAll(),
-      proves: this.proves(),
+      ...this.promise(survey, client),
       lasts: client.remembers,
       back: () => this.askGroup(questionnaire, questionnaire.pages().pop()),
       send: () => void this.submit(questionnaire),
@@ -229,10 +233,7 @@ export class HalftruthForm extends Localized {
     await this.sent((client, survey) => client.resend(survey, { invitation }));
   }
 
-  /**
-   * @param {(client: import("../client.js").Client, survey: import("../survey.js").Survey) =>
-   *   Promise<import("../client.js").Submission>} send
-   */
+  /** @param {(client: Client, survey: Survey) => Promise<Submission>} send */
   async sent(send) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
@@ -261,7 +262,7 @@ export class HalftruthForm extends Localized {
     }
   }
 
-  /** @param {import("../client.js").Submission["status"]} status */
+  /** @param {Submission["status"]} status */
   done(status) {
     const { current: survey, client, stayed } = this;
     if (!survey || !client) return;
@@ -271,13 +272,13 @@ export class HalftruthForm extends Localized {
     // Whoever opens the page later, or answers in a second tab, may be somebody else.
     const isOwn = client.drew(survey.id);
     const { sharedDevices } = survey.terms;
-    const waiting = client.remembers ? "waiting" : "open";
-    const before = sharedDevices ? "shared" : "before";
-    const counted = isOwn || status === "accepted" ? "counted" : before;
+    /** @type {import("./closing.js").Outcome} */
+    let state = sharedDevices ? "shared" : "before";
+    if (!isCounted) state = client.remembers ? "waiting" : "open";
+    else if (isOwn || status === "accepted") state = "counted";
     const step = {
-      outcome: /** @type {import("./closing.js").Outcome} */ (isCounted ? counted : waiting),
-      ofAll: this.protectsAll(),
-      proves: this.proves(),
+      outcome: state,
+      ...this.promise(survey, client),
       onward: isCounted && isOwn ? this.onward() : null,
       moment,
       again: isCounted || moment ? null : () => void this.resend(),
@@ -286,8 +287,8 @@ export class HalftruthForm extends Localized {
     this.show((words) => {
       const answers = (isOwn && stayed?.lines(words)) || [];
       const report = isOwn ? receipt(survey, client.report(survey.id), words) : null;
-      const said = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
-      return outcome({ ...step, thanks: said, answers, report }, words);
+      const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
+      return outcome({ ...step, thanks, answers, report }, words);
     });
     // At the very moment: ticks from now on would show how long answering took. A clock may be set back.
     if (moment) this.timer = setTimeout(() => void this.resend(), Math.min(moment - Date.now(), 2 ** 31 - 1));
@@ -330,7 +331,7 @@ export class HalftruthForm extends Localized {
   /**
    * Let another person answer on this device, once they say that they are one.
    *
-   * @param {import("../client.js").Submission["status"]} status Of the report before.
+   * @param {Submission["status"]} status Of the report before.
    */
   askAnother(status) {
     const { current: survey, client } = this;
@@ -363,15 +364,15 @@ export class HalftruthForm extends Localized {
     this.tell("refused", { message });
   }
 
-  /** Return true if a report can prove an answer. */
-  proves() {
-    return (this.current?.mechanism.provable?.().size ?? 0) > 0;
-  }
-
-  /** Return true if no answer is sent unperturbed. */
-  protectsAll() {
-    const { current: survey, client } = this;
-    return !survey || !client || unperturbed(survey, client.unprotected).length === 0;
+  /**
+   * Whether no answer is sent as it is, and whether a report can prove one.
+   *
+   * @param {Survey} survey
+   * @param {Client} client
+   */
+  promise(survey, client) {
+    const ofAll = unperturbed(survey, client.unprotected).length === 0;
+    return { ofAll, proves: (survey.mechanism.provable?.().size ?? 0) > 0 };
   }
 
   /**

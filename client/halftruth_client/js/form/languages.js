@@ -28,9 +28,10 @@ export function wantedBy(form) {
 export function chosen(offered, { named, preferred }) {
   if (offered.length === 0) return named.find((tag) => LANGUAGES.includes(primary(tag))) ?? "";
   for (const tag of [...named, ...preferred]) {
-    const within = offered.filter((one) => isWithin(tag, one));
-    const [found] = [...within.sort((a, b) => b.length - a.length), ...offered.filter((one) => isKin(tag, one))];
-    if (found !== undefined) return found;
+    const within = offered.filter((each) => isWithin(tag, each));
+    const [nearest] = within.sort((a, b) => b.length - a.length);
+    const kin = nearest ?? offered.find((each) => primary(each) === primary(tag));
+    if (kin !== undefined) return kin;
   }
   return offered[0];
 }
@@ -104,12 +105,4 @@ function primary(tag) {
  */
 function isWithin(tag, language) {
   return `${tag}-`.toLowerCase().startsWith(`${language}-`.toLowerCase());
-}
-
-/**
- * @param {string} tag
- * @param {string} language
- */
-function isKin(tag, language) {
-  return primary(tag) === primary(language);
 }

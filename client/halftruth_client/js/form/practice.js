@@ -25,7 +25,7 @@ const SIZES = [6, 8, 7, 5, 4, 3, 2];
  */
 export function practiceOf({ mechanism }, below = randomBelow()) {
   for (const size of SIZES) {
-    const channel = mechanism.single?.(size);
+    const channel = mechanism.single(size);
     if (channel) {
       const categories = channel.map((_, code) => String(code));
       const matrices = { practice: channel.map((row) => row.map(String)) };

@@ -6,14 +6,14 @@ import { randomBelow } from "../sampling.js";
 import { inLanguage } from "../texts.js";
 
 /**
- * @typedef {import("../attribute.js").Attribute} Attribute
- * @typedef {import("../attribute.js").Question} Question
- * @typedef {import("./wording.js").Wording} Wording
- * @typedef {{label: string, value: string}} Line
+ * @import { Attribute, Question } from "../attribute.js"
+ * @import { Line } from "./views.js"
+ * @import { Wording } from "./wording.js"
  *
- * A question with those of its options that are asked about.
+ * A question with those of its options that are asked about, and codes of its categories, or
+ * positions of these options, in the order shown.
  *
- * @typedef {{question: Question, attributes: readonly Attribute[]}} Asked
+ * @typedef {{question: Question, attributes: readonly Attribute[], order: readonly number[]}} Asked
  */
 
 /** Written in the place of what is entered as a number and is none. */
@@ -33,17 +33,14 @@ export class Questionnaire {
   constructor(schema, names = schema.names, below = randomBelow()) {
     this.schema = schema;
     const needed = new Set(names);
-    /** @type {readonly Asked[]} */
-    this.all = schema.questions
-      .map((question) => {
-        const attributes = question.attributes.filter(({ name }) => needed.has(name));
-        return { question, attributes };
-      })
-      .filter(({ attributes }) => attributes.length > 0);
+    /** @type {readonly Asked[]} Orders are drawn once, before anything is answered. */
+    this.all = schema.questions.flatMap((question) => {
+      const attributes = question.attributes.filter(({ name }) => needed.has(name));
+      if (attributes.length === 0) return [];
+      return [{ question, attributes, order: orderOf(question, attributes, below) }];
+    });
     /** @type {Map<string, string>} Category, or number as it was entered, by attribute. */
     this.answers = new Map();
-    /** Orders are drawn once, before anything is answered. */
-    this.orders = new Map(this.all.map((asked) => [asked.question.name, orderOf(asked, below)]));
     /** @type {readonly (readonly Asked[])[]} Questions that are asked together. */
     this.groups = groupsOf(this.all);
   }
@@ -133,16 +130,6 @@ export class Questionnaire {
     const chosen = attributes.filter(({ name }) => this.answers.get(name) === "yes");
     return chosen.map((option) => option.optionIn(words.language)).join(", ") || words.say("none");
   }
-
-  /**
-   * Codes of the categories of a question, or positions of its options, in the order shown.
-   *
-   * @param {Asked} asked
-   * @returns {readonly number[]}
-   */
-  order({ question }) {
-    return this.orders.get(question.name) ?? [];
-  }
 }
 
 /**
@@ -168,15 +155,14 @@ export function rangeOf({ minimum, maximum }, words) {
 }
 
 /**
- * @param {Asked} asked
+ * @param {Question} question
+ * @param {readonly Attribute[]} attributes
  * @param {import("../sampling.js").RandomBelow} below
  */
-function orderOf({ question, attributes }, below) {
+function orderOf({ kind }, attributes, below) {
   const [{ categories, missing, shuffle }] = attributes;
-  const count = question.kind === "several" ? attributes.length : categories.length;
-  const order = Array.from({ length: count }, (_, i) => i).filter(
-    (i) => question.kind === "several" || !missing.includes(categories[i]),
-  );
+  const shown = kind === "several" ? attributes : categories.filter((c) => !missing.includes(c));
+  const order = shown.map((each, i) => (typeof each === "string" ? categories.indexOf(each) : i));
   if (!shuffle) return order;
   for (let i = order.length - 1; i > 0; i -= 1) {
     const j = Number(below(BigInt(i + 1)));
@@ -189,12 +175,11 @@ function orderOf({ question, attributes }, below) {
 function groupsOf(all) {
   /** @type {Asked[][]} */
   const groups = [];
-  let before;
+  const pageOf = (/** @type {Asked} */ asked) => inLanguage(asked.question.page);
   for (const asked of all) {
-    const page = inLanguage(asked.question.page);
-    if (groups.length === 0 || page !== before) groups.push([]);
-    before = page;
-    groups[groups.length - 1].push(asked);
+    const last = groups[groups.length - 1];
+    if (last && pageOf(last[0]) === pageOf(asked)) last.push(asked);
+    else groups.push([asked]);
   }
   return groups;
 }

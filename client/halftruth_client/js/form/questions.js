@@ -7,10 +7,8 @@ import { rangeOf } from "./questionnaire.js";
 import { button, buttons, ofSurvey } from "./views.js";
 
 /**
- * @typedef {import("./questionnaire.js").Asked} Asked
- * @typedef {import("./questionnaire.js").Questionnaire} Questionnaire
- * @typedef {import("./wording.js").Wording} Wording
- * @typedef {ReturnType<typeof question>} Block
+ * @import { Asked, Questionnaire } from "./questionnaire.js"
+ * @import { Wording } from "./wording.js"
  */
 
 /**
@@ -27,9 +25,8 @@ export function questions({ questionnaire, group, back, next }, words) {
   const heading = element("h2", { tabindex: "-1" });
   const progress = element("progress", { "aria-hidden": "true" });
   const list = element("div");
-  /** @type {Map<Asked, Block>} */
+  /** @type {Map<Asked, ReturnType<typeof question>>} */
   const blocks = new Map();
-  let made = 0;
 
   const settle = () => {
     const now = questionnaire.asked(group);
@@ -41,13 +38,11 @@ export function questions({ questionnaire, group, back, next }, words) {
     /** @type {HTMLElement | null} */
     let after = null;
     for (const asked of [...now].reverse()) {
-      let block = blocks.get(asked);
-      if (block === undefined) {
-        block = question({ asked, id: `question-${made}`, questionnaire, words, settle });
-        made += 1;
-        blocks.set(asked, block);
-        list.insertBefore(block.root, after);
-      }
+      const isNew = !blocks.has(asked);
+      const id = `question-${questionnaire.all.indexOf(asked)}`;
+      const block = blocks.get(asked) ?? question({ asked, id, questionnaire, words, settle });
+      if (isNew) list.insertBefore(block.root, after);
+      blocks.set(asked, block);
       after = block.root;
     }
     place(heading, progress, questionnaire, group, words);
@@ -114,7 +109,7 @@ function question({ asked, id, questionnaire, words, settle }) {
   const body = element("div");
   const label = [
     ofSurvey(question.labelIn(words.language), words),
-    question.optional ? element("span", { class: "aside" }, ` ${words.say("optional")}`) : null,
+    question.optional && element("span", { class: "aside" }, ` ${words.say("optional")}`),
   ];
   const help = inLanguage(question.help, words.language);
   const problem = element("p", { class: "problem", id: `${id}-problem` });
@@ -147,19 +142,16 @@ function question({ asked, id, questionnaire, words, settle }) {
     settle();
   }
 
-  /** @param {string} said What is wrong with the answer, if anything is. */
-  function describe(said) {
-    problem.textContent = said;
-    problem.hidden = said === "";
+  /** @param {string} wrong What is wrong with the answer, if anything is. */
+  function describe(wrong) {
+    problem.textContent = wrong;
+    problem.hidden = wrong === "";
     const target = single ? body.querySelector("select, input") : root;
     const notes = ["help", "problem", "hint"].map((what) => `${id}-${what}`);
-    const there = notes.filter((note) => {
-      const found = root.querySelector(`#${note}`);
-      return found instanceof HTMLElement && !found.hidden;
-    });
-    if (there.length > 0) target?.setAttribute("aria-describedby", there.join(" "));
+    const shown = notes.filter((note) => root.querySelector(`#${note}:not([hidden])`));
+    if (shown.length > 0) target?.setAttribute("aria-describedby", shown.join(" "));
     else target?.removeAttribute("aria-describedby");
-    if (said) target?.setAttribute("aria-invalid", "true");
+    if (wrong) target?.setAttribute("aria-invalid", "true");
     else target?.removeAttribute("aria-invalid");
   }
 
