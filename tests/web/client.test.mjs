@@ -118,6 +118,15 @@ test("the one draw is remembered before anything is sent", async () => {
   assert.deepEqual(kept.map(({ id, values }) => ({ id, values })), reports);
 });
 
+test("where what is remembered is damaged, nothing more is asked or drawn", async () => {
+  const { collector, storage, client } = await setUp();
+  storage.items.set("halftruth:health", "damaged");
+  const survey = await client.survey("health");
+  assert.throws(() => client.before("health", collector.digest), { name: "AnsweredBefore" });
+  await assert.rejects(client.submit(survey, RECORD), { name: "AnsweredBefore", field: "survey" });
+  assert.equal(collector.posted.length, 0);
+});
+
 let unsettledSeen = 0;
 
 /** What a collector may answer for ever, without ever saying that it counted a report. */

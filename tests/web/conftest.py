@@ -3,11 +3,13 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import axe_playwright_python
 import pytest
@@ -25,8 +27,9 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 CLIENT = Path(__file__).parents[2] / "client"
 
-#: Where pictures of the pages go, for looking at.
-SCREENSHOTS = Path(__file__).parent / "screenshots"
+#: Where pictures of the pages go, for looking at; nowhere without HALFTRUTH_TEST_PICTURES.
+PICTURES = os.environ.get("HALFTRUTH_TEST_PICTURES")
+PHONE = {"width": 360, "height": 700}
 
 #: Eight regions are asked by a list to choose from, the others by buttons.
 REGIONS = [
@@ -63,14 +66,18 @@ class Visit:
         )
         return "\n".join([*self.requests, *self.said, kept])
 
-    def violations(self, without: str = "") -> list[str]:
-        """What axe-core finds against WCAG 2.1 A and AA, as rule and place; one rule may rest."""
+    def violations(self, without: Sequence[str] = (), **only: Any) -> list[str]:
+        """What axe-core finds against WCAG 2.1 A and AA, as rule and place.
+
+        Some parts of the page may be left out, and of all rules only some be looked at.
+        """
         if self.page.evaluate("typeof axe === 'undefined'"):
             self.page.evaluate(AXE)
-        rules = {without: {"enabled": False}} if without else {}
-        options = {"runOnly": {"type": "tag", "values": LEVELS}, "rules": rules}
-        found = self.page.evaluate("(options) => axe.run(document, options)", options)
-        return [f"{v['id']}: {n['target']}" for v in found["violations"] for n in v["nodes"]]
+        run = "([context, options]) => axe.run(context, options).then((done) => done.violations)"
+        context = {"include": ["html"], "exclude": list(without)}
+        options = {"runOnly": only or {"type": "tag", "values": LEVELS}, "elementRef": False}
+        found = self.page.evaluate(run, [context, options | {"resultTypes": ["violations"]}])
+        return [f"{v['id']}: {n['target']}" for v in found for n in v["nodes"]]
 
 
 @pytest.fixture(scope="session")
@@ -123,20 +130,22 @@ def visit(browser):
         context.close()
 
 
-#: What pages are looked at in: a wide screen by day, a phone at night.
-LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 360, "height": 700}, "color_scheme": "dark"},
-}
+def anyone_can_use(found, name, without=()):
+    """Nothing is wrong with what a page shows now, by day, at night, and on a phone.
 
-
-def anyone_can_use(found, name):
-    """Nothing is wrong with what a page shows now, or wider than it; and a picture."""
-    page = found.page
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-    assert found.violations() == [], name
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= page.viewport_size["width"], name
+    At night the colours alone are others, and on a phone the places.
+    """
+    page, wide = found.page, found.page.viewport_size
+    assert found.violations(without) == [], name
+    page.emulate_media(color_scheme="dark")
+    colours = found.violations(without, type="rule", values=["color-contrast"])
+    assert colours == [], f"{name} at night"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
+    page.set_viewport_size(wide)
 
 
 def watch(found, page):
@@ -306,6 +315,41 @@ def is_not_asked(found, said):
     expect(found.page.get_by_text(said)).to_be_visible()
     assert found.page.locator("input, select").count() == 0
     assert posted(found) == []
+
+
+def script(live):
+    """What a page of another origin has in its head."""
+    return f'<script type="module" src="{live.url}/js/form/index.js"></script>'
+
+
+def element(live, survey="work", more='max-gamma="19"'):
+    """And where its readers are asked."""
+    return f'<halftruth-form survey="{survey}" collector="{live.url}" {more}></halftruth-form>'
+
+
+def listening(visit, **options):
+    """A page that writes down the events of forms; without an address yet."""
+    found = visit(**options)
+    found.page.add_init_script(
+        "window.heard = [];"
+        "for (const name of ['submitted', 'refused'])"
+        "  addEventListener(name, (event) => heard.push([name, event.detail]));"
+    )
+    return found
+
+
+def heard(page, number=1):
+    """The events so far, once there are so many."""
+    page.wait_for_function("(number) => window.heard.length >= number", arg=number)
+    return page.evaluate("window.heard")
+
+
+def sign_in(found, live, role="operator"):
+    """Sign in on the page that asks for a token."""
+    found.page.get_by_label("Token").fill(live.store.tokens.create(role))
+    found.page.get_by_label("Token").press("Enter")
+    expect(found.page.get_by_label("Token")).to_have_count(0)
+    return found
 
 
 def let_time_pass(page, sign):

@@ -275,6 +275,18 @@ test("a browser that cannot seal answers no sealed survey, and never sends it pl
   assert.equal(collector.posted.length, 0);
 });
 
+test("a browser that cannot verify signatures answers nothing to a form with pins", async () => {
+  const { collector, client } = await setUp(OPERATOR.publish(DIGEST), { operatorKeys: [OPERATOR.key] });
+  const restore = withoutAlgorithm("Ed25519");
+  try {
+    const error = { name: "SurveyRefused", message: /this browser cannot verify .* with Ed25519/ };
+    await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD), error);
+  } finally {
+    restore();
+  }
+  assert.equal(collector.posted.length, 0);
+});
+
 test("a sealing key that nothing can be sealed to is refused with the survey", async () => {
   const { client } = await setUp({ terms: { invitations: false, sealing_key: "00".repeat(32) } });
   await assert.rejects(client.survey("health"), { name: "SurveyRefused", field: "sealing_key" });

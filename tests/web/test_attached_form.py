@@ -1,11 +1,11 @@
-"""A form of a page's own that is set up wrongly: nothing is sent, and the page says why."""
+"""A form of a page's own sends one report; set up wrongly, nothing, and the page says why."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import REGIONS, counted, posted, press
+from .conftest import RECORD, REGIONS, SCHEMA, counted, heard, listening, posted, press
 
 SECRET = "hush-on-the-wire"
 
@@ -16,16 +16,11 @@ RIGHT = {"survey": "work", "maxGamma": 19}
 
 #: What is passed as the form, if not the form, the options, and what people read of it.
 WRONG = {
-    "no options": ("own", None, "something unforeseen"),
+    "no options": ("own", {"none": True}, "something unforeseen"),
     "no address": ("own", {"collector": None}, "url: expected"),
-    "an address that is none": ("own", {"collector": "nowhere"}, "url: expected"),
     "no limit": ("own", {"maxGamma": None}, "maxGamma"),
-    "a limit that is none": ("own", {"maxGamma": "many"}, "maxGamma"),
     "too strict a limit": ("own", {"maxGamma": 2}, "amplification"),
-    "an operator that did not sign": ("own", {"operatorKeys": ["ab" * 32]}, "operatorKeys"),
-    "an unknown survey": ("own", {"survey": "nothing"}, "nothing"),
     "no collector": ("own", {"collector": "http://127.0.0.1:1"}, "cannot be reached"),
-    "a page in the collector's place": ("own", {"collector": "PAGE"}, "answered"),
     "no form": ("another", {}, "form: expected an element"),
     "a field around the form": ("around", {}, "form: expected an element"),
     "an invitation that is none": ("own", {"invitation": "me"}, "invitation"),
@@ -35,9 +30,10 @@ ATTACH = """
 async ([url, id, options]) => {
   const { attach } = await import(url + "/js/form/index.js");
   const attached = attach(document.getElementById(id), options ?? undefined);
-  window.outcome = attached.then(() => "attached", (error) => `${error.name}: ${error.message}`);
+  const outcome = attached.then(() => "attached", (error) => `${error.name}: ${error.message}`);
   // At once: nothing was fetched yet.
   SUBMIT
+  return outcome;
 }
 """
 
@@ -63,6 +59,13 @@ SCRIPTED = """
 """
 
 
+#: Pauses between tries are over at once, so that nobody waits for them.
+AT_ONCE = """
+const later = setTimeout;
+window.setTimeout = (action, pause) => later(action, Math.min(pause, 5));
+"""
+
+
 def form(markup, names=("smoker", "drinks", "region")):
     """A form whose values are secret, by names of its own."""
     fields = "".join(
@@ -74,16 +77,10 @@ def form(markup, names=("smoker", "drinks", "region")):
     )
 
 
-def attach(page, live, origin, id="own", options=None, then=""):
-    if options is not None:
-        options = RIGHT | {"collector": live.url} | options
-        if options["collector"] == "PAGE":
-            options["collector"] = origin.url
-    page.evaluate(ATTACH.replace("SUBMIT", then), [live.url, id, options])
-
-
-def outcome(page):
-    return page.evaluate("window.outcome")
+def attach(page, live, id="own", then="", **options):
+    """Attach to a form of the page, and at once do more; the value is what became of it."""
+    given = None if "none" in options else RIGHT | {"collector": live.url} | options
+    return page.evaluate(ATTACH.replace("SUBMIT", then), [live.url, id, given])
 
 
 CASES = [*[(wrong, "dialog") for wrong in WRONG], ("no form", "post")]
@@ -95,12 +92,8 @@ def test_whatever_is_set_up_wrongly_the_browser_sends_no_answer(live, origin, vi
     id, options, said = WRONG.get(wrong, ("own", {}, 'method="dialog"'))
     found = visit(origin.add(form(markup)))
     page = found.page
-    if wrong == "no collector":
-        page.clock.install()
-    attach(page, live, origin, id, options, SUBMIT)
-    if wrong == "no collector":
-        page.clock.run_for(60_000)
-    assert outcome(page) != "attached"
+    page.add_script_tag(content=AT_ONCE)
+    assert attach(page, live, id, SUBMIT, **options) != "attached"
     expect(page.get_by_role("alert")).to_contain_text(said)
     press(page, "Send")
     page.get_by_label("smoker").press("Enter")
@@ -120,8 +113,7 @@ def test_controls_that_are_called_like_methods_of_the_form_let_nothing_out(live,
     names += ["setAttribute", "reset", "method", "action", "dispatchEvent", "querySelectorAll"]
     found = visit(origin.add(form("dialog", [*names, "smoker"])))
     page = found.page
-    attach(page, live, origin, "own", {})
-    assert outcome(page) == "attached"
+    assert attach(page, live) == "attached"
     refused = "new Promise((done) => addEventListener('refused', done, { once: true }))"
     page.evaluate(f"async () => {{ const told = {refused}; {SUBMIT} await told; }}")
     # Nor does the browser's driver find its way about such a form.
@@ -137,8 +129,7 @@ def test_fields_that_the_survey_does_not_know_are_not_sent_and_the_page_says_wha
 ):
     found = visit(origin.add(form("dialog", ["smokes", "drinks"])))
     page = found.page
-    attach(page, live, origin, "own", {})
-    assert outcome(page) == "attached"
+    assert attach(page, live) == "attached"
     press(page, "Send")
     expect(page.get_by_role("alert")).to_have_text(
         re.compile("^Nothing was sent: 'smoker': missing; expected one of")
@@ -152,13 +143,10 @@ def test_a_form_is_attached_once_and_what_was_attached_first_goes_on(live, origi
     region = f'<input name="region" value="{REGIONS[1]}">'
     found = visit(origin.add(f'<form id="own" method="dialog">{right}{region}<button>Send</form>'))
     page = found.page
-    attach(page, live, origin, "own", {})
-    assert outcome(page) == "attached"
-    attach(page, live, origin, "own", {"maxGamma": 2})
-    assert outcome(page) == "ParameterError: form: expected one to attach once"
+    assert attach(page, live) == "attached"
+    assert attach(page, live, maxGamma=2) == "ParameterError: form: expected one to attach once"
     # Nor does another form that is not there end what is attached.
-    attach(page, live, origin, "another", {})
-    assert outcome(page) == "ParameterError: form: expected an element <form>"
+    assert attach(page, live, "another") == "ParameterError: form: expected an element <form>"
     with page.expect_response("**/reports"):
         press(page, "Send")
     assert len(counted(live)) == 1
@@ -175,8 +163,7 @@ def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
         )
     )
     page = found.page
-    attach(page, live, origin, "own", {})
-    assert outcome(page) == "attached"
+    assert attach(page, live) == "attached"
     page.get_by_label("smoker").fill("no-hush")
     page.get_by_label("region").select_option(REGIONS[3])
     press(page, "Send")
@@ -194,3 +181,111 @@ def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
     )
     assert page.evaluate(entered) == ""
     assert page.evaluate("document.body.outerHTML").count("never-hush") == 0
+
+
+def controls(extra="", attributes='method="dialog"', button="<button>Send</button>"):
+    """A form of a page's own."""
+    chosen = "".join(
+        f'<label>{name} <input name="{name}" value="{value}"></label>'
+        for name, value in RECORD.items()
+    )
+    return f'<form id="own" {attributes}>{chosen}{extra}{button}</form>'
+
+
+def test_a_form_of_ones_own_sends_one_report_and_never_itself(live, origin, visit):
+    found = listening(visit)
+    page = found.page
+    page.goto(origin.add(controls('<input type="hidden" name="more" value="hush">')))
+    assert attach(page, live) == "attached"
+    for number, status in enumerate(["accepted", "duplicate", "duplicate"], start=1):
+        # By the button, by the keyboard, and by a script.
+        [
+            page.get_by_role("button", name="Send").click,
+            lambda: page.get_by_label("smoker").press("Enter"),
+            lambda: page.evaluate("document.getElementById('own').requestSubmit()"),
+        ][number - 1]()
+        name, detail = heard(page, number)[-1]
+        assert (name, detail["status"]) == ("submitted", status)
+    (report,) = counted(live)
+    assert page.url == f"{origin.url}/page.html"
+    assert origin.asked == {"GET /page.html"}
+    sent = posted(found)
+    assert len(sent) == 3
+    assert all(line.split()[1] == f"{live.url}/v1/surveys/work/reports" for line in sent)
+    # The stored report is the one that was sent, in all three requests.
+    codes = SCHEMA.encode(dict(zip(SCHEMA.names, report, strict=True)))
+    values = "[" + ",".join(str(code) for code in codes) + "]"
+    assert all(f'"values":{values}' in line for line in sent)
+    assert "hush" not in found.traffic() + str(heard(page))
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_form_of_ones_own_sends_nothing_before_or_without_the_script(origin, visit, scripts):
+    found = visit(origin.add(controls()), java_script_enabled=scripts)
+    press(found.page, "Send")
+    found.page.get_by_label("smoker").press("Enter")
+    assert found.page.url == f"{origin.url}/page.html"
+    assert origin.asked == {"GET /page.html"}
+
+
+LEAKS = {
+    "no method": controls(attributes=""),
+    "get": controls(attributes='method="get"'),
+    "post": controls(attributes='method="post"'),
+    "an action": controls(attributes='method="dialog" action="/page.html"'),
+    "an action of a button": controls(button='<button formaction="/page.html">Send</button>'),
+    "a method of a button": controls(button='<button formmethod="post">Send</button>'),
+    "a button beside the form": controls(button="")
+    + '<button form="own" formmethod="get">Send</button>',
+    # The elements of a form do not hold these.
+    "an image": controls(button='<input type="image" alt="Send" formmethod="get">'),
+    "an image beside the form": controls(button="")
+    + '<input type="image" form="own" alt="Send" formaction="/page.html">',
+}
+
+
+def test_a_form_that_a_browser_would_send_is_refused(live, origin, visit):
+    page = visit(origin.add("<p>nothing</p>")).page
+    for what, form in LEAKS.items():
+        page.evaluate("(form) => { document.querySelector('main').innerHTML = form; }", form)
+        assert attach(page, live).startswith("ParameterError: form: "), what
+
+
+def test_what_is_no_answer_is_refused_and_not_repeated(live, origin, visit):
+    found = listening(visit)
+    page = found.page
+    page.goto(origin.add(controls()))
+    attach(page, live)
+    for number, wrong in enumerate(["perhaps-secret", "", "YES-HUSH-secret"], start=1):
+        page.get_by_label("smoker").fill(wrong)
+        press(page, "Send")
+        name, detail = heard(page, number)[-1]
+        assert name == "refused"
+        assert "smoker" in detail["message"]
+        # The possible answers may be named; the one that was given is not.
+        assert "secret" not in detail["message"]
+    assert "secret" not in found.traffic()
+    assert "hush" not in found.traffic()
+    assert counted(live) == []
+
+
+def test_a_report_of_a_form_of_ones_own_that_was_kept_is_sent_on_the_next_visit(
+    live, origin, visit
+):
+    found = listening(visit)
+    page = found.page
+    # Time passes as the test says, so that nobody waits for the tries between.
+    page.clock.install()
+    page.goto(origin.add(controls()))
+    attach(page, live)
+    page.route("**/reports", lambda route: route.abort())
+    press(page, "Send")
+    while not page.evaluate("window.heard.length"):
+        page.clock.run_for(2_000)
+    assert heard(page)[0][1]["status"] == "waiting"
+    assert counted(live) == []
+    page.unroute("**/reports")
+    page.reload()
+    with page.expect_response("**/reports"):
+        attach(page, live)
+    assert len(counted(live)) == 1

@@ -18,9 +18,8 @@ from every_kind import (
 )
 from halftruth_shared import Survey
 from halftruth_shared.protocol.terms import Terms
-from playwright.sync_api import expect
 
-from .conftest import heading
+from .conftest import sign_in
 
 # By day a designer of fewer kinds and a form in one language are gone through.
 pytestmark = pytest.mark.nightly
@@ -31,11 +30,7 @@ FIRST = {language: Survey.from_toml(FILE).schema.attributes[0].label_in(language
 
 
 def test_a_survey_is_designed_with_controls_as_its_file_says(live, visit):
-    page = visit(f"{live.url}/operate/design").page
-    page.get_by_label("Token").fill(live.store.tokens.create("operator"))
-    page.keyboard.press("Enter")
-    expect(heading(page, "Design a survey")).to_be_visible()
-    design(page)
+    design(sign_in(visit(f"{live.url}/operate/design"), live).page)
     assert live.store.surveys.get("every-kind").survey().digest == survey().digest
 
 

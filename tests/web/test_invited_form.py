@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from .conftest import (
     RECORD,
     SCHEMA,
-    SCREENSHOTS,
     answer,
     answer_and_send,
     counted,
@@ -86,22 +85,6 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     assert found.said == []
 
 
-@pytest.mark.parametrize(
-    ("fragment", "said"),
-    [
-        ("", "An invitation is needed"),
-        ("#invitation=0123", "This invitation cannot be read"),
-        ("#invitation=0123456789ABCDEF0123456789ABCDEF", "This invitation cannot be read"),
-    ],
-)
-def test_without_a_good_invitation_nothing_is_asked(invited, visit, fragment, said):
-    found = visit(f"{invited.url}/s/work{fragment}")
-    is_not_asked(found, said)
-    assert found.page.get_by_text(fragment[12:] or "#").count() == 0
-    assert found.violations() == []
-    found.page.screenshot(path=SCREENSHOTS / "not-invited.png", full_page=True)
-
-
 def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(invited, visit):
     page = visit(f"{invited.url}/s/work").page
     expect(heading(page, "An invitation is needed")).to_be_visible()
@@ -125,11 +108,10 @@ def test_a_spent_invitation_is_told_before_anything_is_asked(both, visit):
     assert found.traffic().count(digest) == 1
     again = visit(link(both, spent))
     is_not_asked(again, "It was used already, or withdrawn, and nothing was asked or sent.")
-    assert again.violations() == []
     assert spent not in again.traffic()
 
 
-@pytest.mark.parametrize("trouble", [404, 429, 503, None])
+@pytest.mark.parametrize("trouble", [404, None])
 def test_where_nobody_says_whether_an_invitation_is_good_it_is_asked_all_the_same(
     invited, visit, trouble
 ):
@@ -197,20 +179,6 @@ def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit
     assert found.said == []
 
 
-#: Browsers that do not know an algorithm reject every call that names it.
-WITHOUT = """
-for (const method of ["importKey", "generateKey"]) {
-  const known = SubtleCrypto.prototype[method];
-  SubtleCrypto.prototype[method] = async function (...given) {
-    if (given.some((one) => one === NAME || one?.name === NAME)) {
-      throw new DOMException("Algorithm: Unrecognized name", "NotSupportedError");
-    }
-    return known.apply(this, given);
-  };
-}
-"""
-
-
 @pytest.fixture
 def operator():
     return OperatorKey.create()
@@ -252,32 +220,6 @@ def test_a_form_with_pins_asks_what_one_of_them_signed_and_nothing_else(
     page = own_page(visit(), live, f'operator-keys="{other.public} {operator.public}"')
     answer_and_send(page)
     assert counted(live) == [shown_report(page)]
-
-
-def test_a_form_with_pins_is_not_talked_out_of_sealing(live, survey, operator, sealing_key, visit):
-    publish_signed(live, survey, operator, Terms(sealing_key=sealing_key))
-    found = visit()
-
-    def without_sealing(route):
-        response = route.fetch()
-        published = response.json()
-        published["terms"]["sealing_key"] = None
-        route.fulfill(response=response, json=published)
-
-    found.page.route("**/v1/surveys/work", without_sealing)
-    own_page(found, live, f'operator-keys="{operator.public}"')
-    is_not_asked(found, "the signature does not match")
-
-
-@pytest.mark.parametrize("lacking", ["X25519", "Ed25519"])
-def test_a_browser_that_cannot_seal_or_verify_is_asked_nothing(
-    live, survey, operator, sealing_key, visit, lacking
-):
-    publish_signed(live, survey, operator, Terms(sealing_key=sealing_key))
-    found = visit()
-    found.page.add_init_script(WITHOUT.replace("NAME", f'"{lacking}"'))
-    own_page(found, live, f'operator-keys="{operator.public}"')
-    is_not_asked(found, f"expected one with {lacking}")
 
 
 def test_an_element_takes_an_invitation_of_its_page(both, visit):

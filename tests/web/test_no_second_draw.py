@@ -12,9 +12,12 @@ from .conftest import (
     answer_and_send,
     begin,
     counted,
+    element,
     heading,
     let_time_pass,
     posted,
+    press,
+    script,
     send,
     shown_report,
     watch,
@@ -111,6 +114,8 @@ def draws_once_without_storage(found, live):
     send(page)
     let_time_pass(page, heading(page, "Kept for later"))
     expect(page.get_by_text("please leave the page open")).to_be_visible()
+    press(page, "Send the same report again")
+    let_time_pass(page, heading(page, "Kept for later"))
     # Whoever does otherwise still finds the same report.
     page.reload()
     let_time_pass(page, heading(page, "Kept for later"))
@@ -185,11 +190,9 @@ def test_an_answer_that_is_lost_on_its_way_back_is_asked_for_with_the_same_repor
 
 
 def test_a_page_that_a_browser_brings_back_shows_and_draws_nothing_again(live, origin, copying):
-    script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
-    form = f'<halftruth-form survey="work" collector="{live.url}" max-gamma="19"></halftruth-form>'
     page = copying.page
     page.add_init_script(NOTE_COPIES)
-    page.goto(origin.add(form, script))
+    page.goto(origin.add(element(live), script(live)))
     copies = []
 
     def leave_and_come_back(seen):

@@ -6,7 +6,7 @@ from halftruth_shared.attribute import Several
 from halftruth_shared.number import NumberRange
 from playwright.sync_api import expect
 
-from .conftest import SCREENSHOTS, begin, heading, press, send, shown_report
+from .conftest import PHONE, anyone_can_use, begin, heading, press, send, shown_report
 
 SYMPTOMS = Several("symptoms", label="Which of these did you have?", help="Small ones count, too.")
 OPTION = {
@@ -83,7 +83,7 @@ def survey():
 
 
 def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
-    found = visit(f"{live.url}/s/kinds", viewport={"width": 360, "height": 700})
+    found = visit(f"{live.url}/s/kinds", viewport=PHONE)
     page, keyboard = found.page, found.page.keyboard
     begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
@@ -100,7 +100,7 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     press(page, "Continue")
     expect(page.get_by_text("Please choose an answer.")).to_have_count(2)
     expect(page.get_by_label("no-hush")).to_be_focused()
-    check(found, "questions-left")
+    anyone_can_use(found, "questions-left")
 
     # A question comes with the answer that it is asked after, just behind it.
     keyboard.press("ArrowDown")
@@ -116,7 +116,7 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     expect(number).to_be_focused()
     expect(number).to_have_value("9911")
     assert number.get_attribute("aria-invalid") == "true"
-    check(found, "questions-number")
+    anyone_can_use(found, "questions-number")
 
     # An answer that is none takes the place of the number, and the reverse.
     page.get_by_label("unsure-hush").check()
@@ -164,7 +164,7 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     page.get_by_label("Fever-hush").check()
     page.get_by_label("Pain-hush").check()
     expect(page.get_by_label("None of these")).not_to_be_checked()
-    check(found, "questions-several")
+    anyone_can_use(found, "questions-several")
     press(page, "Back")
     expect(page.get_by_label("How many a year?")).to_have_value("4711")
     expect(page.get_by_label("weekly")).to_be_checked()
@@ -179,7 +179,7 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     fever_and_pain = ", ".join(text for text in order if text[:5] in ("Fever", "Pain-"))
     assert sorted(lines[4].split(", ")) == sorted(fever_and_pain.split(", "))
     assert lines[:4] + lines[5:] == ["yes-hush", "4711", "No answer", "weekly", "7.5"]
-    check(found, "questions-review")
+    anyone_can_use(found, "questions-review")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
     stored, counts, _ = live.store.reports.counts("kinds")
@@ -192,10 +192,3 @@ def test_a_person_answers_every_kind_of_question_by_keyboard(live, visit):
     for secret in ("hush", "4711", "9911", "7.5"):
         assert secret not in found.traffic()
     assert found.said == []
-
-
-def check(found, step):
-    """Everyone can use this step, and it does not reach beyond a narrow screen."""
-    found.page.screenshot(path=SCREENSHOTS / f"{step}.png", full_page=True)
-    assert found.violations() == [], step
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= 360, step

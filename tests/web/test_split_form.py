@@ -10,14 +10,15 @@ from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
 from .conftest import (
-    LOOKS,
     anyone_can_use,
     begin,
+    element,
     heading,
     is_not_asked,
     let_time_pass,
     posted,
     press,
+    script,
     send,
 )
 
@@ -245,12 +246,8 @@ def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, vis
 
 @pytest.mark.parametrize("ask", ["all", "drawn", "some"])
 def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
-    script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
-    form = (
-        f'<halftruth-form survey="split" collector="{live.url}" max-gamma="19" unprotected="age"'
-        f' digests="{survey.digest}" ask="{ask}"></halftruth-form>'
-    )
-    found = visit(origin.add(form, script))
+    allowed = f'max-gamma="19" unprotected="age" digests="{survey.digest}" ask="{ask}"'
+    found = visit(origin.add(element(live, "split", allowed), script(live)))
     page = found.page
     if ask == "some":
         is_not_asked(found, "ask: expected drawn or all")
@@ -265,18 +262,16 @@ def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
 
 
 def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, origin, visit):
-    script = f'<script type="module" src="{live.url}/js/form/index.js"></script>'
-    form = f'<halftruth-form survey="split" collector="{live.url}" max-gamma="19"></halftruth-form>'
-    is_not_asked(visit(origin.add(form, script)), "its amplification is infinite")
+    address = origin.add(element(live, "split"), script(live))
+    is_not_asked(visit(address), "its amplification is infinite")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_everyone_can_use_every_step(live, visit, look):
-    found = visit(f"{live.url}/s/split", **LOOKS[look])
+def test_everyone_can_use_every_step(live, visit):
+    found = visit(f"{live.url}/s/split")
     page = found.page
 
     def check(step):
-        anyone_can_use(found, f"split-{step}-{look}")
+        anyone_can_use(found, f"split-{step}")
 
     expect(heading(page, "Before you begin")).to_be_visible()
     check("opening")
