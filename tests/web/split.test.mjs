@@ -173,38 +173,19 @@ test("one of ten thousand views is found, and one of many cells is answered", ()
 const good = split([2, 3, 2], [[1, [[0, 1]]]], { as_it_is: [2] });
 
 const REFUSED = [
-  ["gamma", { gamma: "1" }],
-  ["gamma", { gamma: 1.5 }],
   ["prime", { prime: 4 }],
-  ["prime", { prime: "2" }],
   ["prime", { prime: 65537 }],
-  ["prime", { prime: undefined }],
-  ["direct", { direct: 1 }],
   ["direct", { direct: 2 ** 20 + 1 }],
-  ["direct", { direct: 2.5 }],
-  ["public", { public: "a2" }],
   ["public", { public: ["a2", "a2"] }],
-  ["public", { public: ["a3"] }],
   ["public", { public: ["a0"] }],
   ["lengths", { lengths: { 1: 1 } }],
-  ["views", { views: undefined }],
-  ["views", { views: [] }],
-  ["views", { views: [null] }],
-  ["views", { views: [{ attributes: ["a0", "a1"], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1", "a0"]], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0"], ["a1", "a0"]], weight: 1 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"], []], weight: 1 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1", "a7"]], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1", "a2"]], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0"]], weight: 1 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"]], weight: 0 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"]], weight: "1" }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], weight: 2 ** 32 }] }],
-  ["shape", { views: [{ attributes: [["a0", "a1"]], weight: 1, shape: [] }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"]], choose: [0], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], choose: [3], weight: 1 }] }],
   ["views", { views: [{ attributes: [["a0", "a1"]], choose: [1, 1], weight: 1 }] }],
-  ["views", { views: [{ attributes: [["a0", "a1"]], choose: 1, weight: 1 }] }],
 ];
 
 for (const [field, change] of REFUSED) {

@@ -3,6 +3,8 @@
 import json
 import random
 import subprocess
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.support.dependent import REVEALING, document
 from tests.support.feasible import small_surveys
 
 PROGRAM = Path(__file__).with_name("agreement.mjs")
+VECTORS = Path(__file__).parents[1] / "vectors"
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,67 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
             "sentences": Protection.of(survey).sentences(),
             "report": perturbed(survey, case["record"], map(int, case["draws"])),
         }, case
+
+
+#: What may come in the place of any member or item of a survey.
+ABSENT = object()
+NASTY = [ABSENT, None, True, 0, -1, 1.5, 2**60, "", "x y", "1/0", "1", [], {}, [None], {"x": 1}]
+
+#: Members that no protection rests on: what a form shows, which questions depend on others, and
+#: what is sensitive, of which a client takes its caller's word.
+SHOWN = {"answers", "ask_if", "description", "label", "languages", "optional", "page", "sensitive"}
+SHOWN |= {"shuffle", "title"}
+
+
+def of_every_kind():
+    """A survey of each set of members of a mechanism, and one of all kinds of questions."""
+    vectors = json.loads((VECTORS / "protection.json").read_text(encoding="utf-8"))["vectors"]
+    kinds = {tuple(vector["survey"]["mechanism"]): vector["survey"] for vector in vectors}
+    questions = json.loads((VECTORS / "questions.json").read_text(encoding="utf-8"))
+    return [*kinds.values(), questions["survey"]]
+
+
+def paths(value, path=()):
+    """The way to each member, and to the first two items of each list."""
+    members = value.items() if isinstance(value, dict) else enumerate(value[:2])
+    for key, member in members:
+        yield (*path, key)
+        if isinstance(member, dict | list):
+            yield from paths(member, (*path, key))
+
+
+def mutated(document, path, value):
+    """A survey with something else in one place, or without it."""
+    changed = json.loads(json.dumps(document))
+    *way, last = path
+    place = reduce(getitem, way, changed)
+    if value is ABSENT:
+        del place[last]
+    else:
+        place[last] = value
+    return changed
+
+
+def test_a_survey_that_is_wrong_anywhere_is_refused_in_a_line_by_both(in_javascript):
+    cases = [
+        (path, mutated(valid, path, value), valid.get("languages"))
+        for valid in of_every_kind()
+        for path in paths(valid)
+        for value in NASTY
+    ]
+    surveys = [published(changed) for _, changed, _ in cases]
+    refused = 0
+    made = in_javascript([{"survey": written} for _, written in surveys])
+    for (path, changed, languages), (survey, _), one in zip(cases, surveys, made, strict=True):
+        assert "\n" not in one.get("refused", "")
+        # A category that has a text may not be called otherwise; that protects nobody.
+        is_shown = SHOWN & {*path} or (languages and path[-2:-1] == ("categories",))
+        if survey is not None:
+            assert one.get("digest") == survey.digest, changed
+        elif not is_shown:
+            assert "refused" in one, changed
+            refused += 1
+    assert refused > 1_000
 
 
 #: Characters whose order differs by language, or that are written in a way of their own.
