@@ -22,51 +22,12 @@ def analyst(live, survey):
     return Analyst(live.url, live.store.tokens.create("analyst"))
 
 
-def test_itemsets_become_a_data_frame(analyst):
-    itemsets = analyst.itemsets("health", min_support=0.1)
-    frame = itemsets.to_pandas()
-    assert len(frame) == len(itemsets.itemsets) > 5
-    row = frame.loc["smoker=yes"]
-    assert row.lower < row.value < row.upper
-    assert abs(row.value - 0.3) < 5 * row.standard_error
-    assert itemsets.reports == 3_000
-
-
 def test_nothing_found_is_an_empty_data_frame(analyst):
     itemsets = analyst.itemsets("health", min_support=1, select="lower").to_pandas()
     rules = analyst.rules("health", min_support=1, min_confidence=0).to_pandas()
     assert (itemsets.index.names, itemsets.columns[0]) == (["itemset"], "value")
     assert (rules.index.names, rules.columns[0]) == (["antecedent", "consequent"], "value")
     assert len(itemsets) == len(rules) == 0
-
-
-def test_rules_become_a_data_frame(analyst):
-    frame = analyst.rules("health", min_support=0.05, min_confidence=0.5).to_pandas()
-    assert "smoker=no" in frame.index.unique("consequent")
-    assert (frame.value >= 0.5).all()
-    assert (frame.lower < frame.upper).all()
-
-
-def test_a_table_becomes_a_data_frame(analyst):
-    table = analyst.table("health", ["drinks", "smoker"], covariance=True)
-    frame = table.to_pandas()
-    assert frame.index.names == ["drinks", "smoker"]
-    assert frame.value.sum() == pytest.approx(1)
-    variances = np.diag(np.array(table.covariance))
-    assert np.sqrt(variances) == pytest.approx(frame.standard_error.to_numpy())
-
-
-def test_measures_become_a_data_frame(analyst):
-    measures = analyst.measures("health", ["smoker", "drinks"], present={"drinks": "daily"})
-    frame = measures.to_pandas()
-    assert frame.loc["phi"].lower < frame.loc["phi"].value < frame.loc["phi"].upper
-    assert measures.query.present == {"drinks": "daily"}
-
-
-def test_counts_become_a_data_frame(analyst):
-    frame = analyst.counts("health").to_pandas()
-    assert list(frame.columns) == ["smoker", "drinks", "count"]
-    assert frame["count"].sum() == 3_000
 
 
 def test_a_wrong_token_is_refused(live, survey):

@@ -1,7 +1,7 @@
 """Reports arrive, each counted once, whatever happens on the way."""
 
 import pytest
-from halftruth_client import Client, CollectorUnavailable, RecordError
+from halftruth_client import Client, RecordError
 from wire import listening
 
 from .conftest import Failing, counted
@@ -38,20 +38,3 @@ def test_one_bad_record_stops_all_of_them(live, survey, record):
     with pytest.raises(RecordError, match=r"record 1200: attribute 'smoker': .* one of: no, yes"):
         Client(live.url, max_gamma="19").submit_many(survey, records)
     assert counted(live.store) == 0
-
-
-def test_reports_counted_before_the_collector_went_away_are_said(live, survey, record):
-    failing = Failing(live.app, 0, "")
-    client: Client
-
-    def pull_the_plug(_: int) -> None:
-        failing._left = 100
-        failing._app = lambda *_: []
-        failing._status = "503 Service Unavailable"
-
-    with listening(failing) as url:
-        client = Client(url, max_gamma="19", retries=0)
-        with pytest.raises(CollectorUnavailable) as caught:
-            client.submit_many(survey, [record] * 2_000, progress=pull_the_plug)
-    assert caught.value.accepted == 1_000
-    assert counted(live.store) == 1_000

@@ -78,16 +78,6 @@ def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, r
     assert counted(live.store) == 1
 
 
-def test_a_closed_survey_takes_no_report_and_leaves_none_waiting(live, survey, record, tmp_path):
-    live.store.surveys.close("health")
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    with pytest.raises(RequestRefused, match="'health' is closed") as caught:
-        client.submit(survey, record)
-    assert caught.value.status == 409
-    assert client.flush().waiting == 0
-    assert counted(live.store) == 0
-
-
 def test_a_report_for_a_survey_that_is_not_there_now_keeps_waiting(live, record, tmp_path):
     # A collector restored from an old back-up may know it again later.
     unknown = Survey(

@@ -371,3 +371,25 @@ def keep_for_later(page, address):
     page.route("**/reports", lambda route: route.abort())
     send(page)
     let_time_pass(page, heading(page, "Kept for later"))
+
+
+ATTACH = """
+async ([url, id, options]) => {
+  const { attach } = await import(url + "/js/form/index.js");
+  const attached = attach(document.getElementById(id), options ?? undefined);
+  const outcome = attached.then(() => "attached", (error) => `${error.name}: ${error.message}`);
+  // At once: nothing was fetched yet.
+  SUBMIT
+  return outcome;
+}
+"""
+
+
+def attach(page, live, id="own", then="", **options):
+    """Attach to a form of the page, and at once do more; the value is what became of it."""
+    given = (
+        None
+        if "none" in options
+        else {"survey": "work", "maxGamma": 19, "collector": live.url} | options
+    )
+    return page.evaluate(ATTACH.replace("SUBMIT", then), [live.url, id, given])

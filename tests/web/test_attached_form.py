@@ -5,14 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import RECORD, REGIONS, SCHEMA, counted, heard, listening, posted, press
+from .conftest import RECORD, REGIONS, SCHEMA, attach, counted, heard, listening, posted, press
 
 SECRET = "hush-on-the-wire"
 
 #: Forms as they should be, and as they are usually written.
 MARKUPS = {"dialog": 'method="dialog"', "post": 'method="post" action="/page.html"'}
-
-RIGHT = {"survey": "work", "maxGamma": 19}
 
 #: What is passed as the form, if not the form, the options, and what people read of it.
 WRONG = {
@@ -25,17 +23,6 @@ WRONG = {
     "a field around the form": ("around", {}, "form: expected an element"),
     "an invitation that is none": ("own", {"invitation": "me"}, "invitation"),
 }
-
-ATTACH = """
-async ([url, id, options]) => {
-  const { attach } = await import(url + "/js/form/index.js");
-  const attached = attach(document.getElementById(id), options ?? undefined);
-  const outcome = attached.then(() => "attached", (error) => `${error.name}: ${error.message}`);
-  // At once: nothing was fetched yet.
-  SUBMIT
-  return outcome;
-}
-"""
 
 #: Ways to send a form; the last ones leave a page that nothing holds.
 SUBMIT = """
@@ -75,12 +62,6 @@ def form(markup, names=("smoker", "drinks", "region")):
     return (
         f'<form id="own" {MARKUPS[markup]}>{fields}{hidden}<button name="go">Send</button></form>'
     )
-
-
-def attach(page, live, id="own", then="", **options):
-    """Attach to a form of the page, and at once do more; the value is what became of it."""
-    given = None if "none" in options else RIGHT | {"collector": live.url} | options
-    return page.evaluate(ATTACH.replace("SUBMIT", then), [live.url, id, given])
 
 
 CASES = [*[(wrong, "dialog") for wrong in WRONG], ("no form", "post")]

@@ -11,14 +11,15 @@ from playwright.sync_api import expect
 
 from .conftest import (
     RECORD,
-    SCHEMA,
     answer,
     answer_and_send,
+    attach,
     counted,
     heading,
+    heard,
     is_not_asked,
-    keep_for_later,
     let_time_pass,
+    listening,
     posted,
     press,
     send,
@@ -148,22 +149,6 @@ def test_an_invitation_that_is_spent_meanwhile_lets_nothing_in_and_another_one_t
     assert "hush" not in found.traffic()
 
 
-def test_a_report_that_was_kept_is_let_in_when_the_page_is_opened_without_the_link(both, visit):
-    invitation = invitation_of(both)
-    found = visit()
-    page = found.page
-    keep_for_later(page, link(both, invitation))
-    page.unroute("**/reports")
-    page.goto("about:blank")
-    page.goto(f"{both.url}/s/work")
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
-    values = json.loads(page.evaluate("localStorage.getItem('halftruth:work')"))["values"]
-    assert counted(both) == [list(SCHEMA.decode(values).values())]
-    assert both.store.invitations.count("work").used == 1
-    # Sealed on the way, and no longer kept.
-    assert invitation not in found.traffic()
-
-
 def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit):
     found = visit(f"{sealed.url}/s/work")
     page = found.page
@@ -222,49 +207,25 @@ def test_a_form_with_pins_asks_what_one_of_them_signed_and_nothing_else(
     assert counted(live) == [shown_report(page)]
 
 
-def test_an_element_takes_an_invitation_of_its_page(both, visit):
-    invitation = invitation_of(both)
-    page = own_page(visit(), both, f'invitation="{invitation}"')
-    answer_and_send(page)
-    assert counted(both) == [shown_report(page)]
-
-
 def test_a_form_of_ones_own_takes_pins_and_an_invitation(
     live, survey, operator, sealing_key, visit
 ):
     publish_signed(live, survey, operator, Terms(invitations=True, sealing_key=sealing_key))
     inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in RECORD.items())
-    found = visit()
-    page = own_page(found, live, "", f'<form id="own" method="dialog">{inputs}</form>')
-    attach = """
-        async (options) => {
-          const { attach } = await import("/js/form/index.js");
-          // A new one, which nothing listens to yet.
-          const before = document.getElementById("own");
-          const form = before.cloneNode(true);
-          before.replaceWith(form);
-          const told = new Promise((resolve) => {
-            for (const name of ["submitted", "refused"]) {
-              form.addEventListener(name, (event) => resolve([name, event.detail.status]));
-            }
-          });
-          const fixed = { survey: "work", collector: location.origin, maxGamma: 19 };
-          try {
-            await attach(form, { ...fixed, ...options });
-          } catch (error) {
-            return `${error.name}: ${error.field}`;
-          }
-          form.requestSubmit();
-          return told;
-        }
-    """
-    pins = {"operatorKeys": [operator.public]}
-    assert page.evaluate(attach, pins) == "ParameterError: invitation"
-    others = {"operatorKeys": [OperatorKey.create().public]}
-    invitation = {"invitation": invitation_of(live)}
-    assert page.evaluate(attach, others | invitation) == "SurveyRefused: operatorKeys"
-    assert page.evaluate(attach, pins | {"invitation": "0123"}) == "ParameterError: invitation"
+    found = listening(visit)
+    form = f'<form id="own" method="dialog">{inputs}<button>Send</button></form>'
+    page = own_page(found, live, "", form)
+    invitation, pins = invitation_of(live), [operator.public]
+    for options, wrong in (
+        ({"operatorKeys": pins}, "ParameterError: invitation: "),
+        ({"operatorKeys": [OperatorKey.create().public]}, "SurveyRefused: operatorKeys: "),
+        ({"operatorKeys": pins, "invitation": "0123"}, "ParameterError: invitation: "),
+    ):
+        assert attach(page, live, **options).startswith(wrong)
     assert posted(found) == []
-    assert page.evaluate(attach, pins | invitation) == ["submitted", "accepted"]
+    assert attach(page, live, operatorKeys=pins, invitation=invitation) == "attached"
+    press(page, "Send")
+    [(name, detail)] = heard(page)
+    assert (name, detail["status"]) == ("submitted", "accepted")
     assert len(counted(live)) == 1
-    assert invitation["invitation"] not in found.traffic()
+    assert invitation not in found.traffic()

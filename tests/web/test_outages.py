@@ -120,18 +120,6 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert len(posted(found)) == 1
 
 
-def test_an_impatient_person_sends_one_report(live, visit):
-    found = visit(f"{live.url}/s/work")
-    page = found.page
-    answer(page)
-    page.get_by_role("button", name="Send a report").evaluate(
-        "(button) => { for (let i = 0; i < 5; i += 1) button.click(); }"
-    )
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert counted(live) == [shown_report(page)]
-    assert len(posted(found)) == 1
-
-
 def test_two_tabs_of_one_person_make_one_report(live, visit):
     first = visit(f"{live.url}/s/work").page
     second = first.context.new_page()
