@@ -2,8 +2,10 @@
 
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
-import { isFinal, messageOf, refusalOf } from "./delivery.js";
-import { AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError } from "./errors.js";
+import { isFinal, messageOf } from "./delivery.js";
+import {
+  AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, SurveyRefused,
+} from "./errors.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
 import { once } from "./once.js";
 import { checkInvitation } from "./terms.js";
@@ -324,10 +326,14 @@ export class Client {
     const published = await this.#catalog.entry(survey, report.digest);
     // Its invitation is spent and forgotten, so that nothing could be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
-    const outdated = await refusalOf(published, report);
-    if (outdated !== null) {
-      settle(outdated);
-      throw outdated;
+    const refuse = (/** @type {string} */ why, /** @type {string} */ field) => {
+      const refusal = new SurveyRefused(`survey '${survey}': ${why}`, field);
+      settle(refusal);
+      throw refusal;
+    };
+    if ((await published.digest()) !== digest) refuse("another version of it is asked now", "digest");
+    if (published.terms.invitations && report.invitation === undefined) {
+      refuse("it needs an invitation now", "invitation");
     }
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {

@@ -1,22 +1,6 @@
-/** A report on its way: whether it can be sent, and what is sent. */
+/** A report on its way: what is sent, and what answer is final. */
 
-import { CollectorUnavailable, RequestRefused, SurveyRefused } from "./errors.js";
-
-/**
- * Why a remembered report can no longer be sent, or null.
- *
- * @param {import("./survey.js").Survey} survey As its collector asks it now.
- * @param {import("./memory.js").Remembered} report
- */
-export async function refusalOf(survey, { digest, invitation }) {
-  if ((await survey.digest()) !== digest) {
-    return new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
-  }
-  if (survey.terms.invitations && invitation === undefined) {
-    return new SurveyRefused(`survey '${survey.id}': it needs an invitation now`, "invitation");
-  }
-  return null;
-}
+import { CollectorUnavailable, RequestRefused } from "./errors.js";
 
 /**
  * The message that carries a report: plain or sealed, with an invitation where terms ask for one.

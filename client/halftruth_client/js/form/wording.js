@@ -1,8 +1,8 @@
 /** The form's words in a language: texts with what is put into them, numbers, moments, promises. */
 
 import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
+import { ONE } from "../rational.js";
 import { inLanguage } from "../texts.js";
-import { designsInWords } from "./designs.js";
 import { ENGLISH } from "./words.js";
 
 const GAP = "\u202f";
@@ -19,8 +19,10 @@ export function directionOf(language) {
 }
 
 /**
+ * @import { Attribute } from "../attribute.js"
+ * @import { Design } from "../mechanisms/designs.js"
  * @typedef {import("./words.js").Key} Key
- * @typedef {ReadonlyMap<string, import("../attribute.js").Attribute>} Attributes By name.
+ * @typedef {ReadonlyMap<string, Attribute>} Attributes By name.
  */
 
 /** Words of the form around the texts of a survey in their language. */
@@ -104,7 +106,7 @@ export class Wording {
     return number.replace(".", parts.find(({ type }) => type === "decimal")?.value ?? ".");
   }
 
-  /** @param {import("../attribute.js").Attribute} attribute */
+  /** @param {Attribute} attribute */
   label(attribute) {
     return attribute.labelIn(this.language);
   }
@@ -112,7 +114,7 @@ export class Wording {
   /**
    * The categories of an attribute, in order; those that a survey has not named itself in our words.
    *
-   * @param {import("../attribute.js").Attribute} attribute
+   * @param {Attribute} attribute
    */
   answers(attribute) {
     return attribute.categories.map((category, code) => {
@@ -124,7 +126,7 @@ export class Wording {
   /**
    * One of them.
    *
-   * @param {import("../attribute.js").Attribute} attribute
+   * @param {Attribute} attribute
    * @param {string} category
    */
   answer(attribute, category) {
@@ -132,7 +134,7 @@ export class Wording {
   }
 
   /**
-   * @param {import("../attribute.js").Attribute} attribute
+   * @param {Attribute} attribute
    * @param {string} category
    * @param {number} code
    */
@@ -168,10 +170,10 @@ export class Wording {
    * @param {Attributes} attributes
    */
   promises({ prior, designs, bare, provable, hidden, whole, single, timed }, attributes) {
-    const said = designsInWords(designs, attributes, this);
+    const said = this.designs(designs, attributes);
     if (bare.length > 0) said.push(this.bare(bare));
     for (const { name, answer, other, bound } of provable) {
-      const attribute = /** @type {import("../attribute.js").Attribute} */ (attributes.get(name));
+      const attribute = /** @type {Attribute} */ (attributes.get(name));
       const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
       const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
       said.push(this.say("provable", values));
@@ -194,9 +196,47 @@ export class Wording {
   }
 
   /**
+   * Sentences about designs, each with the labels of the questions that have it.
+   *
+   * @param {ReadonlyMap<string, Design>} designs By attribute.
+   * @param {Attributes} attributes
+   */
+  designs(designs, attributes) {
+    /** @type {Map<string, string[]>} */
+    const labels = new Map();
+    for (const [name, design] of designs) {
+      const attribute = /** @type {Attribute} */ (attributes.get(name));
+      const sentence = this.design(design, attribute);
+      const label = this.say("quoted", { text: this.label(attribute) });
+      labels.set(sentence, [...(labels.get(sentence) ?? []), label]);
+    }
+    return [...labels].map(([said, of]) => this.say("designFor", { questions: of.join(", "), said }));
+  }
+
+  /**
+   * With both answers and the design's chances; `not_p` is the chance of the opposite.
+   *
+   * @param {Design} design
+   * @param {Attribute} attribute
+   */
+  design({ name, yes, no, chances }, attribute) {
+    const chanceOf = (/** @type {import("../rational.js").Rational} */ { numerator, denominator }) => {
+      const [some, all] = [String(numerator), String(denominator)];
+      return this.say("chanceOf", { some, all, count: Number(numerator) });
+    };
+    const values = { Yes: this.answer(attribute, yes), No: this.answer(attribute, no) };
+    const odds = Object.entries(chances).flatMap(([parameter, chance]) => [
+      [parameter, chanceOf(chance)],
+      [`not_${parameter}`, chanceOf(ONE.minus(chance))],
+    ]);
+    const key = /** @type {"design-warner"} */ (`design-${name}`);
+    return this.say(key, { ...values, ...Object.fromEntries(odds) });
+  }
+
+  /**
    * Sentence on what is sent unperturbed.
    *
-   * @param {readonly import("../attribute.js").Attribute[]} attributes
+   * @param {readonly Attribute[]} attributes
    */
   bare(attributes) {
     const shown = attributes.map((attribute) => this.label(attribute)).join(", ");

@@ -41,21 +41,17 @@ const MEMBERS = ["attributes", "choose", "weight"];
  *
  * @param {unknown} written
  * @param {import("../schema.js").Schema} schema
- * @param {readonly number[]} sentAsTheyAre Positions that are in no view.
+ * @param {readonly number[]} unperturbed Positions that are in no view.
  * @returns {ViewClass[]}
  */
-export function readClasses(written, schema, sentAsTheyAre) {
+export function readClasses(written, schema, unperturbed) {
   if (!Array.isArray(written)) throw wrong("expected a list");
-  const classes = written.map((one) => readClass(one, schema));
-  const found = new Set(classes.flatMap(({ groups }) => groups.flat()));
-  schema.names.forEach((name, j) => {
-    if (found.has(j) && sentAsTheyAre.includes(j)) {
-      throw wrong(`'${name}' is public; expected attributes that are not`);
-    }
-    if (!found.has(j) && !sentAsTheyAre.includes(j)) {
-      throw wrong(`'${name}' is in none; expected every attribute that is not public`);
-    }
-  });
+  const classes = written.map((document) => readClass(document, schema));
+  const viewed = new Set(classes.flatMap(({ groups }) => groups.flat()));
+  const wanting = schema.names.find((_, j) => viewed.has(j) === unperturbed.includes(j));
+  if (wanting !== undefined) {
+    throw wrong(`'${wanting}': expected every attribute that is not public, and no other`);
+  }
   const count = classes.reduce(
     (sum, { groups, sizes }) =>
       sum + groups.reduce((ways, group, i) => ways * choices(group.length, sizes[i]), 1),
@@ -101,12 +97,12 @@ function readClass(written, schema) {
  * @param {string} field
  */
 export function positionsOf(names, schema, field) {
-  const given = Array.isArray(names) ? names : [];
-  const unknown = given.length === 0 || given.some((name) => !schema.names.includes(name));
-  if (unknown || new Set(given).size < given.length) {
+  const positions = Array.isArray(names) ? names.map((name) => schema.names.indexOf(name)) : [];
+  const isEmpty = positions.length === 0;
+  if (isEmpty || positions.includes(-1) || new Set(positions).size < positions.length) {
     throw new SurveyError(`${field}: expected different names of attributes`, field);
   }
-  return given.map((name) => schema.names.indexOf(name)).sort((a, b) => a - b);
+  return positions.sort((a, b) => a - b);
 }
 
 /**
@@ -128,7 +124,16 @@ export function expand(schema, classes, prime, direct) {
   let until = 0;
   let first = 0;
   for (const { groups, sizes: chosen, weight } of classes) {
-    for (const positions of unions(groups.map((group, i) => subsets(group, chosen[i])))) {
+    /** @type {number[][]} One subset of each group together, the last group's changing fastest. */
+    const unions = groups.reduce(
+      (all, group, i) => {
+        const further = subsets(group, chosen[i]);
+        return all.flatMap((before) => further.map((positions) => [...before, ...positions]));
+      },
+      /** @type {number[][]} */ ([[]]),
+    );
+    for (const union of unions) {
+      const positions = union.sort((a, b) => a - b);
       const shape = positions.map((j) => sizes[j]);
       const cells = shape.reduce((product, size) => product * size, 1);
       if (cells > MOST_CELLS) throw wrong(`expected at most ${MOST_CELLS} cells of each`);
@@ -183,17 +188,6 @@ function subsets(group, size) {
   };
   extend(0);
   return found;
-}
-
-/**
- * One subset of each group together, in every way, the last group's changing fastest.
- *
- * @param {number[][][]} choices
- */
-function unions(choices) {
-  return choices
-    .reduce((all, some) => all.flatMap((left) => some.map((right) => [...left, ...right])), [[]])
-    .map((positions) => positions.sort((a, b) => a - b));
 }
 
 /**
