@@ -1,17 +1,11 @@
 /** Bytes and the text that stands for them. */
 
-/**
- * Lower-case hexadecimal digits.
- *
- * @param {Uint8Array} bytes
- */
+/** @param {Uint8Array} bytes */
 export function toHex(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * @param {string} digits An even number of hexadecimal digits.
- */
+/** @param {string} digits An even number of hexadecimal digits. */
 export function fromHex(digits) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
@@ -24,9 +18,7 @@ export function utf8(text) {
   return new TextEncoder().encode(text);
 }
 
-/**
- * @param {...Uint8Array} parts
- */
+/** @param {...Uint8Array} parts */
 export function concat(...parts) {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let position = 0;

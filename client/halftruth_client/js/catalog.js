@@ -47,11 +47,7 @@ export class Catalog {
     this.#operatorKeys = readPins(operatorKeys);
   }
 
-  /**
-   * Refuse a survey that protects less than the caller accepts.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey */
   async check(survey) {
     const { unprotected } = this;
     const digests = this.#digests;

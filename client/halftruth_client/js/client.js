@@ -211,11 +211,7 @@ export class Client {
     return this.#memory.get(survey);
   }
 
-  /**
-   * True if a report of this survey was not acknowledged yet.
-   *
-   * @param {string} survey Its id.
-   */
+  /** @param {string} survey Its id. */
   isWaiting(survey) {
     return this.#memory.isWaiting(survey);
   }

@@ -33,11 +33,7 @@ const ROOM = 4_096;
 /** Member of the state of the page's entry of the history. */
 const ENTRY = "halftruth";
 
-/**
- * True for a report that the collector said it counted.
- *
- * @param {Remembered} report
- */
+/** @param {Remembered} report */
 export function isCounted({ sent, refused }) {
   return sent && refused === undefined;
 }
@@ -87,11 +83,7 @@ export class Memory {
     this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
-  /**
-   * The view of this survey that was drawn, or null.
-   *
-   * @param {string} digest
-   */
+  /** @param {string} digest */
   view(digest) {
     const text = this.#storage.getItem(VIEW_PREFIX + digest);
     return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
@@ -127,11 +119,7 @@ export class Memory {
       .filter((survey) => this.isWaiting(survey) && this.get(survey)?.collector === collector);
   }
 
-  /**
-   * True if a report of a survey is remembered that was not acknowledged.
-   *
-   * @param {string} survey
-   */
+  /** @param {string} survey */
   isWaiting(survey) {
     try {
       return this.get(survey)?.sent === false;

@@ -34,8 +34,6 @@ export function unperturbed({ schema, mechanism }, unprotected) {
 }
 
 /**
- * Answers that a report can prove, as the caller allows.
- *
  * @param {Mechanism} mechanism
  * @param {ReadonlySet<string>} unprotected
  */

@@ -67,11 +67,7 @@ export class Rational {
     return this.times(new Rational(other.denominator, other.numerator));
   }
 
-  /**
-   * Negative, 0 or positive as this is less, equal or greater.
-   *
-   * @param {Rational} other
-   */
+  /** @param {Rational} other */
   compare(other) {
     return this.minus(other).sign();
   }
@@ -111,11 +107,7 @@ export function gcd(a, b) {
   return a === 0n ? 1n : a < 0n ? -a : a;
 }
 
-/**
- * Least common multiple of positive integers.
- *
- * @param {bigint[]} values
- */
+/** @param {bigint[]} values */
 export function lcm(values) {
   return values.reduce((a, b) => (a / gcd(a, b)) * b, 1n);
 }

@@ -137,8 +137,6 @@ export class Schema {
   }
 
   /**
-   * The code of an attribute's answer, given or left out.
-   *
    * @param {import("./attribute.js").Attribute} attribute
    * @param {ReadonlyMap<string, unknown>} answers
    * @param {readonly number[]} codes Those of all earlier attributes.

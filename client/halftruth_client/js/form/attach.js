@@ -193,11 +193,7 @@ class Held {
     }
   }
 
-  /**
-   * Say in the form, in the language of the page, what went wrong.
-   *
-   * @param {unknown} error
-   */
+  /** @param {unknown} error */
   async show(error) {
     const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
     const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());

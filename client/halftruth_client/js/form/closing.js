@@ -94,8 +94,6 @@ function further({ address, seconds, stay }, words) {
 }
 
 /**
- * View that asks if it is another person who wants to answer.
- *
  * @param {{back: () => void, go: () => void}} step
  * @param {Wording} words
  */
@@ -108,8 +106,6 @@ export function anotherPerson({ back, go }, words) {
 }
 
 /**
- * A survey that takes no more answers.
- *
  * @param {import("../survey.js").Survey} survey
  * @param {Wording} words
  */
@@ -124,8 +120,6 @@ export function closed({ closedBecause, terms }, words) {
 }
 
 /**
- * Something that went wrong, and perhaps another try.
- *
  * @param {string} heading
  * @param {string | readonly import("./dom.js").Child[]} text
  * @param {(() => void) | null} retry

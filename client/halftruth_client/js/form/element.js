@@ -116,8 +116,6 @@ export class HalftruthForm extends Localized {
   }
 
   /**
-   * Show the opening, if a report would be taken.
-   *
    * @param {Client} client
    * @param {Survey} survey
    */
@@ -128,11 +126,7 @@ export class HalftruthForm extends Localized {
     this.open();
   }
 
-  /**
-   * Say who asks, and how answers are protected.
-   *
-   * @param {boolean} [missing] Whether consent was passed over.
-   */
+  /** @param {boolean} [missing] Whether consent was passed over. */
   open(missing = false) {
     const { current: survey, client, questionnaire } = this;
     if (!survey || !client || !questionnaire) return;
@@ -177,8 +171,6 @@ export class HalftruthForm extends Localized {
   }
 
   /**
-   * Ask the questions of a group.
-   *
    * @param {Questionnaire} questionnaire
    * @param {number} [group] By default the first one that is asked.
    */
@@ -196,11 +188,7 @@ export class HalftruthForm extends Localized {
     this.show((words) => questions({ questionnaire, group, back, next }, words));
   }
 
-  /**
-   * Show the answers before they are sent.
-   *
-   * @param {Questionnaire} questionnaire
-   */
+  /** @param {Questionnaire} questionnaire */
   review(questionnaire) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
@@ -350,11 +338,7 @@ export class HalftruthForm extends Localized {
     this.show((words) => anotherPerson({ back, go: () => void go() }, words));
   }
 
-  /**
-   * Tell why the report does not count.
-   *
-   * @param {(() => void) | null} [retry]
-   */
+  /** @param {(() => void) | null} [retry] */
   refused(retry = null) {
     const { current: survey, client } = this;
     if (!survey || !client) return;

@@ -41,8 +41,6 @@ export async function checkAdmission(client, survey, invitation) {
 }
 
 /**
- * An error after which nobody is asked.
- *
  * @param {unknown} error
  * @param {boolean} left Whether a report may have been sent before.
  * @param {boolean} isInvited Whether the page has something for an invitation.
@@ -66,8 +64,6 @@ export function failure(error, left, isInvited, retry, words) {
 }
 
 /**
- * A report that the collector will not count.
- *
  * @param {{refused: string, about?: string}} refusal
  * @param {Survey} survey As it was fetched last.
  * @param {(() => void) | null} retry

@@ -76,8 +76,6 @@ function defined(term, text, words) {
 }
 
 /**
- * Section on how answers are protected: in plain words, in figures, and exactly.
- *
  * @param {Protection} protection
  * @param {Attributes} attributes
  * @param {(() => void) | null} practise
@@ -117,8 +115,6 @@ function protectionSection(protection, attributes, practise, words) {
 }
 
 /**
- * Prior and posterior probabilities as numbers and lengths.
- *
  * @param {Protection} protection
  * @param {Wording} words
  */

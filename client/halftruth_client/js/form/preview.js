@@ -32,11 +32,7 @@ class HalftruthPreview extends HalftruthForm {
   }
 }
 
-/**
- * Response of a collector that publishes this survey.
- *
- * @param {string} written Its document.
- */
+/** @param {string} written Its document. */
 async function published(written) {
   const survey = JSON.parse(written);
   const digest = await new Survey(survey).digest();

@@ -145,8 +145,6 @@ export function offeredMissing({ missing, optional, askIf }) {
 }
 
 /**
- * From which to which number, for a person.
- *
  * @param {import("../number.js").NumberRange} number
  * @param {Wording} words
  */

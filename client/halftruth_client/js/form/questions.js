@@ -12,8 +12,6 @@ import { button, buttons, ofSurvey } from "./views.js";
  */
 
 /**
- * The questions of a group, and the way on.
- *
  * @param {object} step
  * @param {Questionnaire} step.questionnaire Is told of answers as they are given.
  * @param {number} step.group
@@ -93,8 +91,6 @@ function place(heading, progress, questionnaire, group, words) {
 }
 
 /**
- * One question.
- *
  * @param {object} making
  * @param {Asked} making.asked
  * @param {string} making.id Names could hold the ends of other ids.

@@ -7,8 +7,6 @@ import { ParameterError } from "../errors.js";
 const PATIENCE = 2_000;
 
 /**
- * A client as the attributes want it.
- *
  * @param {Element} form
  * @param {Partial<import("../client.js").Options & import("../transport.js").Settings>} [settings]
  */
@@ -42,11 +40,7 @@ export function intervalOf(form) {
   return 60_000 * minutes;
 }
 
-/**
- * True if all questions are asked, whatever a report is about.
- *
- * @param {Element} form
- */
+/** @param {Element} form */
 export function asksAll(form) {
   const ask = form.getAttribute("ask") ?? "drawn";
   if (ask !== "all" && ask !== "drawn") {
@@ -55,11 +49,7 @@ export function asksAll(form) {
   return ask === "all";
 }
 
-/**
- * The invitation, if the page has one.
- *
- * @param {Element} form
- */
+/** @param {Element} form */
 export function invitationOf(form) {
   return form.getAttribute("invitation") || undefined;
 }

@@ -47,8 +47,6 @@ export function button(text, click, style = false) {
 }
 
 /**
- * The answers before anything is sent.
- *
  * @param {object} step
  * @param {readonly Line[]} step.answers
  * @param {boolean} step.ofAll Whether no answer is sent as it is.

@@ -9,11 +9,7 @@ const GAP = "\u202f";
 
 const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|-(arab|hebr|thaa)(-|$)/i;
 
-/**
- * Direction in which a language is written.
- *
- * @param {string} language
- */
+/** @param {string} language */
 export function directionOf(language) {
   return RIGHT_TO_LEFT.test(language) ? "rtl" : "ltr";
 }
@@ -124,8 +120,6 @@ export class Wording {
   }
 
   /**
-   * One of them.
-   *
    * @param {Attribute} attribute
    * @param {string} category
    */
@@ -164,8 +158,6 @@ export class Wording {
   }
 
   /**
-   * Guarantees of a survey, a sentence each.
-   *
    * @param {import("../protection.js").Protection} protection
    * @param {Attributes} attributes
    */
@@ -233,11 +225,7 @@ export class Wording {
     return this.say(key, { ...values, ...Object.fromEntries(odds) });
   }
 
-  /**
-   * Sentence on what is sent unperturbed.
-   *
-   * @param {readonly Attribute[]} attributes
-   */
+  /** @param {readonly Attribute[]} attributes */
   bare(attributes) {
     const shown = attributes.map((attribute) => this.label(attribute)).join(", ");
     // A label may be a question.

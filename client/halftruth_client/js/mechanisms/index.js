@@ -26,8 +26,6 @@ const KINDS = [
 ];
 
 /**
- * The mechanism that a published survey names.
- *
  * @param {unknown} written
  * @param {import("../schema.js").Schema} schema
  */

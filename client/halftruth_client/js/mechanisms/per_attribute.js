@@ -39,11 +39,7 @@ export class AttributeMechanism extends RecordMechanism {
     throw new TypeError(`attribute ${j}: expected a mechanism that says its amplification`);
   }
 
-  /**
-   * The product of those of the attributes that are not known.
-   *
-   * @param {ReadonlySet<string>} known
-   */
+  /** @param {ReadonlySet<string>} known */
   amplification(known) {
     return this.hidden(known).reduce(
       (all, factor) => (all === null || factor === null ? null : all.times(factor)),
@@ -70,11 +66,7 @@ export class AttributeMechanism extends RecordMechanism {
     return { known: most(false), unknown: most(true) };
   }
 
-  /**
-   * Amplifications of the attributes that are not known.
-   *
-   * @param {ReadonlySet<string>} known
-   */
+  /** @param {ReadonlySet<string>} known */
   hidden(known) {
     const { names } = this.schema;
     return names.flatMap((name, j) => (known.has(name) ? [] : [this.amplificationOf(j)]));

@@ -90,8 +90,6 @@ function readClass(written, schema) {
 }
 
 /**
- * Positions of attributes in the schema, in increasing order.
- *
  * @param {unknown} names
  * @param {import("../schema.js").Schema} schema
  * @param {string} field
