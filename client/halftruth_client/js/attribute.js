@@ -218,18 +218,12 @@ function unique(...categories) {
   return [...new Set(categories.flat())];
 }
 
-/**
- * @param {string} name
- * @param {string} why
- */
+/** @type {(name: string, why: string) => SurveyError} */
 function fault(name, why) {
   return new SurveyError(`'${name}': ${why}`, name);
 }
 
-/**
- * @param {unknown} value
- * @returns {value is string[]}
- */
+/** @type {(value: unknown) => value is string[]} */
 function isTexts(value) {
   return Array.isArray(value) && value.every((text) => typeof text === "string" && text !== "");
 }

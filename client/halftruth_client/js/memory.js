@@ -75,10 +75,7 @@ export class Memory {
     }
   }
 
-  /**
-   * @param {string} survey
-   * @param {Remembered} report
-   */
+  /** @type {(survey: string, report: Remembered) => void} */
   set(survey, report) {
     this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
@@ -89,18 +86,12 @@ export class Memory {
     return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
   }
 
-  /**
-   * @param {string} digest
-   * @param {number} view
-   */
+  /** @type {(digest: string, view: number) => void} */
   setView(digest, view) {
     this.#storage.setItem(VIEW_PREFIX + digest, String(view));
   }
 
-  /**
-   * @param {string} survey
-   * @param {string} digest
-   */
+  /** @type {(survey: string, digest: string) => void} */
   remove(survey, digest) {
     this.#storage.removeItem(this.nameOf(survey));
     this.#storage.removeItem(VIEW_PREFIX + digest);

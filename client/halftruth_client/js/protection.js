@@ -166,10 +166,7 @@ function times(gamma, ...others) {
   return gamma && others.reduce((product, other) => product.times(other), gamma);
 }
 
-/**
- * @param {Rational | null} gamma
- * @returns {Bound | null}
- */
+/** @type {(gamma: Rational | null) => Bound | null} */
 function bound(gamma) {
   if (gamma === null) return null;
   const epsilon = Number(logarithm(gamma).toPrecision(3));

@@ -78,10 +78,7 @@ export function checkInvitation(survey, invitation) {
   }
 }
 
-/**
- * @param {unknown} value
- * @returns {value is string}
- */
+/** @type {(value: unknown) => value is string} */
 function isKey(value) {
   return typeof value === "string" && KEY.test(value);
 }

@@ -75,10 +75,7 @@ export class Transport {
     return new CollectorUnavailable(`collector ${this.url} is not available`);
   }
 
-  /**
-   * @param {string} path
-   * @param {unknown} message
-   */
+  /** @type {(path: string, message: unknown) => Promise<unknown>} */
   async #once(path, message) {
     let response;
     let text;
@@ -137,10 +134,7 @@ function readObject(text) {
   }
 }
 
-/**
- * @param {string} url
- * @param {number} status
- */
+/** @type {(url: string, status: number) => RequestRefused} */
 export function notACollector(url, status) {
   return new RequestRefused(`${url} answered something that no collector would`, status);
 }

@@ -202,11 +202,7 @@ class Held {
   }
 }
 
-/**
- * @param {HTMLFormElement} form
- * @param {string} name
- * @param {unknown} detail
- */
+/** @type {(form: HTMLFormElement, name: string, detail: unknown) => void} */
 function tell(form, name, detail) {
   EventTarget.prototype.dispatchEvent.call(form, new CustomEvent(name, { detail, bubbles: true }));
 }

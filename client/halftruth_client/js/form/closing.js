@@ -68,10 +68,7 @@ export function outcome(step, words) {
   );
 }
 
-/**
- * @param {Onward} onward
- * @param {Wording} words
- */
+/** @type {(onward: Onward, words: Wording) => HTMLElement} */
 function further({ address, seconds, stay }, words) {
   const link = element(
     "a",

@@ -216,10 +216,7 @@ class Controls {
     return ofSurvey(this.texts[this.attribute.categories.indexOf(category)], this.words);
   }
 
-  /**
-   * @param {number} code
-   * @param {Node | string} text
-   */
+  /** @type {(code: number, text: Node | string) => HTMLElement} */
   radio(code, text) {
     const { name, categories, optional } = this.attribute;
     const value = categories[code];

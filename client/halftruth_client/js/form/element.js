@@ -115,10 +115,7 @@ export class HalftruthForm extends Localized {
     }
   }
 
-  /**
-   * @param {Client} client
-   * @param {Survey} survey
-   */
+  /** @type {(client: Client, survey: Survey) => Promise<void>} */
   async begin(client, survey) {
     await checkAdmission(client, survey, invitationOf(this));
     const names = asksAll(this) ? survey.schema.names : await client.asked(survey);
@@ -359,10 +356,7 @@ export class HalftruthForm extends Localized {
     return { ofAll, proves: (survey.mechanism.provable?.().size ?? 0) > 0 };
   }
 
-  /**
-   * @param {unknown} error
-   * @param {(() => void) | null} retry
-   */
+  /** @type {(error: unknown, retry: (() => void) | null) => void} */
   fail(error, retry) {
     const isInvited = invitationOf(this) !== undefined;
     const left = hasReport(this.client, this.getAttribute("survey") ?? "");

@@ -108,10 +108,7 @@ export function hasReport(client, survey) {
   }
 }
 
-/**
- * @param {unknown} error
- * @param {Wording} words
- */
+/** @type {(error: unknown, words: Wording) => string} */
 export function said(error, words) {
   return error instanceof HalftruthError ? error.message : words.say("unforeseen");
 }

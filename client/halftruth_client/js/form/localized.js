@@ -64,10 +64,7 @@ export class Localized extends HTMLElement {
     }
   }
 
-  /**
-   * @param {string} name
-   * @param {unknown} detail
-   */
+  /** @type {(name: string, detail: unknown) => void} */
   tell(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }

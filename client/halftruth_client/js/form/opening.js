@@ -66,11 +66,7 @@ export function opening(step, words) {
   );
 }
 
-/**
- * @param {string} term
- * @param {string} text
- * @param {Wording} words
- */
+/** @type {(term: string, text: string, words: Wording) => HTMLElement[]} */
 function defined(term, text, words) {
   return text ? [element("dt", {}, term), element("dd", {}, ofSurvey(text, words))] : [];
 }
@@ -114,10 +110,7 @@ function protectionSection(protection, attributes, practise, words) {
   ];
 }
 
-/**
- * @param {Protection} protection
- * @param {Wording} words
- */
+/** @type {(protection: Protection, words: Wording) => HTMLElement} */
 function figures({ prior, hidden, whole, single }, words) {
   const { known, unknown } = single;
   /** @type {[Key, number | undefined][]} */

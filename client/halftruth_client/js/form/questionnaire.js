@@ -116,10 +116,7 @@ export class Questionnaire {
       }));
   }
 
-  /**
-   * @param {Asked} asked
-   * @param {Wording} words
-   */
+  /** @type {(asked: Asked, words: Wording) => string} */
   valueOf({ question, attributes }, words) {
     const [first] = attributes;
     const answer = this.answers.get(first.name);

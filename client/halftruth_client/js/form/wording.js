@@ -17,6 +17,7 @@ export function directionOf(language) {
 /**
  * @import { Attribute } from "../attribute.js"
  * @import { Design } from "../mechanisms/designs.js"
+ * @import { Bound } from "../protection.js"
  * @typedef {import("./words.js").Key} Key
  * @typedef {ReadonlyMap<string, Attribute>} Attributes By name.
  */
@@ -119,19 +120,12 @@ export class Wording {
     });
   }
 
-  /**
-   * @param {Attribute} attribute
-   * @param {string} category
-   */
+  /** @type {(attribute: Attribute, category: string) => string} */
   answer(attribute, category) {
     return this.answers(attribute)[attribute.categories.indexOf(category)];
   }
 
-  /**
-   * @param {Attribute} attribute
-   * @param {string} category
-   * @param {number} code
-   */
+  /** @type {(attribute: Attribute, category: string, code: number) => string} */
   implied({ optional, askIf, question, number }, category, code) {
     if (optional && category === NO_ANSWER) return this.say("noAnswer");
     if (askIf.size > 0 && category === NOT_ASKED) return this.say("wasNotAsked");
@@ -232,18 +226,12 @@ export class Wording {
     return this.say("bare", { labels: shown }).replace("?.", "?");
   }
 
-  /**
-   * @param {number} prior
-   * @param {import("../protection.js").Bound | null} bound
-   */
+  /** @type {(prior: number, bound: Bound | null) => string} */
   bound(prior, bound) {
     return bound === null ? this.say("boundless") : this.say("bound", this.figures(prior, bound));
   }
 
-  /**
-   * @param {number} prior
-   * @param {import("../protection.js").Bound} bound
-   */
+  /** @type {(prior: number, bound: Bound) => {prior: string, posterior: string, gamma: string}} */
   figures(prior, { gamma, posterior }) {
     return {
       prior: this.percent(prior),

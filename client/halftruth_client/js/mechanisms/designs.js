@@ -95,10 +95,7 @@ export function readDesign(written, field, { categories }) {
   };
 }
 
-/**
- * @param {unknown} written
- * @param {string} field
- */
+/** @type {(written: unknown, field: string) => Rational} */
 function readChance(written, field) {
   const chance = Rational.parse(written, field);
   if (chance.sign() <= 0 || chance.compare(ONE) >= 0) {

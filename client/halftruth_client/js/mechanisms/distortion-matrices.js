@@ -105,10 +105,7 @@ function readMatrix(written, field, size) {
   return matrix;
 }
 
-/**
- * @param {Rational[][]} matrix
- * @returns {Cumulative}
- */
+/** @type {(matrix: Rational[][]) => Cumulative} */
 function cumulate(matrix) {
   const total = lcm(matrix.flat().map((entry) => entry.denominator));
   const bounds = matrix.map((_, u) => {

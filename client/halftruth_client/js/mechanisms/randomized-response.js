@@ -68,11 +68,7 @@ export class RandomizedResponse extends AttributeMechanism {
   }
 }
 
-/**
- * @param {Rational} p
- * @param {bigint} size
- * @returns {Weights}
- */
+/** @type {(p: Rational, size: bigint) => Weights} */
 function weightsOf(p, size) {
   let same = p.numerator * (size - 1n);
   let other = p.denominator - p.numerator;

@@ -149,12 +149,7 @@ export function expand(schema, classes, prime, direct) {
   return views;
 }
 
-/**
- * @param {number} cells
- * @param {number} prime
- * @param {number} direct
- * @returns {Response}
- */
+/** @type {(cells: number, prime: number, direct: number) => Response} */
 function responseTo(cells, prime, direct) {
   if (cells <= direct) return { cells, symbols: cells, inside: 1, dimension: 0 };
   let dimension = 3;
@@ -200,11 +195,7 @@ function choices(all, size) {
   return count;
 }
 
-/**
- * @param {unknown} value
- * @param {number} least
- * @param {number} most
- */
+/** @type {(value: unknown, least: number, most: number) => boolean} */
 export function isWithin(value, least, most) {
   return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 }
