@@ -19,6 +19,7 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,10 @@ from distributed import Client
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_shared.mechanisms import SplitQuestionnaire
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from clusters import started
 
 #: Reports in a file; of these so many are repeats from the file before.
 ROWS, REPEATED = 1_000_000, 10_000
@@ -147,27 +152,14 @@ def ours(folder: Path, *options: str) -> Run:
 
 def on_cluster(folder: Path) -> Run:
     """The command with a scheduler and two workers of one thread, whose memory counts, too."""
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "scheduler.json"
-        dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
-        where = ["--scheduler-file", str(file)]
-        processes = [_start([*dask, *where, "--host", "127.0.0.1", "--port", "0"])]
-        try:
-            while not file.exists():
-                time.sleep(0.1)
-            dask = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard"]
-            alone = ["--nthreads", "1", "--nworkers", "1", "--no-nanny"]
-            folders = ["--local-directory", place]
-            processes += [_start([*dask, *where, *alone, *folders]) for _ in range(2)]
-            address = json.loads(file.read_text())["address"]
-            with Client(address, set_as_default=False) as client:
-                client.wait_for_workers(2, timeout=60)
-            run = ours(folder, "--scheduler", address)
-        finally:
-            for process in processes:
-                # Asked to end, a worker without a scheduler would wait for the next one.
-                process.kill()
-            usages = [os.wait4(process.pid, 0)[2] for process in processes]
+    with (
+        tempfile.TemporaryDirectory() as place,
+        started(Path(place), workers=2) as cluster,
+        Client(cluster.scheduler, set_as_default=False) as client,
+    ):
+        run = ours(folder, "--scheduler", cluster.scheduler)
+        usages = [*client.run(getrusage, RUSAGE_SELF).values()]
+        usages.append(client.run_on_scheduler(getrusage, RUSAGE_SELF))
     memory = max(run.memory, *(usage.ru_maxrss * 1024 for usage in usages))
     processor = run.processor + sum(usage.ru_utime + usage.ru_stime for usage in usages)
     return run._replace(memory=memory, processor=processor)
@@ -192,10 +184,6 @@ def _run(command: list[str]) -> Run:
         sys.exit(f"{command[0]} ended with {process.returncode}: {printed}")
     counts = ast.literal_eval(printed) if printed.startswith("[") else []
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, counts)
-
-
-def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 
 def _files(folder: Path) -> str:
