@@ -91,19 +91,6 @@ test("a collector that changes the survey each time gets one draw", async () => 
   }
 });
 
-test("another version of an answered survey is not answered, also after a reload", async () => {
-  const { collector, storage, client, open } = await setUp();
-  await client.submit(await client.survey("health"), RECORD);
-  const before = new Map(storage.items);
-  const changed = new Survey({ ...DOCUMENT, title: "Health, again" });
-  for (const asked of [client, open()]) {
-    const error = { name: "AnsweredBefore", field: "survey" };
-    await assert.rejects(asked.submit(changed, RECORD), error);
-  }
-  assert.equal(collector.posted.length, 1);
-  assert.deepEqual(storage.items, before);
-});
-
 test("the one draw is remembered before anything is sent", async () => {
   const { collector, storage, client } = await setUp();
   const kept = [];
@@ -476,19 +463,6 @@ test("the next request of the page waits as well", async () => {
   assert.deepEqual(pauses, [30_000]);
 });
 
-test("an answer that got lost makes a duplicate, not a second report", async () => {
-  const { collector, client } = await setUp();
-  collector.trouble = [
-    async (url, settings) => {
-      await collector.fetch(url, settings);
-      throw new TypeError("connection reset");
-    },
-  ];
-  const { status } = await client.submit(new Survey(DOCUMENT), RECORD);
-  assert.equal(status, "duplicate");
-  assert.equal(collector.reports.size, 1);
-});
-
 test("a collector that never answers is given up after the timeout", async () => {
   const { collector, open } = await setUp();
   // The abort signal alone would not keep the process alive.
@@ -591,18 +565,6 @@ test("a survey above the largest amplification is refused when it is fetched and
     assert.equal(collector.posted.length > 0, !refused);
     assert.equal(storage.items.size > 0, !refused);
   }
-});
-
-test("what is sent as it is must be named by the caller, whatever the survey says", async () => {
-  const document = surveyOf([2, 2], {
-    kind: "randomized-response",
-    keep: byName(["1", "3/4"]),
-  });
-  document.attributes[0].sensitive = false;
-  const refusing = await setUp(document, { maxGamma: "1000", unprotected: [] });
-  await assert.rejects(refusing.client.survey("health"), { message: /infinite/ });
-  const taking = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
-  assert.ok(await taking.client.survey("health"));
 });
 
 test("what is sent unperturbed is allowed in a pinned survey alone", async () => {

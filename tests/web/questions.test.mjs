@@ -146,3 +146,16 @@ for (const [what, more] of Object.entries(NO_QUESTIONS)) {
     });
   });
 }
+
+for (const [field, more] of [
+  ["'a0': label", { label: 5 }],
+  ["'a0': help", { help: { en: null } }],
+  ["'a0': page", { page: [] }],
+  ["'a0': answers", { answers: { x: 7 } }],
+]) {
+  test(`a text that is none is refused in a line that names it: ${field}`, () => {
+    const attributes = [{ name: "a0", categories: ["x", "y"], ...more }];
+    const message = `${field}: expected text, or text by language`;
+    assert.throws(() => new Survey(surveyOf([2], GAMMA, { attributes })), { field, message });
+  });
+}
