@@ -1,7 +1,7 @@
 """Delivery of reports to a collector: plain or sealed, with invitations, by its terms."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from halftruth_shared import ParameterError
@@ -29,11 +29,10 @@ def check_form(invitations: Sequence[str | None]) -> None:
     ParameterError
         Naming the first one by its position; it is not quoted.
     """
-    _require(
-        invitations,
-        lambda one: one is None or (isinstance(one, str) and bool(_INVITATION.fullmatch(one))),
-        "32 lower-case hexadecimal digits",
-    )
+    for i, invitation in enumerate(invitations):
+        is_text = isinstance(invitation, str)
+        if invitation is not None and not (is_text and _INVITATION.fullmatch(invitation)):
+            raise _unexpected(invitations, i, "32 lower-case hexadecimal digits")
 
 
 def check_wanted(catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]) -> None:
@@ -46,24 +45,20 @@ def check_wanted(catalog: Catalog, id: str, digest: str, invitations: Sequence[s
         If the terms cannot be had.
     """
     wanted = catalog.entry(id, digest).terms.invitations
-    if any((one is not None) != wanted for one in invitations):
+    if any((invitation is not None) != wanted for invitation in invitations):
         # Before the caller is blamed: the terms may have changed.
         wanted = catalog.entry(id, digest, refresh=True).terms.invitations
+    expected = f"none, since survey '{id}' asks for no invitation"
     if wanted:
         expected = f"32 hexadecimal digits, since survey '{id}' asks for an invitation"
-        _require(invitations, lambda one: one is not None, expected)
-    else:
-        expected = f"none, since survey '{id}' asks for no invitation"
-        _require(invitations, lambda one: one is None, expected)
-
-
-def _require(
-    invitations: Sequence[str | None], fits: Callable[[str | None], bool], expected: str
-) -> None:
     for i, invitation in enumerate(invitations):
-        if not fits(invitation):
-            name = "invitation" if len(invitations) == 1 else f"invitation {i}"
-            raise ParameterError(f"{name}: expected {expected}", field="invitation")
+        if (invitation is not None) != wanted:
+            raise _unexpected(invitations, i, expected)
+
+
+def _unexpected(invitations: Sequence[str | None], i: int, expected: str) -> ParameterError:
+    name = "invitation" if len(invitations) == 1 else f"invitation {i}"
+    return ParameterError(f"{name}: expected {expected}", field="invitation")
 
 
 def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
@@ -99,18 +94,11 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
                 field="invitation",
                 report=i,
             )
-    batch = _plain_batch(reports) if terms.sealing_key is None else _sealed_batch(entry, reports)
-    return transport.post(survey_path(id, "reports"), Receipt, batch)
-
-
-def _plain_batch(reports: Sequence[StoredReport]) -> ReportBatch:
-    return ReportBatch(
-        digest=reports[0].digest,
-        reports=[
-            Report(id=report.id, values=list(report.values), invitation=report.invitation)
-            for report in reports
-        ],
-    )
+    path = survey_path(id, "reports")
+    if terms.sealing_key is not None:
+        return transport.post(path, Receipt, _sealed_batch(entry, reports))
+    plain = [Report(id=r.id, values=list(r.values), invitation=r.invitation) for r in reports]
+    return transport.post(path, Receipt, ReportBatch(digest=reports[0].digest, reports=plain))
 
 
 def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
@@ -119,17 +107,12 @@ def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
 
     survey, key = entry.survey, entry.terms.sealing_key or ""
     space = survey.report_space
+    sealed = []
     try:
-        sealed = [
-            seal(key, survey.digest, report.id, space.pack(report.values), report.invitation)
-            for report in reports
-        ]
+        for report in reports:
+            values = space.pack(report.values)
+            content = seal(key, survey.digest, report.id, values, report.invitation)
+            sealed.append(SealedReport(id=report.id, sealed=content))
     except ParameterError as error:
         raise SurveyRefused(f"survey '{survey.id}': {error}", field="sealing_key") from None
-    return SealedBatch(
-        digest=survey.digest,
-        reports=[
-            SealedReport(id=report.id, sealed=content)
-            for report, content in zip(reports, sealed, strict=True)
-        ],
-    )
+    return SealedBatch(digest=survey.digest, reports=sealed)

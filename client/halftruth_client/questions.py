@@ -31,15 +31,12 @@ T = TypeVar("T")
 class _Named(Generic[T]):
     """Lookup by name: as attributes where names are identifiers, or in brackets."""
 
-    def _named(self) -> Mapping[str, T]:
-        raise NotImplementedError
-
-    def _kind(self) -> str:
-        raise NotImplementedError
+    def __init__(self, kind: str, items: Mapping[str, T]) -> None:
+        self._kind, self._items = kind, items
 
     def __getitem__(self, name: str) -> T:
         try:
-            return self._named()[name]
+            return self._items[name]
         except KeyError:
             raise KeyError(self._unknown(name)) from None
 
@@ -47,29 +44,29 @@ class _Named(Generic[T]):
         # Libraries access underscored names, even of incomplete objects.
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self._named():
-            return self._named()[name]
+        if name in self._items:
+            return self._items[name]
         raise AttributeError(self._unknown(name))
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._named().values())
+        return iter(self._items.values())
 
     def __len__(self) -> int:
-        return len(self._named())
+        return len(self._items)
 
     def __dir__(self) -> list[str]:
-        names = [name for name in self._named() if name.isidentifier() and not iskeyword(name)]
+        names = [name for name in self._items if name.isidentifier() and not iskeyword(name)]
         return [*super().__dir__(), *names]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self._named())
+        return list(self._items)
 
     def _unknown(self, name: str) -> str:
         # Imported here, since only mistyped names need it.
         from difflib import get_close_matches
 
-        near = get_close_matches(name, self._named())
-        return f"{self._kind()} '{name}': expected one of: {listing(near or list(self._named()))}"
+        near = get_close_matches(name, self._items)
+        return f"{self._kind} '{name}': expected one of: {listing(near or list(self._items))}"
 
 
 class Question(_Named[Answer]):
@@ -84,38 +81,26 @@ class Question(_Named[Answer]):
 
     def __init__(self, name: str, label: str, categories: Sequence[str]) -> None:
         self.name, self.label = name, label
-        self._answers = {category: Answer(name, category) for category in categories}
-
-    def _named(self) -> Mapping[str, Answer]:
-        return self._answers
-
-    def _kind(self) -> str:
-        return f"answer to '{self.name}'"
+        answers = {category: Answer(name, category) for category in categories}
+        super().__init__(f"answer to '{name}'", answers)
 
     def __repr__(self) -> str:
         label = "" if self.label == self.name else f" ({self.label})"
-        return f"{self.name}{label}: {', '.join(self._answers)}"
+        return f"{self.name}{label}: {', '.join(self._items)}"
 
 
 class Questions(_Named[Question]):
     """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``."""
 
     def __init__(self, schema: Schema) -> None:
-        self._questions = {
-            a.name: Question(a.name, a.label_in(), a.categories) for a in schema.attributes
-        }
-
-    def _named(self) -> Mapping[str, Question]:
-        return self._questions
-
-    def _kind(self) -> str:
-        return "question"
+        questions = (Question(a.name, a.label_in(), a.categories) for a in schema.attributes)
+        super().__init__("question", {question.name: question for question in questions})
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self))
 
     def _repr_html_(self) -> str:
-        rows = [[q.name, q.label, ", ".join(q._named())] for q in self]
+        rows = [[q.name, q.label, ", ".join(q._items)] for q in self]
         return Shown("questions", [], ["name", "label", "answers"], rows).html()
 
 
