@@ -11,7 +11,7 @@ import { practiceOf } from "./practice.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
 import { receipt } from "./receipt.js";
-import { asksAll, clientOf, intervalOf, invitationOf } from "./settings.js";
+import { clientOf, invitationOf, readSettings } from "./settings.js";
 import { Localized } from "./localized.js";
 import { styleSheet } from "./style.js";
 import { review } from "./views.js";
@@ -47,43 +47,44 @@ const sheet = styleSheet();
  * answer.
  */
 export class HalftruthForm extends Localized {
+  /** @type {Questionnaire | null} What this person is asked, and answered. */
+  questionnaire = null;
+  /** @type {Questionnaire | null} Answers that were sent for, for their owner to see. */
+  #stayed = null;
+  /** True once this person gave the consent that is asked for. */
+  #agreed = false;
+  #timer = 0;
+  #settings = { interval: 0, asksAll: false };
+  #fetched = 0;
+  #leave = () => this.forgetPerson();
+  #comeBack = (/** @type {PageTransitionEvent} */ event) => {
+    if (event.persisted) void this.start();
+  };
+
   constructor() {
     super();
     this.root.adoptedStyleSheets = [sheet];
-    /** @type {Questionnaire | null} What this person is asked, and answered. */
-    this.questionnaire = null;
-    /** @type {Questionnaire | null} Answers that were sent for, for their owner to see. */
-    this.stayed = null;
-    /** True once this person gave the consent that is asked for. */
-    this.agreed = false;
-    this.timer = 0;
-    this.interval = 0;
-    this.fetched = 0;
-    this.leave = () => this.forgetPerson();
-    this.comeBack = (/** @type {PageTransitionEvent} */ event) => {
-      if (event.persisted) void this.start();
-    };
   }
 
   connectedCallback() {
-    addEventListener("pagehide", this.leave);
-    addEventListener("pageshow", this.comeBack);
+    addEventListener("pagehide", this.#leave);
+    addEventListener("pageshow", this.#comeBack);
     void this.start();
   }
 
   disconnectedCallback() {
-    removeEventListener("pagehide", this.leave);
-    removeEventListener("pageshow", this.comeBack);
-    clearInterval(this.timer);
+    removeEventListener("pagehide", this.#leave);
+    removeEventListener("pageshow", this.#comeBack);
+    clearInterval(this.#timer);
   }
 
   /** Leave nothing to be seen of whoever was in front of this page. */
   forgetPerson() {
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
     this.questionnaire?.clear();
-    this.stayed?.clear();
-    this.stayed = null;
-    this.agreed = false;
+    this.#stayed?.clear();
+    this.#stayed = null;
+    this.#agreed = false;
     // Whoever comes back to the browser's copy of the page is a stranger.
     this.client?.disown();
     this.show(loading);
@@ -102,36 +103,36 @@ export class HalftruthForm extends Localized {
       if (!this.current) await this.greet();
       this.client = this.makeClient();
       await this.client.flush();
-      this.interval = intervalOf(this);
+      this.#settings = readSettings(this);
       this.current = await this.client.survey(id);
-      this.fetched = Date.now();
+      this.#fetched = Date.now();
       this.words = await wordingIn(chosen(this.current.languages, wantedBy(this)));
       const before = this.client.before(id, await this.current.digest());
-      if (before === null) await this.begin(this.client, this.current);
-      else if (before.refused !== undefined) this.refused(this.invitedAgain(this.current));
-      else this.done(before.sent ? "duplicate" : "waiting");
+      if (before === null) await this.#begin(this.client, this.current);
+      else if (before.refused !== undefined) this.#refused(this.#invitedAgain(this.current));
+      else this.#done(before.sent ? "duplicate" : "waiting");
     } catch (error) {
-      this.fail(error, () => void this.start());
+      this.#fail(error, () => void this.start());
     }
   }
 
   /** @type {(client: Client, survey: Survey) => Promise<void>} */
-  async begin(client, survey) {
+  async #begin(client, survey) {
     await checkAdmission(client, survey, invitationOf(this));
-    const names = asksAll(this) ? survey.schema.names : await client.asked(survey);
+    const names = this.#settings.asksAll ? survey.schema.names : await client.asked(survey);
     this.questionnaire = new Questionnaire(survey.schema, names);
-    this.open();
+    this.#open();
   }
 
   /** @param {boolean} [missing] Whether consent was passed over. */
-  open(missing = false) {
+  #open(missing = false) {
     const { current: survey, client, questionnaire } = this;
     if (!survey || !client || !questionnaire) return;
     const { schema, framing, terms } = survey;
     const practice = practiceOf(survey);
     const practise = practice && (() => {
       const tried = { chosen: null, rounds: [] };
-      const back = () => this.open();
+      const back = () => this.#open();
       this.show((words) => practiceRound({ practice, tried, back }, words));
     });
     const [some, all] = [questionnaire.all.length, schema.questions.length];
@@ -143,14 +144,14 @@ export class HalftruthForm extends Localized {
       lasts: client.remembers,
       missing,
       agree: (/** @type {boolean} */ agreed) => {
-        this.agreed = agreed;
+        this.#agreed = agreed;
       },
       practise,
-      begin: () => (framing.consent && !this.agreed ? this.open(true) : this.askGroup(questionnaire)),
+      begin: () => (framing.consent && !this.#agreed ? this.#open(true) : this.#askGroup(questionnaire)),
     };
     this.show((words) => {
       const drawn = some < all ? words.say("drawn", { some, all }) : null;
-      return opening({ ...step, agreed: this.agreed, drawn }, words);
+      return opening({ ...step, agreed: this.#agreed, drawn }, words);
     });
     if (missing) {
       /** @type {HTMLElement | null} */ (this.root.querySelector("[name=consent]"))?.focus();
@@ -162,37 +163,37 @@ export class HalftruthForm extends Localized {
    *
    * @param {Survey} survey
    */
-  invitedAgain({ terms, isClosed }) {
+  #invitedAgain({ terms, isClosed }) {
     if (isClosed || !terms.invitations || invitationOf(this) === undefined) return null;
-    return () => void this.resend();
+    return () => void this.#resend();
   }
 
   /**
    * @param {Questionnaire} questionnaire
    * @param {number} [group] By default the first one that is asked.
    */
-  askGroup(questionnaire, group = questionnaire.pages()[0]) {
+  #askGroup(questionnaire, group = questionnaire.pages()[0]) {
     const back = () => {
       const before = questionnaire.pages().filter((page) => page < group);
-      if (before.length > 0) this.askGroup(questionnaire, before[before.length - 1]);
-      else this.open();
+      if (before.length > 0) this.#askGroup(questionnaire, before[before.length - 1]);
+      else this.#open();
     };
     const next = () => {
       const after = questionnaire.pages().find((page) => page > group);
-      if (after === undefined) this.review(questionnaire);
-      else this.askGroup(questionnaire, after);
+      if (after === undefined) this.#review(questionnaire);
+      else this.#askGroup(questionnaire, after);
     };
     this.show((words) => questions({ questionnaire, group, back, next }, words));
   }
 
   /** @param {Questionnaire} questionnaire */
-  review(questionnaire) {
+  #review(questionnaire) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     const step = {
-      ...this.promise(survey, client),
+      ...this.#promise(survey, client),
       lasts: client.remembers,
-      back: () => this.askGroup(questionnaire, questionnaire.pages().pop()),
+      back: () => this.#askGroup(questionnaire, questionnaire.pages().pop()),
       send: () => void this.submit(questionnaire),
     };
     this.show((words) => review({ ...step, answers: questionnaire.lines(words) }, words));
@@ -206,20 +207,21 @@ export class HalftruthForm extends Localized {
   async submit(questionnaire) {
     const invitation = invitationOf(this);
     const record = questionnaire.record();
-    const { fetched, interval } = this;
+    const { interval } = this.#settings;
+    const fetched = this.#fetched;
     const multiple = Math.ceil((Date.now() + 1 - fetched) / interval);
     const after = interval ? fetched + multiple * interval : undefined;
-    await this.sent((client, survey) => client.submit(survey, record, { invitation, after }));
+    await this.#sent((client, survey) => client.submit(survey, record, { invitation, after }));
   }
 
   /** Send the report that was drawn before. */
-  async resend() {
+  async #resend() {
     const invitation = invitationOf(this);
-    await this.sent((client, survey) => client.resend(survey, { invitation }));
+    await this.#sent((client, survey) => client.resend(survey, { invitation }));
   }
 
   /** @param {(client: Client, survey: Survey) => Promise<Submission>} send */
-  async sent(send) {
+  async #sent(send) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     for (const control of this.root.querySelectorAll("button, select")) {
@@ -232,26 +234,27 @@ export class HalftruthForm extends Localized {
         return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
       // The report is drawn and remembered for good; nobody can change what it was made of.
-      this.stayed ??= this.questionnaire;
+      this.#stayed ??= this.questionnaire;
       this.questionnaire = null;
-      this.done(submission.status);
+      this.#done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
       if (client.report(survey.id)?.refused === undefined) {
-        this.fail(error, null);
+        this.#fail(error, null);
       } else {
         this.questionnaire?.clear();
         this.questionnaire = null;
-        this.refused();
+        this.#refused();
       }
     }
   }
 
   /** @param {Submission["status"]} status */
-  done(status) {
-    const { current: survey, client, stayed } = this;
+  #done(status) {
+    const { current: survey, client } = this;
+    const stayed = this.#stayed;
     if (!survey || !client) return;
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
     const isCounted = status !== "waiting";
     const moment = isCounted ? 0 : client.heldUntil(survey.id);
     // Whoever opens the page later, or answers in a second tab, may be somebody else.
@@ -263,11 +266,11 @@ export class HalftruthForm extends Localized {
     else if (isOwn || status === "accepted") state = "counted";
     const step = {
       outcome: state,
-      ...this.promise(survey, client),
-      onward: isCounted && isOwn ? this.onward() : null,
+      ...this.#promise(survey, client),
+      onward: isCounted && isOwn ? this.#onward() : null,
       moment,
-      again: isCounted || moment ? null : () => void this.resend(),
-      another: isCounted && sharedDevices ? () => this.askAnother(status) : null,
+      again: isCounted || moment ? null : () => void this.#resend(),
+      another: isCounted && sharedDevices ? () => this.#askAnother(status) : null,
     };
     this.show((words) => {
       const answers = (isOwn && stayed?.lines(words)) || [];
@@ -276,37 +279,38 @@ export class HalftruthForm extends Localized {
       return outcome({ ...step, thanks, answers, report }, words);
     });
     // At the very moment: ticks from now on would show how long answering took. A clock may be set back.
-    if (moment) this.timer = setTimeout(() => void this.resend(), Math.min(moment - Date.now(), 2 ** 31 - 1));
-    else if (!isCounted) this.timer = setInterval(() => void this.retry(), RETRY);
+    if (moment) this.#timer = setTimeout(() => void this.#resend(), Math.min(moment - Date.now(), 2 ** 31 - 1));
+    else if (!isCounted) this.#timer = setInterval(() => void this.#retry(), RETRY);
   }
 
   /** Send what waits, and tell what became of it. */
-  async retry() {
-    const { current: survey, client, timer } = this;
+  async #retry() {
+    const { current: survey, client } = this;
+    const timer = this.#timer;
     if (!survey || !client) return;
     await client.flush();
     // Meanwhile this page may have been left, or a person may have pressed something.
-    if (timer !== this.timer || client.isWaiting(survey.id)) return;
+    if (timer !== this.#timer || client.isWaiting(survey.id)) return;
     clearInterval(timer);
-    if (client.report(survey.id)?.refused !== undefined) this.refused();
+    if (client.report(survey.id)?.refused !== undefined) this.#refused();
     else {
-      this.done("accepted");
+      this.#done("accepted");
       this.tell("submitted", { id: client.report(survey.id)?.id, status: "accepted" });
     }
   }
 
   /** Where to go on to, once the report was counted, and by itself after a moment. */
-  onward() {
+  #onward() {
     const { redirect, redirectAfter } = this.current?.framing ?? {};
     if (!redirect) return null;
     const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
-    if (redirectAfter) this.timer = setTimeout(go, 1_000 * redirectAfter);
+    if (redirectAfter) this.#timer = setTimeout(go, 1_000 * redirectAfter);
     /** @type {import("./closing.js").Onward} */
     const onward = {
       address: new URL(redirect, location.origin),
       seconds: redirectAfter ?? null,
       stay: () => {
-        clearTimeout(this.timer);
+        clearTimeout(this.#timer);
         onward.seconds = null;
       },
     };
@@ -318,28 +322,28 @@ export class HalftruthForm extends Localized {
    *
    * @param {Submission["status"]} status Of the report before.
    */
-  askAnother(status) {
+  #askAnother(status) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
     const go = async () => {
       try {
         await client.forget(survey);
         this.forgetPerson();
         await this.start();
       } catch (error) {
-        this.fail(error, null);
+        this.#fail(error, null);
       }
     };
-    const back = () => this.done(status);
+    const back = () => this.#done(status);
     this.show((words) => anotherPerson({ back, go: () => void go() }, words));
   }
 
   /** @param {(() => void) | null} [retry] */
-  refused(retry = null) {
+  #refused(retry = null) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
-    clearInterval(this.timer);
+    clearInterval(this.#timer);
     const { refused: message = "", about } = client.report(survey.id) ?? {};
     this.show((words) => refusal({ refused: message, about }, survey, retry, words));
     this.tell("refused", { message });
@@ -351,13 +355,13 @@ export class HalftruthForm extends Localized {
    * @param {Survey} survey
    * @param {Client} client
    */
-  promise(survey, client) {
+  #promise(survey, client) {
     const ofAll = unperturbed(survey, client.unprotected).length === 0;
     return { ofAll, proves: (survey.mechanism.provable?.().size ?? 0) > 0 };
   }
 
   /** @type {(error: unknown, retry: (() => void) | null) => void} */
-  fail(error, retry) {
+  #fail(error, retry) {
     const isInvited = invitationOf(this) !== undefined;
     const left = hasReport(this.client, this.getAttribute("survey") ?? "");
     this.show((words) => failure(error, left, isInvited, retry, words));

@@ -28,25 +28,21 @@ export function clientOf(form, settings = { retries: 2, patience: PATIENCE }) {
 }
 
 /**
- * Milliseconds after whose whole multiples reports are sent, or 0.
+ * When reports are sent, and what is asked.
  *
  * @param {Element} form
+ * @returns {{interval: number, asksAll: boolean}}
+ *   Milliseconds after whose whole multiples reports are sent, or 0; whether all questions are
+ *   asked, whatever a report is about.
  */
-export function intervalOf(form) {
+export function readSettings(form) {
   const minutes = Number.parseFloat(form.getAttribute("send-every") ?? "0");
   if (!(minutes >= 0 && minutes <= 1_440)) {
     throw new ParameterError("send-every: expected minutes, at most 1440", "send-every");
   }
-  return 60_000 * minutes;
-}
-
-/** @param {Element} form */
-export function asksAll(form) {
   const ask = form.getAttribute("ask") ?? "drawn";
-  if (ask !== "all" && ask !== "drawn") {
-    throw new ParameterError("ask: expected drawn or all", "ask");
-  }
-  return ask === "all";
+  if (ask !== "all" && ask !== "drawn") throw new ParameterError("ask: expected drawn or all", "ask");
+  return { interval: 60_000 * minutes, asksAll: ask === "all" };
 }
 
 /** @param {Element} form */
