@@ -259,7 +259,7 @@ def test_every_respondent_has_one_draw_however_the_name_is_composed(
 
 
 @pytest.mark.parametrize("respondent", ["", 7, b"ada"])
-def test_what_names_no_respondent_is_refused(hostile, survey, respondent):
+def test_a_respondent_that_is_no_text_is_refused(hostile, survey, respondent):
     session = hostile(lambda _: (503, b"{}"))
     with pytest.raises(ParameterError, match="respondent: expected text"):
         client_of(session).submit(survey, RECORD, respondent=respondent)

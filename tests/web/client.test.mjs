@@ -333,7 +333,7 @@ test("two pages that send at once draw once, though neither sees at once what th
   assert.equal(collector.reports.size, 1);
 });
 
-test("what a page says that never arrives holds nobody up for long", async () => {
+test("a writer whose text never arrives delays others for two seconds at most", async () => {
   const { once } = await import("../../client/halftruth_client/js/once.js?alone");
   const locks = new Locks();
   pretend("navigator", { locks });
@@ -343,7 +343,7 @@ test("what a page says that never arrives holds nobody up for long", async () =>
   assert.equal(done, 1);
 });
 
-test("where a browser denies its locks, too, nothing is held up", async () => {
+test("a report is sent where a browser denies its locks", async () => {
   const { collector, client } = await setUp();
   const request = async () => {
     throw new DOMException("denied", "SecurityError");
@@ -451,7 +451,7 @@ for (const [status, seconds, expected] of [
   });
 }
 
-test("the next request of the page waits as well", async () => {
+test("the next request of a page waits as long as the collector asked for", async () => {
   const { collector, open } = await setUp();
   collector.trouble = [later(503, "30")];
   const client = open({ retries: 0 });

@@ -87,7 +87,7 @@ test("a survey promises the same figures in every language", async () => {
 const NUMBERS = { en: "13.7\u202f%", de: "13,7\u202f%", fr: "13,7\u202f%", es: "13,7\u202f%", "de-CH": "13.7\u202f%" };
 
 for (const [language, percent] of Object.entries(NUMBERS)) {
-  test(`numbers are written as people do: ${language}`, async () => {
+  test(`numbers have the decimal sign of their language: ${language}`, async () => {
     const words = await wordingIn(language);
     assert.equal(words.percent(137), percent);
     assert.equal(words.point("7.5"), percent.slice(1, 4) === "3.7" ? "7.5" : "7,5");
@@ -105,7 +105,7 @@ test("where there are no words in a language, they are English and its texts kee
   assert.equal((await wordingIn("")).isForeign, false);
 });
 
-test("tags that are none to the browser are read all the same", async () => {
+test("a tag that the browser rejects still chooses the words of its language", async () => {
   assert.equal((await wordingIn("de-ab-cd")).locale, "de");
 });
 
@@ -146,7 +146,7 @@ for (const { offered, named, preferred, language } of CASES.chosen) {
   });
 }
 
-test("languages are written their way", () => {
+test("the direction of a language is the one that it is written in", () => {
   for (const tag of CASES.rtl) assert.equal(directionOf(tag), "rtl", tag);
   for (const tag of CASES.ltr) assert.equal(directionOf(tag), "ltr", tag);
 });

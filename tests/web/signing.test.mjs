@@ -27,7 +27,7 @@ for (const { why, pins, digest, terms, signature } of refused) {
   });
 }
 
-test("what is no signature at all is refused", async () => {
+test("a signature of another type is refused", async () => {
   const [{ public: key, digest, terms, value }] = vectors;
   const pins = [key];
   const others = [`${value}\n`, value.toUpperCase(), null, [value]];

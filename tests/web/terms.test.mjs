@@ -166,7 +166,7 @@ test("a report that waits with its invitation needs none to be tried again", asy
   assert.equal(last(collector).invitation, INVITATION);
 });
 
-test("whoever was counted and answers again spends no other invitation", async () => {
+test("a counted person who answers again spends no further invitation", async () => {
   const { collector, client, open } = await setUp(INVITED);
   const survey = await client.survey("health");
   const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
@@ -199,7 +199,7 @@ test("a report that is not let in is not repeated, and comes with another invita
   assert.equal(second.invitation, ANOTHER);
 });
 
-test("a 403 of something else on the way is not final", async () => {
+test("a 403 that is not about an invitation lets the report wait", async () => {
   const { collector, client, open } = await setUp(INVITED);
   const survey = await client.survey("health");
   collector.trouble = [() => new Response("<html>", { status: 403 })];

@@ -148,7 +148,7 @@ def test_a_named_design_is_chosen_and_said_in_the_words_of_respondents(designer,
     }
 
 
-def test_what_is_typed_is_shown_and_never_taken_away(designer):
+def test_the_file_follows_the_controls_and_text_that_is_no_survey_stays(designer):
     page = designer().page
     write(page, "Question", "Are you well?")
     file_holds(page, 'label = "Are you well?"')

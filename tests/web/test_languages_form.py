@@ -205,7 +205,7 @@ def test_an_element_says_its_language_before_the_link_and_the_browser(live, orig
     expect(heading(page, "Bevor Sie beginnen")).to_be_visible()
 
 
-def test_words_that_do_not_come_leave_the_form_as_it_is(live, visit):
+def test_a_form_keeps_its_language_where_the_words_of_another_do_not_load(live, visit):
     page = visit(f"{live.url}/s/work?lang=en").page
     expect(heading(page, "Before you begin")).to_be_visible()
     page.route("**/words/**", lambda route: route.abort())

@@ -220,7 +220,7 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, 
     assert promise.count() == (kept != "1")
 
 
-def test_questions_keep_their_names_whatever_they_are_called(live, store, visit):
+def test_questions_whose_names_hold_those_of_others_keep_their_labels(live, store, visit):
     many = [str(number) for number in range(9)]
     schema = Schema(
         [

@@ -127,7 +127,7 @@ def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
     expect(rows).to_have_count(every)
 
 
-def test_a_row_that_is_sorted_says_its_question_itself(analyst):
+def test_a_sorted_row_names_its_question(analyst):
     page = analyst.page
     first = page.locator("tbody td:first-child")
     assert "" in first.all_text_contents()
@@ -135,7 +135,7 @@ def test_a_row_that_is_sorted_says_its_question_itself(analyst):
     assert "" not in first.all_text_contents()
 
 
-def test_tables_need_no_scripts(filled, visit):
+def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
     address = f"{filled.url}/results/work/itemsets?min_support=0.01"
     page = sign_in(visit(address, java_script_enabled=False), filled, "analyst").page
     expect(page.get_by_label("Search in the table")).not_to_be_visible()
