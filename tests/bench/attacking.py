@@ -3,8 +3,8 @@
 As a program, it prints these figures alone.
 """
 
-import os
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,7 @@ from halftruth_collector.cli.output import print_table
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from hostile import ATTACKS, SIZES, ask, cost, half_sent, reports, reports_beside
-from servers import COLLECTOR, serving
-from stores import sqlite_database
-from wire import children
+from serving import run_collector
 
 SURVEY = Survey(
     "health",
@@ -44,13 +42,12 @@ def costs() -> tuple[list[str], list[list[str]]]:
     """Header and rows: milliseconds of processor time by size, and of a single report beside it."""
     attacks = {**ATTACKS, "reports": reports(SURVEY.digest)}
     rows = []
-    with sqlite_database() as database:
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{folder}/bench.db"
         with Store(database) as store:
             store.surveys.publish(SURVEY)
-        before = children(os.getpid())  # helpers that other benchmarks left
-        with serving([*COLLECTOR, "--workers", "1"], database) as url:
-            [first] = set(children(os.getpid())) - set(before)
-            workers = children(first)
+        with run_collector(database, Path(folder), "--quiet") as collector:
+            url, workers = collector.url, collector.workers()
             for name, make in attacks.items():
                 spent = [1e3 * cost(url, workers, make, size) for size in SIZES]
                 beside = _beside(url, partial(ask, url, make(SIZES[-1])))

@@ -30,11 +30,12 @@ import sending
 import wrk
 from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.process import collector_process
 from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal
 from halftruth_shared.protocol.reports import Report, ReportBatch
 from measure import Comparison, Figure, print_comparisons, print_figures, seconds_of
-from servers import BARE, COLLECTOR, THREADS, WORKERS, serving
+from servers import THREADS, WORKERS, bare
 from sqlalchemy import func, select
 from stores import Database, postgres_database, postgres_missing, sqlite_database, sync_seconds
 
@@ -103,16 +104,15 @@ def _single_reports(
 ) -> Iterator[Comparison]:
     with (
         database() as url,
-        sqlite_database() as other,
         Store(url) as store,
         tempfile.TemporaryDirectory() as folder,
     ):
         store.surveys.publish(SURVEY)
         reports = Path(folder) / "reports"
         reports.write_text(_report_lines())
-        with serving(COLLECTOR, url) as collector, serving(BARE, other) as bare:
+        with collector_process(url, "--quiet") as collector, bare() as peer:
             rounds = [
-                [wrk.run(address, PATH, reports, effort.seconds) for address in (bare, collector)]
+                [wrk.run(address, PATH, reports, effort.seconds) for address in (peer, collector)]
                 for _ in range(1 + effort.pairs)
             ]
         # Counted once the server has ended, for wrk leaves before its last requests are answered.
@@ -238,7 +238,7 @@ def _sender(
     files = [folder / f"{number}.json" for number in range(len(batches))]
     for file, batch in zip(files, batches, strict=True):
         file.write_bytes(batch.body)
-    address = stack.enter_context(serving(COLLECTOR, store.url))
+    address = stack.enter_context(collector_process(store.url, "--quiet"))
 
     def send(part: slice) -> float:
         program = [sys.executable, sending.__file__, address, PATH, *files[part]]

@@ -1,10 +1,7 @@
-"""The collector as it is run, or a peer that counts nothing, in processes of its own."""
+"""A peer that counts nothing, in processes of its own."""
 
-import os
 import subprocess
 import sys
-import tempfile
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,15 +16,6 @@ WORKERS = next(option.default for option in serve.params if option.name == "work
 
 #: Threads of the peer in each of them.
 THREADS = 16
-
-#: Seconds for open requests to finish.
-_GRACE = 40
-
-#: Lines of a log that are shown.
-_LAST = 20
-
-COLLECTOR = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0", "--quiet"]
-BARE = [sys.executable, __file__]
 
 
 class Bare(BaseApplication):
@@ -63,39 +51,14 @@ def _say_address(arbiter: Any) -> None:
 
 
 @contextmanager
-def serving(command: list[str], database: str, **settings: str) -> Iterator[str]:
-    """Run a server on a free loopback port until the block is left; the value is its address.
-
-    What it logs goes to a file, and the end of that to standard error if the block fails.
-    """
-    inherited = {name: v for name, v in os.environ.items() if not name.startswith("HALFTRUTH_")}
-    chosen = {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off", **settings}
-    with (
-        tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen(
-            command,
-            env={**inherited, **chosen},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
-    ):
+def bare() -> Iterator[str]:
+    """Run the peer on a free loopback port until the block is left; the value is its address."""
+    with subprocess.Popen([sys.executable, __file__], stdout=-1, text=True) as process:
         try:
             assert process.stdout is not None
-            said = process.stdout.readline().split()
-            if not said:
-                raise RuntimeError("the server did not start")
-            yield said[-1]
-        except BaseException:
-            log.seek(0)
-            sys.stderr.writelines(deque(log, _LAST))
-            raise
+            yield process.stdout.readline().strip()
         finally:
             process.terminate()
-            try:
-                process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
 
 
 if __name__ == "__main__":
