@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from halftruth_collector.charts import Chart
 from halftruth_collector.charts.rendering import render
+from halftruth_shared.analyses.charts import Chart
 from tabulate import tabulate
 
 FOLDER = Path(__file__).parent

@@ -6,8 +6,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.charts import Axis, BarChart
 from halftruth_collector.charts.rendering import to_svg
+from halftruth_shared.analyses.charts import Axis, BarChart
 from halftruth_shared.protocol.reports import Report
 from PIL import Image
 from playwright.sync_api import expect

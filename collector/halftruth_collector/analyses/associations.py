@@ -1,9 +1,11 @@
 """Association of every pair of attributes."""
 
+from dataclasses import replace
+
 from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
+from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.wording import percent
 
-from ..charts.specification import HeatMap
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
 
@@ -32,7 +34,9 @@ def chart(result: AssociationsResult) -> HeatMap:
     names = tuple(result.attributes)
     cells = tuple(
         tuple(
-            sentences.drawn(f"{row} → {column}", estimates[row, column]) if row != column else None
+            replace(sentences.drawn(f"{row} → {column}", estimates[row, column]), category=None)
+            if row != column
+            else None
             for column in names
         )
         for row in names

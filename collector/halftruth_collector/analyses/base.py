@@ -11,11 +11,11 @@ import numpy as np
 from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
 from halftruth_shared.analyses.base import Answers, Group, Missing
+from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.wording import items
 from halftruth_shared.mechanisms.records import RecordReconstruction
 
-from ..charts import Chart
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array, normal_quantile

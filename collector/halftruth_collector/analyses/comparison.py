@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
 from halftruth_shared.analyses.comparison import (
     ComparisonQuery,
     ComparisonResult,
@@ -20,7 +21,6 @@ from halftruth_shared.analyses.wording import (
 )
 from msgspec.structs import replace
 
-from ..charts.specification import Axis, Panel, Reference, WhiskerChart
 from ..estimation.answers import category_code
 from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
 from ..estimation.estimates import estimates

@@ -1,11 +1,12 @@
 """Cross-tabulation of two to four questions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Chart, HeatMap
+from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -25,8 +26,6 @@ from halftruth_shared.analyses.wording import (
 )
 from halftruth_shared.mechanisms.variances import error_parts
 
-from ..charts.specification import Axis, BarChart, BarGroup, Chart, HeatMap
-from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
@@ -243,8 +242,7 @@ def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Drawn:
     """Share for charts, without those of bases that are not significantly above zero."""
     if cell.value is None or (cell.interval is not None and cell.ends is None):
         return Drawn(label, reason="its base cannot be told from zero")
-    doubt = cell.reliability if cell.reliability == "not usable" else None
-    return replace(sentences.drawn(label, cell, result.query.confidence), category=doubt)
+    return sentences.drawn(label, cell, result.query.confidence)
 
 
 def _of_whom(result: CrosstabResult) -> str:

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Panel, WhiskerChart
+from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
@@ -15,8 +17,6 @@ from halftruth_shared.analyses.distribution import (
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import interval_in_words, number, number_in_words, share
 
-from ..charts.specification import Axis, BarChart, BarGroup, Panel, WhiskerChart
-from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile

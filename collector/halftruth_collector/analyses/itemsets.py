@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import get_args
 
 from halftruth_shared.analyses.base import Decision
+from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, percent
 
-from ..charts.specification import Axis, Panel, Reference, WhiskerChart
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, asked
 

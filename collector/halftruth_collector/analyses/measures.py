@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.charts import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
-from ..charts.specification import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
 from ..estimation.answers import present_items
 from . import sentences
 from .base import Analysis, Counted, Grid, asked, names_of_clearest

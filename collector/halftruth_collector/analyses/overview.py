@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from halftruth_shared.analyses.base import DayCount
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Curve, CurveChart
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -14,7 +15,6 @@ from halftruth_shared.analyses.overview import (
 from halftruth_shared.analyses.weighted import WeightedResult
 from halftruth_shared.analyses.wording import number
 
-from ..charts.specification import Axis, BarChart, BarGroup, Curve, CurveChart
 from ..estimation import Estimator
 from . import sentences
 from .base import Analysis, Counted, Grid

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
+from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.analyses.wording import (
@@ -21,8 +23,6 @@ from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
 
-from ..charts.specification import Axis, Panel, Reference, WhiskerChart
-from ..charts.specification import Estimate as Drawn
 from ..estimation.answers import nothing_missing, presence
 from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
 from ..estimation.equation import Equation, equation

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import EstimateError, Survey
+from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, RiskSummary
 from halftruth_shared.analyses.wording import percent
 
-from ..charts.specification import Axis, Curve, CurveChart, Reference
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array
 from ..estimation.likelihood import project_to_simplex

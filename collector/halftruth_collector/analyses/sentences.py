@@ -4,14 +4,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from halftruth_shared.analyses.base import Items, MeasureEstimate, Method
+from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.showing import INNER as INNER
+from halftruth_shared.analyses.showing import OUTER as OUTER
+from halftruth_shared.analyses.showing import PALE
+from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
 from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, items, number
 
-from ..charts.specification import Estimate as Drawn
-from ..estimation.bounds import normal_quantile
 from .base import Grid
 
 _SYMBOLS = {
@@ -59,19 +62,6 @@ def measure_rows(measures: Iterable[MeasureEstimate]) -> list[list[str]]:
 VALUE = "value, or why there is none"
 
 
-#: Legend of the thick and the thin part of an interval in two tones.
-INNER, OUTER = "without perturbation the interval would be this long", "the interval"
-
-
-def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Drawn:
-    """An estimate for charts; with a confidence level also its interval without perturbation."""
-    lower, upper = estimate.drawn or (None, None)
-    inner = None
-    if confidence is not None:
-        inner = estimate.without_perturbation(normal_quantile(1 - confidence))
-    return Drawn(label, estimate.value, lower, upper, reason=estimate.undefined, inner=inner)
-
-
 def notes(result: Any, rows: Sequence[Drawn], *, together: bool = False) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
@@ -87,6 +77,8 @@ def notes(result: Any, rows: Sequence[Drawn], *, together: bool = False) -> list
     without = sum(row.interval is None for row in values)
     if without:
         lines.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
+    if any(row.doubtful for row in values):
+        lines.append(PALE)
     return lines
 
 

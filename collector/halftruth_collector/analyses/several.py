@@ -1,11 +1,12 @@
 """Questions of which several options may be chosen: how many choose each, and which together."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.analyses.charts import Estimate as Drawn
+from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.several import (
     Combination,
@@ -18,8 +19,6 @@ from halftruth_shared.analyses.several import (
 from halftruth_shared.analyses.wording import number, percent, places, with_interval
 from halftruth_shared.errors import listing
 
-from ..charts.specification import Estimate as Drawn
-from ..charts.specification import HeatMap
 from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile
 from ..estimation.estimates import estimates
 from ..estimation.options import Options, lift, option_code
@@ -232,11 +231,13 @@ def chart(result: SeveralResult) -> HeatMap:
     short = _short(result)
     names = tuple(short)
     cells: dict[tuple[str, str], Drawn] = {
-        (one.attribute, one.attribute): _cell(one.label, one) for one in result.options
+        (one.attribute, one.attribute): sentences.drawn(one.label, one) for one in result.options
     }
     for pair in result.pairs:
         label = sentences.listed([short[pair.first], short[pair.second]])
-        cells[pair.first, pair.second] = cells[pair.second, pair.first] = _cell(label, pair)
+        cells[pair.first, pair.second] = cells[pair.second, pair.first] = sentences.drawn(
+            label, pair
+        )
     labels = tuple(short.values())
     return HeatMap(
         title=f"{result.label} – chosen together in {result.survey}",
@@ -251,11 +252,6 @@ def chart(result: SeveralResult) -> HeatMap:
         columns=labels,
         cells=tuple(tuple(cells.get((row, column)) for column in names) for row in names),
     )
-
-
-def _cell(label: str, found: OptionShare | PairEstimate) -> Drawn:
-    doubt = found.reliability if found.reliability == "not usable" else None
-    return replace(sentences.drawn(label, found), category=doubt)
 
 
 def warnings(result: SeveralResult) -> list[str]:

@@ -8,12 +8,12 @@ from itertools import combinations
 import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
+from halftruth_shared.analyses.charts import BarChart, BarGroup, Chart
 from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 from halftruth_shared.mechanisms import TableEstimate
 
-from ..charts import BarChart, BarGroup, Chart
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
 from ..estimation.reliability import margin, reliability, typical

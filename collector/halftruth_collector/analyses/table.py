@@ -6,10 +6,10 @@ from itertools import groupby
 import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Estimate
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items
 
-from ..charts.specification import Axis, BarChart, BarGroup, Estimate
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .shares import estimate_shares

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
+from halftruth_shared.analyses.charts import BarChart
 from halftruth_shared.analyses.weighted import (
     WeightedAnswer,
     WeightedQuery,
@@ -20,7 +21,6 @@ from halftruth_shared.analyses.wording import (
 )
 from halftruth_shared.mechanisms.variances import error_parts
 
-from ..charts.specification import BarChart
 from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake

@@ -1,10 +1,9 @@
 """Chart of a plan: precision against the number of respondents."""
 
 import numpy as np
+from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
 from halftruth_shared.analyses.wording import half_width, number, percent
-
-from .specification import Axis, Curve, CurveChart, Reference
 
 #: The axis goes from this part of the respondents planned for to this many times as many.
 _RANGE = 100.0

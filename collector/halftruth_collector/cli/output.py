@@ -13,7 +13,8 @@ from tabulate import tabulate
 
 if TYPE_CHECKING:
     # Most commands have no result, and what makes one takes a while to load.
-    from ..charts import Chart
+    from halftruth_shared.analyses.charts import Chart
+
     from .options import Form
 
 R = TypeVar("R", bound=Any)

@@ -20,7 +20,7 @@ from ..protocol.base import Message, Request
 from .estimate import ESTIMATE_COLUMNS, Estimate, estimate_cells, expanded, expanded_cells
 from .estimate import Columns as Columns
 from .estimate import Interval as Interval
-from .showing import name_of_result, picture, shown
+from .showing import chart_of, name_of_result, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,16 +215,11 @@ class Result(Message, frozen=True, kw_only=True):
         }
         return frame
 
-    def plot(self, figure: "Figure | None" = None) -> "Figure":
+    def plot(self) -> "Figure":
         """Draw its estimates with their intervals; notebooks show the figure.
 
-        Shares are bars, other estimates dots. Unusable estimates are pale; those without interval,
-        hollow.
-
-        Parameters
-        ----------
-        figure : Figure, optional
-            Where to draw; by default a new figure, whose ``savefig`` writes a file.
+        Where all are shares they are bars, else dots. Unusable estimates are pale or hollow. Its
+        ``savefig`` writes a file.
 
         Raises
         ------
@@ -236,12 +231,11 @@ class Result(Message, frozen=True, kw_only=True):
         if not isinstance(self, EstimatesResult):
             name = name_of_result(self)
             raise ParameterError(f"plot: {name} has no estimates with intervals; see to_pandas()")
-        chart = picture(self)
         try:
-            from ..plotting import draw
+            from .charts.drawing import draw
         except ImportError:
             raise _missing("plot", "Matplotlib", "plot") from None
-        return draw(chart, figure)
+        return draw(chart_of(self))
 
 
 class EstimatesResult(Result, frozen=True, kw_only=True):

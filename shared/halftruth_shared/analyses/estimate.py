@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any, Literal
 
 from ..protocol.base import Message
@@ -50,10 +51,11 @@ class Estimate(Message, frozen=True, kw_only=True):
         lower, upper = self.interval or (None, None)
         return (lower, math.inf) if lower is not None and upper is None else self.ends
 
-    def without_perturbation(self, quantile: float) -> Interval | None:
+    def without_perturbation(self, confidence: float) -> Interval | None:
         """The interval without perturbation, around the same middle; None if unknown."""
         if self.ends is None or not self.sampling_error:
             return None
+        quantile = NormalDist().inv_cdf((1 + confidence) / 2)
         middle, half_width = sum(self.ends) / 2, quantile * self.sampling_error
         return middle - half_width, middle + half_width
 

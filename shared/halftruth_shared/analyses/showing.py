@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from itertools import groupby, islice
-from statistics import NormalDist
 from typing import Any
 
 import msgspec
@@ -20,13 +19,13 @@ from halftruth_shared.analyses.wording import (
     value,
 )
 
-from ..picture import Mark, Panel, Picture
+from .charts import Axis, BarChart, BarGroup, Panel, Reference, WhiskerChart
+from .charts import Estimate as Drawn
 from .estimate import Estimate
 from .reading import fields, write
 
-#: Most rows of a table in a notebook, and of a chart.
+#: Most rows of a table in a notebook.
 MOST_ROWS = 60
-MOST_DRAWN = 40
 
 #: Numbers with intervals beside each other, if there is one row of them.
 _MOST_BESIDE = 4
@@ -37,7 +36,21 @@ _LAST = ("reliability", "undefined")
 #: First columns that name a quantity, each with its own axis.
 _QUANTITIES = ("estimate", "measure")
 
-_THICK = "Thick: without perturbation the interval would be this long."
+#: What unusable estimates look like.
+PALE = "Pale or hollow: not usable."
+
+#: Legend of the thick and the thin part of an interval in two tones.
+INNER, OUTER = "without perturbation the interval would be this long", "the interval"
+
+#: Quantities whose charts are of shares.
+_SHARES = (
+    "share",
+    "support",
+    "confidence",
+    "share_of_all",
+    "conditional_share",
+    "cumulative_share",
+)
 
 #: Separators before the second text of a label, other than a comma.
 _SEPARATORS = {"against": " against ", "consequent": " → "}
@@ -244,42 +257,62 @@ def _verdicts(result: Any) -> Iterator[str]:
             yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def picture(result: Any) -> Picture:
-    """Chart of the estimates of a result with their intervals."""
-    rows, of_quantities = [*result.estimates()], result.keys[0] in _QUANTITIES
+def chart_of(result: Any) -> BarChart | WhiskerChart:
+    """Chart of the estimates of a result with their intervals: shares alone as bars, else dots."""
+    of_quantities = result.keys[0] in _QUANTITIES
     split = result.PANELS if of_quantities else min(result.PANELS, len(result.keys) - 1)
-    quantile = NormalDist().inv_cdf((1 + getattr(result.query, "confidence", 0.95)) / 2)
+    confidence = getattr(result.query, "confidence", 0.95)
     panels = []
-    for keys, panel in groupby(rows[:MOST_DRAWN], lambda row: tuple(row[0][:split])):
+    for keys, rows in groupby(result.estimates(), lambda row: tuple(row[0][:split])):
         heading = str(keys[-1]) if keys else ""
-        quantity = heading if of_quantities else result.QUANTITY
-        marks = [_mark(result.keys, row[0], row[1], split, quantile) for row in panel]
-        panels.append(Panel(heading, quantity, marks))
-    marks = [mark for panel in panels for mark in panel.marks if mark.value is not None]
-    notes = [
-        *_parameters(result),
-        f"{of_reports(result)}; {_confidence(result)}s",
-        *of_group(result),
-        *(["Pale: not usable."] if not all(mark.usable for mark in marks) else []),
-        *(["Hollow: no interval."] if not all(mark.interval for mark in marks) else []),
-        *([_THICK] if any(mark.sampling for mark in marks) else []),
-    ]
-    if len(rows) > MOST_DRAWN:
-        notes.append(f"Not drawn: {number(len(rows) - MOST_DRAWN, 0)} more rows.")
-    return Picture(f"{name_of_result(result)} of {result.survey}", notes, panels)
+        axis = _axis(heading if of_quantities else result.QUANTITY)
+        drawn = [_drawn(result.keys, row[0], row[1], split, confidence) for row in rows]
+        line = Reference(1, "no difference") if axis.scale == "log" else None
+        panels.append(Panel(axis, tuple(drawn), heading.replace("_", " "), line))
+    every = [row for panel in panels for row in panel.rows]
+    common: dict[str, Any] = {
+        "title": f"{name_of_result(result)} of {result.survey}",
+        "notes": (
+            *_parameters(result),
+            f"{of_reports(result)}; {level(confidence)}s",
+            *of_group(result),
+            *([PALE] if any(row.doubtful for row in every) else []),
+            *([] if every else ["Nothing was found."]),
+        ),
+        "values_label": f"estimate ({level(confidence)})",
+        "inner_label": INNER,
+        "outer_label": OUTER,
+    }
+    if panels and all(panel.axis.shares for panel in panels):
+        groups = tuple(BarGroup(panel.heading, panel.rows) for panel in panels)
+        return BarChart(axis=panels[0].axis, groups=groups, bars_label="", **common)
+    return WhiskerChart(panels=tuple(panels), **common)
 
 
-def _mark(
-    names: Sequence[str], keys: Sequence[str], estimate: Estimate, split: int, quantile: float
-) -> Mark:
+def _axis(quantity: str) -> Axis:
+    label = quantity.replace("_", " ")
+    return Axis(label, quantity in _SHARES, "log" if quantity.endswith("ratio") else "linear")
+
+
+def _drawn(
+    names: Sequence[str], keys: Sequence[str], estimate: Estimate, split: int, confidence: float
+) -> Drawn:
     label = ""
     for name, key in zip(names[split:], keys[split:], strict=True):
         label += f"{_SEPARATORS.get(name, ', ') if label and key else ''}{key}"
-    interval = estimate.drawn
-    return Mark(
-        label or str(keys[0]),
+    return drawn(label or str(keys[0]), estimate, confidence)
+
+
+def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Drawn:
+    """An estimate for charts; with a confidence level also its interval without perturbation."""
+    lower, upper = estimate.drawn or (None, None)
+    usable = estimate.reliability != "not usable"
+    return Drawn(
+        label,
         estimate.value,
-        interval,
-        estimate.without_perturbation(quantile),
-        estimate.reliability != "not usable",
+        lower,
+        upper,
+        category=None if estimate.undefined or usable else estimate.reliability,
+        reason=estimate.undefined,
+        inner=None if confidence is None else estimate.without_perturbation(confidence),
     )

@@ -9,10 +9,10 @@ from halftruth_collector.analyses.itemsets import chart as itemsets_chart
 from halftruth_collector.analyses.measures import chart as measures_chart
 from halftruth_collector.analyses.table import MAX_CELLS
 from halftruth_collector.analyses.table import chart as table_chart
-from halftruth_collector.charts import BarChart
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation.measures import MEASURES
 from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared.analyses.charts import BarChart
 from halftruth_shared.analyses.itemsets import (
     ItemsetEstimate,
     ItemsetsQuery,

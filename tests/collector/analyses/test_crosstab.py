@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.charts import BarChart, HeatMap
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.charts import BarChart, HeatMap
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from respondents import SCHEMA, SURVEYS, drawn_counts, independent_people, people
 

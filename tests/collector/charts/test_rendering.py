@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from halftruth_collector.charts import (
+from halftruth_collector.charts.rendering import check_file, render, to_svg
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.charts import (
     Axis,
     BarChart,
     BarGroup,
@@ -20,10 +22,13 @@ from halftruth_collector.charts import (
     Reference,
     WhiskerChart,
 )
-from halftruth_collector.charts.drawing import SETTINGS, figure_of
-from halftruth_collector.charts.rendering import check_file, render, to_svg
-from halftruth_collector.charts.specification import MOST_CURVES, MOST_NAMES, MOST_ROWS, shortened
-from halftruth_shared import ParameterError
+from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
+from halftruth_shared.analyses.charts.specification import (
+    MOST_CURVES,
+    MOST_NAMES,
+    MOST_ROWS,
+    shortened,
+)
 from matplotlib.colors import to_rgb
 from PIL import Image
 

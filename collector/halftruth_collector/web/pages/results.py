@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from flask import g, render_template, request
 from halftruth_shared import HalftruthError, Protection, Survey
+from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import number
 from markupsafe import Markup
@@ -17,7 +18,6 @@ from ...analyses import ANALYSES, Analysis
 from ...analyses.labels import labelled
 from ...analyses.sentences import of_group
 from ...analyses.survey_report import period, precision, survey_report
-from ...charts import Chart
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters

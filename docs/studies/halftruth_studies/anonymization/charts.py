@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from halftruth_collector.charts import Axis, Curve, CurveChart
+from halftruth_shared.analyses.charts import Axis, Curve, CurveChart
 from halftruth_shared.analyses.wording import number
 
 from .comparison import CompareResult

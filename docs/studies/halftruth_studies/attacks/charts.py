@@ -1,7 +1,7 @@
 """Chart of an attack: what is left of the noise, attribute by attribute."""
 
-from halftruth_collector.charts import Axis, BarChart, BarGroup, Estimate
 from halftruth_collector.estimation.bounds import normal_quantile
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Estimate
 from halftruth_shared.analyses.wording import number, percent
 
 from .assessment import ATTACKS, AttackResult, NoisyAttribute

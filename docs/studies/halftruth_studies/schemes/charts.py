@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from halftruth_collector.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.analyses.wording import number, percent
 
 from .results import LengthErrors, RivalsResult

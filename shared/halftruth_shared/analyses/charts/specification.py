@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from halftruth_shared.analyses import wording
+from .. import wording
 
 Scale = Literal["linear", "log"]
 
@@ -60,6 +60,11 @@ class Estimate:
     category: str | None = None
     reason: str | None = None
     inner: tuple[float, float] | None = None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is not usable, and so pale or hollow."""
+        return self.category == "not usable"
 
     @property
     def interval(self) -> tuple[float, float] | None:

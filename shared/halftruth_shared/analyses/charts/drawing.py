@@ -4,6 +4,7 @@ A row is a line with its label and its number, and below them, over the whole wi
 with the interval: so the picture is narrow enough to be read on a phone. Lengths are in points.
 """
 
+import io
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -12,8 +13,8 @@ from functools import lru_cache
 from itertools import cycle
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
-from halftruth_shared.analyses.wording import share
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
+from ..wording import share
 from .specification import (
     Axis,
     BarChart,
@@ -35,6 +37,7 @@ from .specification import (
     Panel,
     Reference,
     WhiskerChart,
+    shortened,
     written,
 )
 
@@ -49,6 +52,8 @@ HIGH, CELL, ROW, NAMES = 250.0, 54.0, 38.0, 110.0
 
 #: Contrast with white is 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
 INK, QUIET, BAR, GRID = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2"
+#: A bar that is not usable.
+PALE = "#d5dfe8"
 #: Stands out from the page, from the bars, and from the ends of the interval around it.
 INNER = "#c05a00"
 #: Categories differ in colour, and in shape and filling for those who see no colour.
@@ -96,6 +101,21 @@ SETTINGS: Any = {
 }
 
 
+class Drawn(Figure):
+    """Figure that notebooks show, freed when it is not referenced."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
+def draw(chart: Chart) -> Figure:
+    """Draw a chart, or as much of it as can be read, with settings of its own."""
+    with mpl.rc_context(SETTINGS):
+        return figure_of(shortened(chart))
+
+
 def figure_of(chart: Chart) -> Figure:
     """The picture of a chart, as high as it needs."""
     if isinstance(chart, CurveChart):
@@ -105,7 +125,7 @@ def figure_of(chart: Chart) -> Figure:
 
 def _rows(chart: WhiskerChart | BarChart) -> Figure:
     """Panels below each other, each on its own axis."""
-    figure = Figure(figsize=(WIDTH / 72, 1))
+    figure = Drawn(figsize=(WIDTH / 72, 1))
     if isinstance(chart, BarChart):
         # Bars begin at zero, which a logarithmic axis does not have.
         axis = replace(chart.axis, scale="linear")
@@ -155,13 +175,14 @@ def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: WhiskerChart | 
             y = _words(axes, y, _folded(row.label, ROOM - _width(number) - 14), number)
             look = _look(chart, row.category)
             if not bars:
+                look = look | ({"markerfacecolor": "white"} if row.doubtful else {})
                 axes.plot([row.value], [y + MIDDLE], zorder=5, clip_on=False, **look)
             placed.setdefault(look["color"], []).append((y + MIDDLE, row))
             y += MARK
     if bars and values:
-        known = [(at, row.value) for at, row in placed[INK]]
-        at, lengths = zip(*known, strict=True)
-        axes.barh(at, lengths, height=8, color=BAR, zorder=2)
+        known = [(at, row.value, PALE if row.doubtful else BAR) for at, row in placed[INK]]
+        at, lengths, colours = zip(*known, strict=True)
+        axes.barh(at, lengths, height=8, color=colours, zorder=2)
     for colour, estimates in placed.items():
         _intervals(axes, estimates, colour)
     if reference and values:
@@ -251,7 +272,7 @@ def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Estimate]
 
 def _curves(chart: CurveChart) -> Figure:
     """All curves on one pair of axes, with a legend below."""
-    figure = Figure(figsize=(WIDTH / 72, 1))
+    figure = Drawn(figsize=(WIDTH / 72, 1))
     axes = figure.subplots()
     drawn = np.empty((0, 2))
     looks = zip(cycle(_COLOURS), cycle(_DASHES), cycle(_SHAPES), strict=False)
@@ -297,7 +318,7 @@ def _grid(chart: HeatMap) -> Figure:
     many = max(len(chart.columns), 1)
     wide = max(WIDTH, before + CELL * many + 3 * MARGIN)
     upright = max(map(_width, chart.columns), default=0.0) > (wide - before) / many - MARGIN
-    figure = Figure(figsize=(wide / 72, 1))
+    figure = Drawn(figsize=(wide / 72, 1))
     axes = figure.subplots()
     axes.set(xlim=(0, many), ylim=(max(len(labels), 1), 0), facecolor=GRID)
     axes.set_yticks(np.arange(len(labels)) + 0.5, labels)

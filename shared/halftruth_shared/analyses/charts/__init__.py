@@ -1,0 +1,31 @@
+"""Charts: what they show; ``drawing`` draws them, which takes Matplotlib."""
+
+from .specification import (
+    Axis,
+    BarChart,
+    BarGroup,
+    Chart,
+    Curve,
+    CurveChart,
+    Estimate,
+    HeatMap,
+    Panel,
+    Reference,
+    Scale,
+    WhiskerChart,
+)
+
+__all__ = [
+    "Axis",
+    "BarChart",
+    "BarGroup",
+    "Chart",
+    "Curve",
+    "CurveChart",
+    "Estimate",
+    "HeatMap",
+    "Panel",
+    "Reference",
+    "Scale",
+    "WhiskerChart",
+]
