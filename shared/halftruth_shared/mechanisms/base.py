@@ -305,11 +305,6 @@ class Mechanism(ABC):
 
 
 def check_public(public: Collection[str]) -> None:
-    """Check that names are a list and no single text, which may contain other names.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise ParameterError for a single text, which may contain other names, in place of a list."""
     if isinstance(public, str):
         raise ParameterError("public: expected a list of names", field="public")

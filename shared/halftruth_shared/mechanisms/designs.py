@@ -157,13 +157,7 @@ class Design:
         }
 
     def check(self, attribute: Attribute) -> None:
-        """Check that the question can have this design.
-
-        Raises
-        ------
-        ParameterError
-            If it has not two answers, or a report can prove one that may be sensitive.
-        """
+        """Raise ParameterError unless it has two answers and reports prove no sensitive one."""
         if len(attribute.categories) != 2:
             raise ParameterError(
                 f"{self.field}: expected a question with two answers,"

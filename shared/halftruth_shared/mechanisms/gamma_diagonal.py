@@ -17,13 +17,7 @@ from .uniform import RecordSampler
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
-    """Return the amplification from exactly one of its two specifications.
-
-    Raises
-    ------
-    ParameterError
-        If both or neither are given.
-    """
+    """Return γ from exactly one of its two specifications; ParameterError for both or neither."""
     if gamma is not None and breach is None:
         return parse_rational(gamma, "gamma")
     if breach is not None and gamma is None:

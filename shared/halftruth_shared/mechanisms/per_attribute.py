@@ -84,13 +84,7 @@ def _product(factors: Sequence[Fraction | float]) -> Fraction | float:
 
 
 def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None:
-    """Check that `given` has one entry for each attribute and no other.
-
-    Raises
-    ------
-    ParameterError
-        Naming the entry that is unknown or missing.
-    """
+    """Raise ParameterError unless `given` has one entry for each attribute and no other."""
     for name in given:
         if name not in schema.names:
             raise ParameterError(
@@ -103,13 +97,7 @@ def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None
 
 
 def check_condition(condition: float, field: str) -> None:
-    """Check that a channel is well-conditioned enough for reconstruction.
-
-    Raises
-    ------
-    ParameterError
-        If the condition number is above `MAX_CONDITION`.
-    """
+    """Raise ParameterError for a condition number above `MAX_CONDITION`."""
     if not condition <= MAX_CONDITION:
         raise ParameterError(
             f"{field}: the matrix is nearly singular, its condition number is {condition:.3g};"

@@ -246,12 +246,7 @@ class Reconstruction(ABC):
         return frozenset()
 
     def check(self, attributes: Sequence[str]) -> None:
-        """Check that the reports identify the table of some attributes.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Raise ParameterError unless the reports identify the table of some attributes."""
         if len(attributes) > self.longest:
             raise ParameterError(
                 f"attributes: {len(attributes)} of them; the reports tell of at most"

@@ -27,13 +27,7 @@ class ReportSpace:
         return math.prod(self.shape)
 
     def check(self, values: Sequence[int], index: int | None = None) -> tuple[int, ...]:
-        """Check the values of a report and return them as a tuple.
-
-        Raises
-        ------
-        ReportError
-            Naming the report's index and the column.
-        """
+        """Return the values of a report; ReportError names its index and the column."""
         where = "report" if index is None else f"report {index}"
         if len(values) != len(self.shape):
             raise ReportError(

@@ -48,11 +48,6 @@ def prepare(kind: type[msgspec.Struct]) -> None:
 
 
 def check_hexadecimal(field: str, text: str) -> None:
-    """Check that a text is 32 bytes in lower-case hexadecimal.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise ParameterError unless a text is 32 bytes in lower-case hexadecimal."""
     if not HEX_32.fullmatch(text):
         raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)

@@ -26,13 +26,7 @@ _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def create_key_file(path: str | Path, content: bytes) -> None:
-    """Write private keys to a new file with mode 0600.
-
-    Raises
-    ------
-    KeyFileError
-        If the file exists or cannot be written.
-    """
+    """Write private keys to a new file with mode 0600; KeyFileError if it exists."""
     try:
         _write_new(Path(path), content)
     except FileExistsError:
@@ -42,13 +36,7 @@ def create_key_file(path: str | Path, content: bytes) -> None:
 
 
 def read_key_file(path: str | Path) -> bytes:
-    """Read private keys from a file that is for its owner alone.
-
-    Raises
-    ------
-    KeyFileError
-        If it cannot be read, or if others may read it.
-    """
+    """Read private keys from a file; KeyFileError if others than its owner may read it."""
     try:
         with open(path, "rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)

@@ -88,13 +88,7 @@ def statement(digest: str, terms: Terms) -> bytes:
 
 
 def sign(key: OperatorKey, digest: str, terms: Terms) -> Signature:
-    """Sign a survey's digest and terms.
-
-    Raises
-    ------
-    ParameterError
-        If the digest or the sealing key is not 64 lower-case hexadecimal digits.
-    """
+    """Sign a survey's digest and terms; ParameterError if the digest or the sealing key is none."""
     check_hexadecimal("digest", digest)
     if terms.sealing_key is not None:
         check_hexadecimal("sealing_key", terms.sealing_key)

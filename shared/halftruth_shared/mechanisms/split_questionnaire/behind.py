@@ -114,13 +114,7 @@ class Behind:
             yield Sample(reports, known, _blocks(len(known), np.full((1, cells), even)))
 
     def largest_weight(self) -> float:
-        """Return the largest weight of a report for a cell, where `by_view` are shares of reports.
-
-        Raises
-        ------
-        DomainTooLarge
-            If the table has too many cells.
-        """
+        """Return the largest weight of a report for a cell, if `by_view` are shares of reports."""
         cells, largest = prod(self.overlaps.sizes), 1.0
         check_cells("weights", cells)
         for kind, (_, strength) in self._kinds().items():

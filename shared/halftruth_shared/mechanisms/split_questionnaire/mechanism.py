@@ -227,13 +227,7 @@ class SplitQuestionnaire(Mechanism):
         self.views(schema)
 
     def views(self, schema: Schema) -> tuple[View, ...]:
-        """Every view, in the order of its symbols.
-
-        Raises
-        ------
-        ParameterError
-            If this mechanism cannot serve the schema.
-        """
+        """Every view, in the order of its symbols; ParameterError if there can be none."""
         if schema not in self._views:
             check_unperturbed(schema, self.public)
             check(schema, self.classes, self.public)

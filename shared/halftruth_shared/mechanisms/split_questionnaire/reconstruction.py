@@ -137,12 +137,7 @@ class SplitReconstruction(Reconstruction):
         return self._columns.overlaps(free, [self.schema.shape[j] for j in free], reports)
 
     def _refuse(self, free: Sequence[int], overlaps: Overlaps) -> None:
-        """Raise an error that names the smallest set of attributes without reports.
-
-        Raises
-        ------
-        EstimateError
-        """
+        """Raise EstimateError with the smallest set of attributes without reports."""
         missing = np.flatnonzero(overlaps.pooled == 0).tolist()
         subset = min(missing, key=int.bit_count)
         axes = [axis for axis in range(len(free)) if subset >> (len(free) - 1 - axis) & 1]

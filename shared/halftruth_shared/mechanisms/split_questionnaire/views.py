@@ -104,12 +104,7 @@ def expand(
 
 
 def check(schema: Schema, classes: Sequence[ViewClass], public: Collection[str]) -> None:
-    """Make sure that the views are about the attributes that are not public, and not too many.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise ParameterError unless the views are all about attributes that are not public."""
     for views in classes:
         for group in (*views.attributes, views.named):
             known(schema, group, "views")
@@ -147,12 +142,7 @@ def _check_numbers(views: ViewClass) -> None:
 
 
 def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
-    """Check that no sensitive answer is sent unperturbed, and that some answers are perturbed.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise ParameterError if a sensitive answer is sent unperturbed, or if all are."""
     for j in known(schema, public, "public") if public else ():
         if schema.attributes[j].sensitive:
             raise ParameterError(
@@ -165,13 +155,7 @@ def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
 
 
 def known(schema: Schema, names: Sequence[str], field: str) -> tuple[int, ...]:
-    """Positions of attributes that a parameter names, in the order given.
-
-    Raises
-    ------
-    ParameterError
-        If one is unknown or named twice, or there is none.
-    """
+    """Positions of attributes in the order given; ParameterError if one is unknown or repeated."""
     try:
         return schema.positions(names, field)
     except SchemaError as error:
