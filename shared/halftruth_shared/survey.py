@@ -215,15 +215,15 @@ def _texts(
 
 
 def _languages(
-    given: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
+    listed: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
 ) -> tuple[str, ...]:
-    """Return the languages of a survey: those given, else in the order in which texts name them."""
-    if isinstance(given, str) or not all(map(is_language, given)) or repeated(given):
+    """Return the languages of a survey: those listed, else in the order in which texts name any."""
+    if isinstance(listed, str) or not all(map(is_language, listed)) or repeated(listed):
         raise SurveyError(
             'languages: expected different tags, such as ["en", "de"]', field="languages"
         )
     named = dict.fromkeys(chain.from_iterable(map(languages_of, texts)))
-    languages = tuple(given) or tuple(named)
+    languages = tuple(listed) or tuple(named)
     answers = chain.from_iterable(question.answers.values() for question in questions)
     named |= dict.fromkeys(chain.from_iterable(map(languages_of, answers)))
     for language in named:

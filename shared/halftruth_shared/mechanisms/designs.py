@@ -181,8 +181,9 @@ class Design:
     def matrix(self, attribute: Attribute) -> tuple[tuple[Fraction, ...], ...]:
         """Return the probabilities of reports, shape (reported categories, true categories)."""
         yes = attribute.categories.index(self.answer)
-        said = [self.yes_from_yes if u == yes else self.yes_from_no for u in range(2)]
-        return tuple(tuple(said) if v == yes else tuple(1 - p for p in said) for v in range(2))
+        chances = [self.yes_from_yes if u == yes else self.yes_from_no for u in range(2)]
+        complements = tuple(1 - p for p in chances)
+        return tuple(tuple(chances) if v == yes else complements for v in range(2))
 
     def provable(self, attribute: Attribute) -> Provable | None:
         """Return the answer that a report can prove, if any."""

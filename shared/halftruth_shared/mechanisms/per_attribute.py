@@ -83,16 +83,16 @@ def _product(factors: Sequence[Fraction | float]) -> Fraction | float:
     return math.inf if math.inf in factors else math.prod(factors, start=Fraction(1))
 
 
-def check_names(schema: Schema, given: Mapping[str, object], field: str) -> None:
-    """Raise ParameterError unless `given` has one entry for each attribute and no other."""
-    for name in given:
+def check_names(schema: Schema, entries: Mapping[str, object], field: str) -> None:
+    """Raise ParameterError unless `entries` has one entry for each attribute and no other."""
+    for name in entries:
         if name not in schema.names:
             raise ParameterError(
                 f"{field}: unknown attribute '{name}'; the survey has: {listing(schema.names)}",
                 field=f"{field}.{name}",
             )
     for name in schema.names:
-        if name not in given:
+        if name not in entries:
             raise ParameterError(f"{field}: attribute '{name}' is missing", field=f"{field}.{name}")
 
 

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from ..errors import KeyFileError
+from ..private_files import open_new, write_durably
 
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -88,11 +88,11 @@ def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> bytes
 
 
 def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> bytes:
-    descriptor = _open_new(new)
+    descriptor = open_new(new)
     try:
         with open(descriptor, "wb") as file:
             content = change(read_key_file(old))
-            _write_durably(file, content)
+            write_durably(file, content)
             owner = old.stat()
             if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
                 os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
@@ -104,26 +104,16 @@ def _replace(old: Path, new: Path, change: Callable[[bytes], bytes]) -> bytes:
     return content
 
 
-def _open_new(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
 def _write_new(path: Path, content: bytes) -> None:
-    with open(_open_new(path), "wb") as file:
+    with open(open_new(path), "wb") as file:
         try:
-            _write_durably(file, content)
+            # A public key must not outlive its private one.
+            write_durably(file, content)
             _sync_folder(path)
         except BaseException:
             # An incomplete file would block the next attempt.
             path.unlink(missing_ok=True)
             raise
-
-
-def _write_durably(file: IO[bytes], content: bytes) -> None:
-    """Write to disk durably, for a public key must not outlive its private one."""
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _sync_folder(path: Path) -> None:

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Meta
 
 from ..errors import ParameterError
+from ..private_files import open_new, write_durably
 from .base import Digest, Invitation, Message, Request
 from .reports import Report, ReportBatch, SealedBatch, SealedReport
 
@@ -168,12 +169,10 @@ def _write(path: Path, content: bytes, rows: int, waiting: dict[Path, Path]) -> 
     # Begins with a dot, so that no pattern finds it.
     temporary = path.with_name(f".{path.name}")
     with _folder_errors(path.parent):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = open_new(temporary)
         waiting[temporary] = path
         with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            write_durably(file, content)
     sha256 = hashlib.sha256(content).hexdigest()
     return ReportFile(name=path.name, rows=rows, size=len(content), sha256=sha256)
 

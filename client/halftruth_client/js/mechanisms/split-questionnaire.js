@@ -59,7 +59,7 @@ export class SplitQuestionnaire {
     const sensitive = this.public.find((j) => schema.attributes[j].sensitive !== false);
     if (sensitive !== undefined) {
       throw new SurveyError(
-        `public: '${schema.names[sensitive]}' would be sent as it is; expected attributes with` +
+        `public: '${schema.names[sensitive]}' would be sent unperturbed; expected attributes with` +
           " sensitive = false",
         "public",
       );

@@ -69,12 +69,12 @@ class Behind:
         for response, count in reports.items():
             among = response.cells // prod(self.overlaps.sizes)
             share, more = float(response.share(self.gamma)), float(self.gamma) - 1
-            one = share * (response.inside + more * response.common) * known
-            one = one + share * more * (response.inside - response.common) * inside / among
+            mark = share * (response.inside + more * response.common) * known
+            mark = mark + share * more * (response.inside - response.common) * inside / among
             if response.prime:
-                total += effective_reports(count, one, among)
+                total += effective_reports(count, mark, among)
             else:
-                total += effective_reports(count, np.minimum(among * one, 1.0))
+                total += effective_reports(count, np.minimum(among * mark, 1.0))
         return total
 
     def samples(self, table: Array) -> Iterator[Sample]:
@@ -106,8 +106,8 @@ class Behind:
             chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
             kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
             inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
-            told = _by_symbol(kind, self._kernel(within))[inside].T
-            weights = _blocks(len(known), strength / cells * told + even)
+            sums = _by_symbol(kind, self._kernel(within))[inside].T
+            weights = _blocks(len(known), strength / cells * sums + even)
             yield Sample(count, chances.ravel(), weights)
             reports -= count
         if reports and len(known) > 1:

@@ -101,14 +101,14 @@ def placed_of(cells: Integers, count: int) -> Integers:
     """`placed` of many cells, of so many points."""
     ring = np.uint64(modulus(count))
     third = ring // np.uint64(3)
-    found = cells.astype(np.uint64)
+    indices = cells.astype(np.uint64)
     left = np.arange(len(cells))
     while left.size:
-        moved = (found[left] + third) % ring
+        moved = (indices[left] + third) % ring
         moved = moved * moved % ring * moved % ring
-        found[left] = moved
+        indices[left] = moved
         left = left[moved >= count]
-    return found.astype(np.int64)
+    return indices.astype(np.int64)
 
 
 def digits_of(values: Integers, base: int, count: int) -> Integers:

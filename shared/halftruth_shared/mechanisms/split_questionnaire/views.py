@@ -146,7 +146,7 @@ def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
     for j in known(schema, public, "public") if public else ():
         if schema.attributes[j].sensitive:
             raise ParameterError(
-                f"public: '{schema.names[j]}' would be sent as it is; expected attributes with"
+                f"public: '{schema.names[j]}' would be sent unperturbed; expected attributes with"
                 " sensitive = false",
                 field="public",
             )
