@@ -212,23 +212,17 @@ def test_a_gamma_of_1_or_less_is_refused(gamma, refused):
         refused(ParameterError, lambda: make(gamma), field="gamma", mentions=["above 1"])  # noqa: B023
 
 
-@pytest.mark.parametrize("alpha", ["-0.001", "1.001", "-1", 2], ids=repr)
-def test_an_alpha_outside_0_to_1_is_refused(alpha, refused):
+@pytest.mark.parametrize(
+    ("alpha", "steps", "field", "words"),
+    [(alpha, 1, "alpha", "from 0 to 1") for alpha in ("-0.001", "1.001", 2)]
+    + [("1/2", steps, "steps", "from 1 to 1048576") for steps in (0, 2**20 + 1, 1.0, True, None)],
+)
+def test_a_randomization_outside_its_range_is_refused(alpha, steps, field, words, refused):
     refused(
         ParameterError,
-        lambda: RandomizedGammaDiagonal("19", alpha),
-        field="alpha",
-        mentions=["alpha", "from 0 to 1"],
-    )
-
-
-@pytest.mark.parametrize("steps", [0, -1, 2**20 + 1, 1.0, "1", True, None], ids=repr)
-def test_steps_outside_their_range_are_refused(steps, refused):
-    refused(
-        ParameterError,
-        lambda: RandomizedGammaDiagonal("19", "1/2", steps=steps),
-        field="steps",
-        mentions=["steps", "from 1 to 1048576"],
+        lambda: RandomizedGammaDiagonal("19", alpha, steps=steps),
+        field=field,
+        mentions=[field, words],
     )
 
 

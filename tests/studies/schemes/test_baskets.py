@@ -147,26 +147,6 @@ def test_simulated_reports_have_the_same_distribution(scheme, shape):
     assert stats.chisquare(seen, [count * float(c) for c in chances.values()]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("scheme", [MASK, EMASK, CutAndPaste(3, Fraction(1, 3))], ids=str)
-def test_supports_are_unbiased_in_simulated_surveys(scheme):
-    # Twenty cells within four standard errors, three times: 1 seed of 260 fails by chance.
-    shape, surveys = (2, 2, 5), 400
-    schema, rng = schema_of(shape), np.random.default_rng(3)
-    people = np.stack([rng.integers(0, d, 100) for d in shape], axis=1)
-    truth = np.zeros(shape)
-    np.add.at(truth, tuple(people.T), 1 / len(people))
-    found = np.array(
-        [
-            BasketSupports(scheme, schema, scheme.simulate(schema, people, rng)).support(
-                schema.names
-            )
-            for _ in range(surveys)
-        ]
-    )
-    error = found.std(axis=0, ddof=1) / math.sqrt(surveys)
-    assert (np.abs(found.mean(axis=0) - truth) <= 4 * error).all()
-
-
 @pytest.mark.parametrize("at_once", [True, False])
 def test_mask_gives_what_the_inverse_of_the_matrix_of_all_bits_gives(monkeypatch, at_once):
     if not at_once:
