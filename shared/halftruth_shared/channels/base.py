@@ -40,21 +40,10 @@ class MarginMoments(ABC):
 
     @abstractmethod
     def product(self, first: Places, second: Places) -> Array:
-        """Mean over the reports of the product of their weights for two cells.
+        """Mean over the reports of the product of their weights for pairs of cells, shape (R,).
 
-        Parameters
-        ----------
-        first, second : ndarray of int, shape (R, k)
-            Places of the cells. Where both name a category of one axis it is the same.
-
-        Returns
-        -------
-        ndarray, shape (R,)
-
-        Raises
-        ------
-        ValueError
-            If two cells name different categories.
+        Places of both have shape (R, k). Where both name a category of one axis it is the same, or
+        it is a ValueError.
         """
 
 

@@ -49,7 +49,8 @@ def design(schema, lengths, gamma=NINETEEN, public=()):
     """Classes and views for lengths, of equal importance unless it is given."""
     importance = lengths if isinstance(lengths, dict) else dict.fromkeys(lengths, 1.0)
     parameters = response_parameters(gamma)
-    classes = choose_views(schema, gamma, public, importance, *parameters)
+    weights = tuple(importance.items())
+    classes = choose_views(schema, gamma, frozenset(public), weights, *parameters)
     check(schema, classes, public)
     return classes, expand(schema, classes, *parameters)
 

@@ -55,11 +55,13 @@ _DOCUMENT = 40_000
 _ROUNDING = 0.001
 
 
+# A survey is planned many times before it is published.
+@lru_cache(maxsize=64)
 def choose_views(
     schema: Schema,
     gamma: Fraction,
-    public: Collection[str],
-    importance: Mapping[int, float],
+    public: frozenset[str],
+    importances: tuple[tuple[int, float], ...],
     prime: int,
     direct: int,
 ) -> tuple[ViewClass, ...]:
@@ -72,11 +74,11 @@ def choose_views(
     ----------
     gamma : Fraction
         Amplification, above 1.
-    public : collection of str
+    public : frozenset of str
         Attributes that are in no view.
-    importance : mapping of int to float
-        Weight of the error of each length. Every set of attributes of these lengths is in some
-        view.
+    importances : tuple of (int, float)
+        Lengths with the weights of their errors. Every set of attributes of these lengths is in
+        some view.
     prime, direct : int
         As for `response`.
 
@@ -90,19 +92,6 @@ def choose_views(
     ParameterError
         If no views so few and so small reach all tables of the greatest length.
     """
-    return _best_views(schema, gamma, frozenset(public), tuple(importance.items()), prime, direct)
-
-
-# A survey is planned many times before it is published.
-@lru_cache(maxsize=64)
-def _best_views(
-    schema: Schema,
-    gamma: Fraction,
-    public: frozenset[str],
-    importances: tuple[tuple[int, float], ...],
-    prime: int,
-    direct: int,
-) -> tuple[ViewClass, ...]:
     importance = dict(importances)
     groups = interchangeable(schema, public)
     longest = max(importance)

@@ -189,9 +189,9 @@ class SplitQuestionnaire(Mechanism):
         if prime is None:
             prime = decodable_prime(schema, resolved.gamma, public, max(importance), resolved.prime)
             resolved = cls(gamma, (), public, prime=prime, direct=direct)
-        views = choose_views(
-            schema, resolved.gamma, resolved.public, importance, resolved.prime, resolved.direct
-        )
+        answered = resolved.prime, resolved.direct
+        weights = tuple(importance.items())
+        views = choose_views(schema, resolved.gamma, frozenset(public), weights, *answered)
         return cls(gamma, views, public, prime=resolved.prime, direct=resolved.direct)
 
     @classmethod
