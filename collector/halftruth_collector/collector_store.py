@@ -1,6 +1,5 @@
 """One collector's store: what it keeps, who may use it, and how reports come in."""
 
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -56,9 +55,14 @@ class Store:
         offload: Offload = run_inline,
     ) -> None:
         self.database = Database(url)
-        self._observer = observer
         self._offload = offload
-        self._actor = actor
+        self.audit = AuditLog(self.database, actor)
+        self.surveys = SurveyStore(self.database, self.audit, offload)
+        self.reports = ReportStore(self.database, self.surveys, observer, offload)
+        self.invitations = InvitationStore(self.database, self.audit)
+        self.retention = RetentionStore(self.database, self.audit)
+        self.tokens = TokenStore(self.database, self.audit)
+        self.keys = KeyStore(self.database, self.audit)
         try:
             offload(self._open)
         except BaseException as error:
@@ -76,21 +80,6 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @cached_property
-    def surveys(self) -> SurveyStore:
-        """Published surveys."""
-        return SurveyStore(self.database, self.audit, self._offload)
-
-    @cached_property
-    def reports(self) -> ReportStore:
-        """Perturbed reports and their counts."""
-        return ReportStore(self.database, self.surveys, self._observer, self._offload)
-
-    @cached_property
-    def invitations(self) -> InvitationStore:
-        """Invitations that let reports in."""
-        return InvitationStore(self.database, self.audit)
-
     def states(self) -> list[SurveyState]:
         """Return the states of all surveys; see :mod:`~.store.states`."""
         return survey_states(self.database)
@@ -99,26 +88,6 @@ class Store:
         """Return the state of one survey; see :mod:`~.store.states`."""
         [found] = survey_states(self.database, survey_id)
         return found
-
-    @cached_property
-    def retention(self) -> RetentionStore:
-        """Retention of surveys."""
-        return RetentionStore(self.database, self.audit)
-
-    @cached_property
-    def tokens(self) -> TokenStore:
-        """Tokens of analysts, operators and monitors."""
-        return TokenStore(self.database, self.audit)
-
-    @cached_property
-    def keys(self) -> KeyStore:
-        """Operators' public keys."""
-        return KeyStore(self.database, self.audit)
-
-    @cached_property
-    def audit(self) -> AuditLog:
-        """Audit log."""
-        return AuditLog(self.database, self._actor)
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:
         """Write everything into a new file; see :mod:`~.store.backups`."""
@@ -154,8 +123,7 @@ class Store:
 
     def close(self) -> None:
         """Write down what is remembered, and close every connection."""
-        if "reports" in vars(self):
-            self.reports.flush()
+        self.reports.flush()
         self._offload(self.database.close)
 
     def _open(self) -> None:

@@ -1,28 +1,4 @@
-"""Errors of the collector.
-
-HalftruthError
-└── CollectorError
-    ├── Unauthorized        no token, or one that is not known
-    ├── Forbidden           a token whose role is not enough
-    ├── UnknownSurvey       no survey of that id
-    ├── SurveyClosed        it takes no more reports
-    │   ├── DeadlinePassed  ... since its deadline
-    │   └── QuotaReached    ... since it has as many as it asked for
-    ├── StaleDigest         reports for another version of the survey
-    ├── SurveyExists        a survey of that id has reports, so it cannot be replaced
-    ├── TooFewReports       fewer reports than results are served of
-    ├── MalformedRequest    not the JSON asked for
-    ├── NotAcceptable       a result in a form that is not made here
-    ├── TooLarge            more bytes or reports than one request may hold
-    ├── UnknownToken        no token of that id
-    ├── InvitationRefused   no invitation, or one that is not known here or was used
-    ├── TooManyReports      more reports from one address than the limit
-    ├── SignatureRefused    a signature that does not hold, or of a revoked key
-    ├── SchemaOutdated      tables of another version than this program's
-    ├── StoreRefused        the database will not take what it was told
-    ├── StoreUnavailable    the database does not answer
-    └── WorkersLost         processes or machines that a computation was given to are gone
-"""
+"""Errors of the collector."""
 
 from halftruth_shared import HalftruthError
 

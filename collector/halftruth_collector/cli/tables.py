@@ -58,7 +58,8 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
         )
     rows = _arrow(counted.estimator.schema, found, query, counted.counts.reports)
     write(parquet, parquet_of(rows))
-    _print(found, query)
+    header = ["length", "shares", "median half-width", "clearly above 0"]
+    print_table(header, list(_summaries(found, query)))
     click.echo(f"written: {parquet}")
 
 
@@ -128,15 +129,8 @@ def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports:
     return pa.table(columns)
 
 
-def _print(found: Sequence[Shares], query: TablesQuery) -> None:
-    """Number and accuracy of the tables of each length."""
-    print_table(
-        ["length", "shares", "median half-width", "clearly above 0"],
-        list(_summaries(found, query)),
-    )
-
-
 def _summaries(found: Sequence[Shares], query: TablesQuery) -> Iterator[list[object]]:
+    """Number and accuracy of the tables of each length."""
     lengths = np.concatenate([(part.attributes >= 0).sum(axis=1) for part in found])
     support = np.concatenate([part.support for part in found])
     half = normal_quantile(1 - query.confidence) * np.concatenate(

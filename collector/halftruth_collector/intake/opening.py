@@ -67,17 +67,8 @@ def open_report(
 ) -> tuple[bytes, bytes | None]:
     """The packed report and the invitation in a sealed report.
 
-    Parameters
-    ----------
-    digest : str
-        Of the survey that it has to be sealed for.
-    invited : bool
-        Whether that asks for invitations.
-    space : ReportSpace
-    report : SealedReport
-    index : int
-        Position, which an error says.
-    keys : SealingKeys
+    It has to be sealed for this digest, of a survey that asks for invitations if it is `invited`;
+    an error says its index.
 
     Raises
     ------

@@ -43,12 +43,11 @@ def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
     """Fields of a line: time, level, event, and whatever else of FIELDS is known."""
-    failed = record.exc_info is not None and record.exc_info[0] is not None
+    kind, _, trace = record.exc_info or (None, None, None)
     # Where a request failed, gunicorn names it among the arguments.
-    quoted = failed or not _is_trusted(record.name)
+    quoted = kind is not None or not _is_trusted(record.name)
     event = str(record.msg) if quoted else record.getMessage()
-    if record.exc_info is not None and record.exc_info[0] is not None:
-        kind, _, trace = record.exc_info
+    if kind is not None:
         event = f"{event}: {kind.__name__} at {place(trace)}"
     said: dict[str, Any] = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),

@@ -175,10 +175,8 @@ class Server(BaseApplication):
 
     def _refused(self, status: int) -> None:
         """Count and log a request that the application did not get."""
-        from ..web.routes.operations import metrics_of
-
         reason = HTTPStatus(status).phrase.lower().replace(" ", "-")
-        metrics_of(self._app).refused(reason)
+        self._app.extensions["halftruth"].metrics.refused(reason)
         _log.info("refused", extra={"status": status, "reason": reason})
 
     def _post_worker_init(self, worker: Any) -> None:
@@ -189,11 +187,9 @@ class Server(BaseApplication):
         worker.stopping = gevent.spawn(self._await_stop, worker)
 
     def _await_stop(self, worker: Any) -> None:
-        from ..web.routes.operations import stop
-
         while worker.alive:
             gevent.sleep(0.1)
-        stop(self._app)
+        self._app.extensions["halftruth"].stopping.set()
         self._receiving.stop()
 
     def _on_starting(self, _: Any) -> None:

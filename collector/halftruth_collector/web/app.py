@@ -18,7 +18,6 @@ from .calls import AUDIENCES
 from .context import EXTENSION, Collector
 from .headers import Protected
 from .limits import ReportLimit
-from .routes import operations
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -80,8 +79,7 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
     limit, keys = ReportLimit.of(config), _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics, offload=offloading.transactions)
-    app.extensions[EXTENSION] = Collector(config, store, limit, keys, offloading)
-    operations.operate(app, metrics)
+    app.extensions[EXTENSION] = Collector(config, store, metrics, limit, keys, offloading)
     problems.register(app)
     for blueprint in (*(audience.blueprint for audience in AUDIENCES), *pages.blueprints):
         app.register_blueprint(blueprint)

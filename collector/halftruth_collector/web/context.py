@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,8 @@ from ..access.tokens import Role, StoredToken
 from ..analyses import Counted
 from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
-from ..offloading import INLINE, Offloading
+from ..offloading import Offloading
+from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.surveys import StoredSurvey
 from .limits import ReportLimit
@@ -45,14 +47,17 @@ class Collector:
 
     `limit` is that of reports from one address, and `key_file` has what opens sealed reports; each
     is None where there is none. `offloading` is for the few view functions that run in the event
-    loop itself; all others run in threads already, see `Application`.
+    loop itself; all others run in threads already, see `Application`. Once `stopping` is set, no
+    more requests are wanted, though they are answered.
     """
 
     config: Config
     store: Store
-    limit: ReportLimit | None = None
-    key_file: SealingKeyFile | None = None
-    offloading: Offloading = INLINE
+    metrics: Metrics
+    limit: ReportLimit | None
+    key_file: SealingKeyFile | None
+    offloading: Offloading
+    stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
     def sealing_keys(self) -> SealingKeys | None:
@@ -123,9 +128,11 @@ def counted(survey_id: str) -> Counted:
     return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
 
 
-def published(stored: StoredSurvey) -> PublishedSurvey:
+def published(survey_id: str) -> PublishedSurvey:
     """A survey as everybody may see it."""
-    why = collector().store.surveys.closed_because(stored)
+    surveys = collector().store.surveys
+    stored = surveys.get(survey_id)
+    why = surveys.closed_because(stored)
     return PublishedSurvey(
         survey=msgspec.Raw(stored.document.encode()),
         digest=stored.digest,

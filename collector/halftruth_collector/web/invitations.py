@@ -6,21 +6,12 @@ has it. Nothing here is stored: who makes invitations has them this once.
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import StringIO
 
 from .standalone import standalone
 
 #: Most cards of one document: each is some kilobytes of picture.
 MOST_CARDS = 1_000
-
-
-@dataclass(frozen=True)
-class Card:
-    """A link, and a picture of it for cameras."""
-
-    link: str
-    code: str
 
 
 def links(form: str, invitations: Sequence[str]) -> list[str]:
@@ -49,16 +40,15 @@ def as_csv(form: str, invitations: Sequence[str]) -> str:
     return text.getvalue()
 
 
-def cards(form: str, invitations: Sequence[str]) -> list[Card]:
-    """A card for each invitation."""
+def cards(form: str, invitations: Sequence[str]) -> list[tuple[str, str]]:
+    """The link of each invitation, and a picture of it for cameras."""
     # Imported here: few calls draw codes.
     import segno
 
-    made = []
-    for link in links(form, invitations):
-        drawn = segno.make(link, error="m", micro=False).svg_inline(omitsize=True, border=2)
-        made.append(Card(link, drawn))
-    return made
+    return [
+        (link, segno.make(link, error="m", micro=False).svg_inline(omitsize=True, border=2))
+        for link in links(form, invitations)
+    ]
 
 
 def as_document(title: str, form: str, invitations: Sequence[str]) -> str:

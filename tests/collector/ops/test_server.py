@@ -20,7 +20,6 @@ from databases import on_both
 from flask import request
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_collector.web.routes.operations import stop
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from serving import is_well
 from wire import PATIENCE, REPORTS, answers, connect, get, post, rest, taken, wait_until
@@ -322,7 +321,7 @@ def metrics_folder(pid: int) -> Path:
 
 def test_a_collector_that_stops_wants_no_more_requests(app, http):
     assert http.get("/readyz").get_json() == {"status": "ready"}
-    stop(app)
+    app.extensions["halftruth"].stopping.set()
     response = http.get("/readyz")
     assert response.status_code == 503
     assert response.headers["Retry-After"]

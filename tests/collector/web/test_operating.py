@@ -181,10 +181,10 @@ def test_invitations_are_in_no_log_and_no_address(signed_in, caplog):
 def test_a_card_has_the_link_as_a_code_and_in_words():
     """That a code reads as its link is the library's own business, and tested there."""
     [one, other] = cards("https://example.org/s/health", ["0" * 32, "f" * 32])
-    assert one.link == "https://example.org/s/health#invitation=" + "0" * 32
-    assert one.code != other.code
-    assert one.code.startswith("<svg")
-    assert "style=" not in one.code
+    assert one[0] == "https://example.org/s/health#invitation=" + "0" * 32
+    assert one[1] != other[1]
+    assert one[1].startswith("<svg")
+    assert "style=" not in one[1]
     page = as_document("<b>Health", "https://example.org/s/health", ["0" * 32])
     assert "<b>" not in page
     assert page.count("<svg") == 1

@@ -1,44 +1,16 @@
 """Calls for monitoring: health, readiness, metrics, and the description of all calls."""
 
-import threading
 from functools import cache
 
 import msgspec
-from flask import Flask, Response, current_app
+from flask import Response
 
 from ...errors import SchemaOutdated, StoreUnavailable
-from ...ops.metrics import CONTENT_TYPE, Metrics
+from ...ops.metrics import CONTENT_TYPE
 from ..calls import OPERATIONS
 from ..context import collector
 from ..messages import Health
 from ..openapi import document
-
-_METRICS = "halftruth_metrics"
-_STOPPING = "halftruth_stopping"
-
-
-def operate(app: Flask, metrics: Metrics) -> None:
-    """Let an application answer for its state.
-
-    Parameters
-    ----------
-    app : Flask
-    metrics : Metrics
-        What it counts.
-    """
-    app.extensions[_METRICS] = metrics
-    app.extensions[_STOPPING] = threading.Event()
-
-
-def metrics_of(app: Flask) -> Metrics:
-    """Return the metrics of an application."""
-    metrics: Metrics = app.extensions[_METRICS]
-    return metrics
-
-
-def stop(app: Flask) -> None:
-    """Say from now on that an application wants no more requests, though it answers them."""
-    app.extensions[_STOPPING].set()
 
 
 @OPERATIONS.call("GET", "/healthz", answer=Health)
@@ -56,7 +28,7 @@ def get_readiness() -> Health:
 
     The database answers, its tables are current, and the process goes on.
     """
-    if current_app.extensions[_STOPPING].is_set():
+    if collector().stopping.is_set():
         raise StoreUnavailable("this collector is stopping; send requests to another one")
     collector().store.check()
     return Health(status="ready")
@@ -65,7 +37,7 @@ def get_readiness() -> Health:
 @OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Numbers for Prometheus."""
-    response = Response(metrics_of(current_app).exposition(), mimetype="text/plain")
+    response = Response(collector().metrics.exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response
 

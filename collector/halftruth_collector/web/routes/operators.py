@@ -39,9 +39,9 @@ def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
     Replaces a survey of the same id that has no report yet. Publishing the very same survey again
     changes nothing.
     """
-    surveys = collector().store.surveys
-    surveys.publish(survey, listed=False if asked.unlisted else None, actor=g.actor)
-    return published(surveys.get(survey.id))
+    listed = False if asked.unlisted else None
+    collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
+    return published(survey.id)
 
 
 @OPERATORS.call("GET", "/v1/states", answer=SurveyStates)
@@ -65,9 +65,8 @@ def close_survey(survey_id: str) -> PublishedSurvey:
 
     It takes no more reports. Closing it again changes nothing.
     """
-    surveys = collector().store.surveys
-    surveys.close(survey_id, actor=g.actor)
-    return published(surveys.get(survey_id))
+    collector().store.surveys.close(survey_id, actor=g.actor)
+    return published(survey_id)
 
 
 @OPERATORS.call(
@@ -79,9 +78,8 @@ def reopen_survey(survey_id: str) -> PublishedSurvey:
     It takes reports again, unless it has some: then its end is final. Reopening an open survey
     changes nothing.
     """
-    surveys = collector().store.surveys
-    surveys.reopen(survey_id, actor=g.actor)
-    return published(surveys.get(survey_id))
+    collector().store.surveys.reopen(survey_id, actor=g.actor)
+    return published(survey_id)
 
 
 @OPERATORS.call("DELETE", "/v1/surveys/<survey_id>", answer=Deleted)
@@ -117,14 +115,14 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     Terms that are absent stay. Reports are sealed to a key of this collector only. The signature is
     the operator's, of the survey's digest with all terms.
     """
-    surveys, changes = collector().store.surveys, change.changes()
+    changes = change.changes()
     if changes.get("sealing_key") not in (None, *list_sealing_keys().keys):
         raise ParameterError(
             "sealing_key: expected a public key of this collector's sealing keys, or null",
             field="sealing_key",
         )
-    surveys.set_terms(survey_id, changes, change.signature, actor=g.actor)
-    return published(surveys.get(survey_id))
+    collector().store.surveys.set_terms(survey_id, changes, change.signature, actor=g.actor)
+    return published(survey_id)
 
 
 @OPERATORS.call("GET", "/v1/surveys/<survey_id>/invitations", answer=InvitationCount)
