@@ -21,19 +21,11 @@ from sqlalchemy import select
 
 from ..executors import Map
 from ..store import counts_folder
-from ..store.counts_folder import (
-    PARTS,
-    PROVENANCE,
-    Earlier,
-    IdFile,
-    Provenance,
-    SourceFile,
-    ids_name,
-)
+from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile, ids_name
 from ..store.tables import surveys
 from ..store.transfer import exported
 from .checking import Refusals, Rules
-from .pieces import CheckedFile, CountedPart, File, Part, check_file, count_part, parted
+from .pieces import CheckedFile, CountedPart, File, Part, check_file, count_part, partition
 from .reading import find, written
 
 
@@ -95,14 +87,14 @@ def count(
             for number, path in enumerate(earlier)
         ]
         files = [
-            File(_everywhere(name), rules, str(scratch / "checked" / f"{number:06}"), PARTS)
+            File(name, _everywhere(name), rules, str(scratch / "checked" / f"{number:06}"), PARTS)
             for number, name in enumerate(names)
         ]
-        checked = list(map_pieces(check_file, files))
-        for name, found in zip(names, checked, strict=True):
-            _check_promise(name, found, promised.get(name))
-        refused = _refusals(names, checked)
-        reports = sum(found.rows for found in checked)
+        checked: list[CheckedFile] = list(map_pieces(check_file, files))
+        for file in checked:
+            _check_promise(file.source, promised.get(file.source.name))
+        refused = _refusals(checked)
+        reports = sum(file.source.rows for file in checked)
         if reports == sum(refused.counts.values()):
             raise _nothing(refused)
         of_files = [file.checked for file in files]
@@ -116,32 +108,20 @@ def count(
             )
             for number in range(PARTS)
         ]
-        counted = list(map_pieces(count_part, parts))
+        counted: list[CountedPart] = list(map_pieces(count_part, parts))
         counts = _total(counted)
         provenance = Provenance(
             survey=survey.id,
             digest=survey.digest,
             sealing_key=sealing_key,
-            files=[
-                SourceFile(
-                    name=name,
-                    size=found.size,
-                    sha256=found.sha256,
-                    rows=found.rows,
-                    refused=found.refused.counts,
-                )
-                for name, found in zip(names, checked, strict=True)
-            ],
+            files=[file.source for file in checked],
             earlier=[known for _, known in before],
             reports=reports,
             counted=sum(counts.values()),
             repeated=sum(part.repeated for part in counted),
             differing=sum(part.differing for part in counted),
             refused=refused.counts,
-            ids=[
-                IdFile(name=ids_name(number), rows=part.new, sha256=part.sha256)
-                for number, part in enumerate(counted)
-            ],
+            ids=[part.ids for part in counted],
             counts=counts_folder.write(result, survey, sealing_key, counts),
         )
         (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
@@ -209,30 +189,28 @@ def _earlier(path: Path, survey: Survey, parted_ids: Path) -> tuple[Callable[[in
         if path.is_dir():
             folder = path.absolute()
             return lambda number: str(folder / ids_name(number)), known
-        with parted(parted_ids, 1, PARTS) as write:
+        with partition(parted_ids, 1, PARTS) as write:
             for page in pages:
                 write(np.frombuffer(b"".join(page), "V16"), np.zeros(len(page), "V1"))
         return lambda number: str(parted_ids), known
 
 
-def _check_promise(name: str, found: CheckedFile, promised: ReportFile | None) -> None:
+def _check_promise(file: SourceFile, promised: ReportFile | None) -> None:
     """Make sure that a file is as its manifest says."""
-    if promised is None:
-        return
-    if (found.size, found.sha256) != (promised.size, promised.sha256):
+    if promised is not None and (file.size, file.sha256) != (promised.size, promised.sha256):
         raise ParameterError(
-            f"files: {name}: has {found.size} bytes that are not those of its manifest; expected"
-            f" the {promised.size} that were written",
+            f"files: {file.name}: has {file.size} bytes that are not those of its manifest;"
+            f" expected the {promised.size} that were written",
             field="files",
         )
 
 
-def _refusals(names: Sequence[str], checked: Sequence[CheckedFile]) -> Refusals:
+def _refusals(checked: Sequence[CheckedFile]) -> Refusals:
     """Sum the refusals of all files, with the first one of each reason and its file."""
     total = Refusals()
-    for name, found in zip(names, checked, strict=True):
-        for reason, number in found.refused.counts.items():
-            total.add(reason, number, f"{name}: {found.refused.first[reason]}")
+    for file in checked:
+        for reason, number in file.source.refused.items():
+            total.add(reason, number, f"{file.source.name}: {file.first[reason]}")
     return total
 
 

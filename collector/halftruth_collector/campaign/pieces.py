@@ -7,7 +7,6 @@ is whole, and is replaced by what another run of the piece writes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ..store.counts_folder import IdFile, SourceFile, file_hash
 from .checking import Refusals, Rules, check
 from .reading import batches, fingerprint
 
@@ -29,9 +29,10 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class File:
-    """A file to be checked, and where its reports go."""
+    """A file to be checked, by its name and where everybody finds it, and where its reports go."""
 
     name: str
+    address: str
     rules: Rules
     checked: str
     parts: int
@@ -39,12 +40,10 @@ class File:
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """Size, hash, reports and refusals of a file."""
+    """A file, and the first report of it that was refused for each reason, in words."""
 
-    size: int
-    sha256: str
-    rows: int
-    refused: Refusals
+    source: SourceFile
+    first: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,7 @@ class CountedPart:
     counts: pa.Int64Array
     repeated: int
     differing: int
-    new: int
-    sha256: str
+    ids: IdFile
 
 
 def check_file(file: File) -> CheckedFile:
@@ -94,17 +92,18 @@ def check_file(file: File) -> CheckedFile:
         from halftruth_shared.protocol.sealing import SealingKeys
 
         keys = SealingKeys.read(file.rules.key_file)
-    size, sha256 = fingerprint(file.name)
+    size, sha256 = fingerprint(file.address)
     rows, refused = 0, Refusals()
-    with parted(Path(file.checked), file.rules.space.packed_size, file.parts) as write:
-        for batch in batches(file.name, len(file.rules.space.shape)):
+    with partition(Path(file.checked), file.rules.space.packed_size, file.parts) as write:
+        for batch in batches(file.address, len(file.rules.space.shape)):
             write(*check(file.rules, keys, batch, rows, refused))
             rows += batch.num_rows
-    return CheckedFile(size, sha256, rows, refused)
+    source = SourceFile(name=file.name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
+    return CheckedFile(source, refused.first)
 
 
 @contextmanager
-def parted(
+def partition(
     path: Path, size: int, number: int
 ) -> Iterator[Callable[[NDArray[np.void], NDArray[np.void]], None]]:
     """A new file of ids and packed reports of some size, in so many parts, a power of 2.
@@ -154,15 +153,13 @@ def count_part(part: Part) -> CountedPart:
             use_dictionary=False,
             write_statistics=False,
         )
-        with open(unfinished, "rb") as written:
-            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
+        sha256 = file_hash(unfinished)
     return CountedPart(
         cells=counts.field("values"),
         counts=counts.field("counts"),
         repeated=int(repeats.sum()),
         differing=int(differing),
-        new=len(chosen),
-        sha256=sha256,
+        ids=IdFile(name=Path(part.ids).name, rows=len(chosen), sha256=sha256),
     )
 
 
@@ -172,23 +169,23 @@ def _firsts(ids: NDArray[np.void]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     high, low = words.T.copy()
     order = np.argsort(high)
     # Few ids begin alike that are not the same; these are sorted by all that they have.
-    alike = _like_before(high[order])
+    alike = _equals_previous(high[order])
     few = alike.copy()
     few[:-1] |= alike[1:]
     places = order[few]
     order[few] = places[np.lexsort((places, low[places], high[places]))]
-    new = ~(alike & _like_before(low[order]))
+    new = ~(alike & _equals_previous(low[order]))
     first = order[new]
     of_first = np.empty_like(order)
     of_first[order] = first[np.cumsum(new) - 1]
     return first, of_first
 
 
-def _like_before(values: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _equals_previous(values: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Mask of the values that equal the one before."""
-    found = np.zeros(len(values), dtype=bool)
-    np.equal(values[1:], values[:-1], out=found[1:])
-    return found
+    equal = np.zeros(len(values), dtype=bool)
+    np.equal(values[1:], values[:-1], out=equal[1:])
+    return equal
 
 
 def _batches(path: str, part: Part) -> Iterator[pa.RecordBatch]:

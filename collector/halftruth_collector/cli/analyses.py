@@ -14,7 +14,7 @@ from ..analyses.sentences import of_group, of_reports
 from . import options
 from .output import show, table
 from .records import read_pilot
-from .sources import Source
+from .sources import result_of
 
 
 def command(analysis: Analysis[Any, Any]) -> click.Command:
@@ -29,7 +29,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             people = partial(read_pilot, pilot, written.schema)
             result = analysis.of_people(written, query, people)
         else:
-            result = Source(survey, database, url, token).result(analysis, query)
+            result = result_of(analysis, query, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
     found = click.Command(

@@ -1,7 +1,5 @@
 """Sources of counts: a database here, or a collector elsewhere."""
 
-from dataclasses import dataclass
-
 from halftruth_shared import ParameterError
 
 from ..analyses import Analysis, Counted
@@ -19,33 +17,29 @@ def counted_in(database: str, survey: str) -> Counted:
     return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
 
 
-@dataclass(frozen=True)
-class Source:
-    """A survey at the collector of an address, or in a database."""
+def result_of(
+    analysis: Analysis[Q, R],
+    query: Q,
+    survey: str,
+    database: str,
+    url: str | None,
+    token: str | None,
+) -> R:
+    """Ask the collector of an address, or compute from the counts of a database.
 
-    survey: str
-    database: str
-    url: str | None
-    token: str | None
+    Raises
+    ------
+    ParameterError
+        If there is an address and no token.
+    """
+    if url is None:
+        return analysis.compute(counted_in(database, survey), query)
+    if token is None:
+        raise ParameterError(
+            "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"
+        )
+    # Imported here: who computes from a database sends no requests.
+    from halftruth_client import Analyst
 
-    def result(self, analysis: Analysis[Q, R], query: Q) -> R:
-        """Ask the collector, or compute from the counts.
-
-        Raises
-        ------
-        ParameterError
-            If there is an address and no token.
-        """
-        if self.url is None:
-            counted = counted_in(self.database, self.survey)
-            return analysis.compute(counted, query)
-        if self.token is None:
-            raise ParameterError(
-                "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN",
-                field="token",
-            )
-        # Imported here: who computes from a database sends no requests.
-        from halftruth_client import Analyst
-
-        found: R = Analyst(self.url, self.token).ask(self.survey, query)
-        return found
+    result: R = Analyst(url, token).ask(survey, query)
+    return result
