@@ -207,7 +207,7 @@ class Schema:
         Whether each is asked depends on the answer, so that theirs change with it.
         """
         dependents = {name}
-        for attribute in self.attributes:
+        for attribute in self.attributes if name in self.conditional else ():
             if attribute.name not in public and not dependents.isdisjoint(attribute.ask_if):
                 dependents.add(attribute.name)
         return frozenset(dependents)
@@ -218,8 +218,8 @@ class Schema:
         Given the public answers, every combination of feasible answers of the groups is feasible.
         """
         groups = [frozenset({name}) for name in self.names if name not in public]
-        for attribute in self.attributes:
-            related = {attribute.name, *attribute.ask_if} if attribute.ask_if else set()
+        for attribute in filter(lambda attribute: attribute.ask_if, self.attributes):
+            related = {attribute.name, *attribute.ask_if}
             joined = [group for group in groups if not group.isdisjoint(related)]
             if len(joined) > 1:
                 apart = [group for group in groups if group.isdisjoint(related)]
