@@ -16,14 +16,10 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.classifier import DecisionTree, Feature, NaiveBayes
 
-from .definitions import Z, schema_of, survey_of
+from .definitions import Z, estimator_of, schema_of, survey_of
 
 SECRET = "a secret that nobody asked for"
 KINDS_OF_MODELS = ("naive-bayes", "decision-tree")
-
-
-def estimator_of(survey, reports):
-    return Estimator(survey, Counts.from_reports(survey, reports))
 
 
 def drawn(shares, count, rng):

@@ -14,6 +14,7 @@ from .definitions import (
     LOGARITHMS,
     PAIR,
     Z,
+    estimator_of,
     first_order_error,
     from_zero,
     pair_factors,
@@ -153,10 +154,6 @@ def key(rule):
 
 def key_of(survey, rule):
     return tuple(frozenset(words(survey, side).items()) for side in rule)
-
-
-def estimator_of(survey, reports):
-    return Estimator(survey, Counts.from_reports(survey, reports))
 
 
 def number(value):

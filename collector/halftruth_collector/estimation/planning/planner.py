@@ -9,7 +9,7 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -326,15 +326,25 @@ def _bound(
     asked = [length for length in lengths if length <= perturbed]
     if not asked:
         return []
-    errors = information_bound(schema, gamma, 1, public, asked, query.target)
+    errors = _least_errors(schema, gamma, public, tuple(asked), query.target)
     bounds = []
     for n in asked:
-        alone = errors
-        if len(asked) > 1:
-            alone = information_bound(schema, gamma, 1, public, [n], query.target)
-        by_itself = _even(EvenPlan, alone[n] ** 2, query)
+        [alone] = _least_errors(schema, gamma, public, (n,), query.target).values()
+        by_itself = _even(EvenPlan, alone**2, query)
         bounds.append(_even(LengthBound, errors[n] ** 2, query, length=n, by_itself=by_itself))
     return bounds
+
+
+@lru_cache(maxsize=64)
+def _least_errors(
+    schema: Schema,
+    gamma: Fraction,
+    public: frozenset[str],
+    lengths: tuple[int, ...],
+    target: Target,
+) -> Mapping[int, float]:
+    """Information bound for a single respondent, which takes most of the time of a plan."""
+    return information_bound(schema, gamma, 1, public, lengths, target)
 
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
