@@ -32,7 +32,7 @@ from .measures import (
     check_measures,
     find_measure,
 )
-from .ratios import Ratios
+from .ratios import Linear, Ratios
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
@@ -102,20 +102,7 @@ class Batch:
         return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
 
 
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """Estimates that are nearly linear over the error of their table."""
-
-    value: Array
-    standard_error: Array
-
-    def interval(self, quantile: float) -> tuple[Array, Array]:
-        """So many standard errors in both directions."""
-        half_width = quantile * self.standard_error
-        return self.value - half_width, self.value + half_width
-
-
-Estimates = Linear | Ratios | SecondOrder
+Estimates = Linear | SecondOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +162,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
         elif measure.slopes is not None:
             found = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
         else:
-            error = plain.standard_error(tables.covariance)
-            found = Linear(plain.value.reshape(-1), error.reshape(-1))
+            found = Linear(plain, tables.covariance)
         value = found.value.reshape(-1)
         error = found.standard_error.reshape(-1)
         if measure.slopes is None:

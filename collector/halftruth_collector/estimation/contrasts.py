@@ -28,7 +28,7 @@ from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .gradients import Jet
 from .multiplicity import MaximumOfNormals
-from .ratios import Ratios, conditional_shares
+from .ratios import Linear, Ratios, conditional_shares
 
 #: What is taken for the share of a cell that is estimated to be nobody's.
 _SOMEBODY = 1e-9
@@ -200,11 +200,11 @@ def compare_groups(
     ]
     there = np.array([not reason for reason in undefined])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = _ratios(first, second, effect, groups.covariance)
-        found = _share(first) - _share(second) if ratios is None else ratios.logarithm
-        covariance = found.gradient @ groups.covariance @ found.gradient.T
+        found = _effect(first, second, effect, groups.covariance)
+        gradient = found.jet.gradient
+        covariance = gradient @ groups.covariance @ gradient.T
         scores, correlated = _equality(groups, _slopes(first, second))
-        known = there & np.isfinite(found.value)
+        known = there & np.isfinite(found.jet.value)
         p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
     if simultaneous in ("bonferroni", "holm"):
         quantile = normal_quantile((1 - confidence) / len(compared))
@@ -214,14 +214,8 @@ def compare_groups(
         quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
         largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
         p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
-    error = found.standard_error(groups.covariance)
-    half_width = quantile * error
-    value, lower, upper = found.value, found.value - half_width, found.value + half_width
-    if ratios is not None:
-        value, (lower, upper) = ratios.value, ratios.interval(quantile)
-    value, error, lower, upper = (
-        np.where(known, column, np.nan) for column in (value, error, lower, upper)
-    )
+    columns = (found.value, found.standard_error, *found.interval(quantile))
+    value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
     return Estimates(value, error, lower, upper, p_value, tuple(undefined))
@@ -267,18 +261,10 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         unknown = np.full(1, np.nan)
         return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,))
     share = _share(cells)
-    slope = Jet(weights @ share.value, weights @ share.gradient)
-    error = slope.standard_error(groups.covariance)
+    slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
     scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
-    half_width = quantile * error
-    return Estimates(
-        slope.value,
-        error,
-        slope.value - half_width,
-        slope.value + half_width,
-        2 * scipy.special.ndtr(-np.abs(scores)),
-        ("",),
-    )
+    p_value = 2 * scipy.special.ndtr(-np.abs(scores))
+    return Estimates(slope.value, slope.standard_error, *slope.interval(quantile), p_value, ("",))
 
 
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
@@ -300,10 +286,10 @@ def _share(cells: Jet) -> Jet:
     return cells[:, 1] / cells.sum(1)[:, 0]
 
 
-def _ratios(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Ratios | None:
-    """Ratios of shares or of odds; none where differences are asked for."""
+def _effect(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Linear:
+    """Differences or ratios of shares, or ratios of odds."""
     if effect == "difference":
-        return None
+        return Linear(_share(first) - _share(second), covariance)
     beside = [
         side.sum(1)[:, 0] if effect == "risk_ratio" else side[:, 0] for side in (first, second)
     ]

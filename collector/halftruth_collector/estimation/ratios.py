@@ -10,7 +10,7 @@ came out frequent, and fewer than half of their intervals may hold the truth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import get_args
 
@@ -270,18 +270,46 @@ def _bases(support: Array, covariance: Array, given: Sequence[int]) -> tuple[Arr
 
 
 @dataclass(frozen=True, eq=False)
-class Ratios:
-    """Ratios as columns.
+class Linear:
+    """Estimates that are nearly linear over the error of their table, as columns.
 
     Attributes
     ----------
-    logarithm : Jet, shape (K,)
-        NaN where a numerator or a denominator is not positive.
+    jet : Jet, shape (K,)
     covariance : ndarray, shape (V, V) or (K, V, V)
     """
 
-    logarithm: Jet
+    jet: Jet
     covariance: Array
+
+    @property
+    def value(self) -> Array:
+        """NaN where undefined."""
+        return self.jet.value
+
+    @cached_property
+    def standard_error(self) -> Array:
+        """NaN where undefined."""
+        return self.jet.standard_error(self.covariance)
+
+    def interval(self, quantile: float) -> tuple[Array, Array]:
+        """So many standard errors in both directions; NaN where undefined."""
+        half_width = quantile * self.standard_error
+        return self.jet.value - half_width, self.jet.value + half_width
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios(Linear):
+    """Ratios as columns, with the standard errors of their logarithms.
+
+    Attributes
+    ----------
+    jet : Jet, shape (K,)
+        The logarithm, NaN where a numerator or a denominator is not positive.
+    covariance : ndarray, shape (V, V) or (K, V, V)
+    numerators, denominators : sequence of Jet
+    """
+
     numerators: Sequence[Jet]
     denominators: Sequence[Jet]
 
@@ -299,20 +327,13 @@ class Ratios:
 
     @property
     def value(self) -> Array:
-        """NaN where undefined."""
         with np.errstate(over="ignore"):
-            return np.asarray(np.exp(self.logarithm.value))
-
-    @property
-    def standard_error(self) -> Array:
-        """Of the logarithm; NaN where undefined."""
-        return self.logarithm.standard_error(self.covariance)
+            return np.asarray(np.exp(self.jet.value))
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
-        """So many standard errors of the logarithm around it; NaN where undefined."""
-        half_width = quantile * self.standard_error
+        """So many standard errors of the logarithm around it; open where a factor may be 0."""
         with np.errstate(over="ignore"):
-            lower, upper = (np.exp(self.logarithm.value + way * half_width) for way in (-1, 1))
+            lower, upper = map(np.exp, super().interval(quantile))
         small, large = (
             np.all([jet.clear(self.covariance, quantile) for jet in side], axis=0)
             for side in (self.numerators, self.denominators)
