@@ -230,6 +230,12 @@ def pair_factors(t):
     }
 
 
+def differences(of, values, step=1e-6):
+    """Derivatives of columns of results (rows) by each of some values, by differences."""
+    ways = step * np.eye(values.size).reshape(values.size, *values.shape)
+    return np.stack([(of(values + way) - of(values - way)) / (2 * step) for way in ways], axis=1)
+
+
 def gradient_of(formula, table):
     """Of one formula of one table, by complex steps."""
     steps = 1e-30j * np.eye(table.size).reshape(table.size, *table.shape)

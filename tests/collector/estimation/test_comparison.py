@@ -12,6 +12,8 @@ from halftruth_collector.estimation.multiplicity import MaximumOfNormals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from scipy.stats import norm
 
+from .definitions import differences
+
 EFFECTS = ("difference", "risk_ratio", "odds_ratio")
 
 
@@ -58,16 +60,8 @@ def unperturbed(cells):
 
 @pytest.mark.parametrize(("effect", "reference"), list(product(EFFECTS, (None, 0, 2))))
 def test_values_and_errors_are_those_of_the_dense_gradient(effect, reference):
-    groups, step = some_groups(), 1e-6
-    columns = [
-        (
-            effects_of(groups.support + way, effect, reference)
-            - effects_of(groups.support - way, effect, reference)
-        )
-        / (2 * step)
-        for way in step * np.eye(8).reshape(8, 4, 2)
-    ]
-    gradient = np.stack(columns, axis=1)
+    groups = some_groups()
+    gradient = differences(lambda table: effects_of(table, effect, reference), groups.support)
     expected = effects_of(groups.support, effect, reference)
     errors = np.sqrt(np.diag(gradient @ groups.covariance @ gradient.T))
     found = compare_groups(groups, reference, effect, confidence=0.9)

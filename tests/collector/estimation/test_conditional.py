@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation.ratios import conditional_covariance, conditional_shares
 
+from .definitions import differences
+
 SHAPE = (2, 3, 2)
 AXES = [given for length in range(3) for given in combinations(range(3), length)]
 Z = 1.959963984540054
@@ -33,13 +35,7 @@ def share_of(cells, given):
 @pytest.mark.parametrize("given", AXES)
 def test_shares_and_covariance_are_those_of_the_dense_gradient(given):
     support, covariance = an_estimate()
-    step = 1e-6
-    columns = [
-        (share_of(support.ravel() + way, given) - share_of(support.ravel() - way, given))
-        / (2 * step)
-        for way in step * np.eye(12)
-    ]
-    gradient = np.stack(columns, axis=1)
+    gradient = differences(lambda cells: share_of(cells, given), support.ravel())
     expected = gradient @ covariance @ gradient.T
     found = conditional_shares(support, covariance, given)
     assert found.share.ravel() == pytest.approx(share_of(support, given))

@@ -9,6 +9,8 @@ from halftruth_collector.estimation.calibration import Margin, calibrate, known_
 from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
 from respondents import SCHEMA, SURVEYS, estimators, people
 
+from .definitions import differences
+
 Z = 1.959963984540054
 #: How much likelier each kind of person is to respond: a product of one factor for each margin.
 CHANCES = {
@@ -63,17 +65,6 @@ def by_proportional_fitting(support, margins, rounds=100):
     return fitted.reshape(len(fitted), -1).sum(axis=1)
 
 
-def gradient(of, support, step=1e-6):
-    """Of the cells of a table, by differences."""
-    cells = support.ravel()
-    columns = [
-        (of((cells + way).reshape(support.shape)) - of((cells - way).reshape(support.shape)))
-        / (2 * step)
-        for way in step * np.eye(cells.size)
-    ]
-    return np.stack(columns, axis=1)
-
-
 def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
     """Records are weighted in pandas, group by group, until they have the margins."""
     asked = people(2_000)
@@ -111,7 +102,7 @@ def test_one_margin_is_post_stratification_with_the_variance_of_its_delta_method
         return table / table.sum(axis=0) @ known.shares
 
     found = rake(support, covariance, margins)
-    slopes = gradient(post_stratified, support)
+    slopes = differences(post_stratified, support)
     assert found.share == pytest.approx(post_stratified(support), abs=1e-12)
     assert found.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-5)
     base = support.sum(axis=0)
@@ -121,7 +112,7 @@ def test_one_margin_is_post_stratification_with_the_variance_of_its_delta_method
 def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_linearization():
     support, covariance = a_table()
     found = rake(support, covariance, KNOWN)
-    slopes = gradient(lambda table: by_proportional_fitting(table, KNOWN), support)
+    slopes = differences(lambda table: by_proportional_fitting(table, KNOWN), support)
     assert found.share == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
     assert found.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11)
 
@@ -240,7 +231,7 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
 @pytest.mark.parametrize("method", [rake, calibrate])
 def test_each_cell_counts_with_the_derivative_of_the_shares(method):
     support, covariance = a_table()
-    slopes = gradient(lambda table: method(table, covariance, KNOWN).share, support)
+    slopes = differences(lambda table: method(table, covariance, KNOWN).share, support)
     # Of what leaves the sum of all cells as it is.
     moved = np.eye(support.size) - 1 / support.size
     assert method(support, covariance, KNOWN).gradient @ moved == pytest.approx(
