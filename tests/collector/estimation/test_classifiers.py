@@ -128,14 +128,6 @@ def test_naive_bayes_of_many_features_does_not_underflow():
     assert model.predict([record]).tolist() == ["c1"]
 
 
-def test_a_class_that_nobody_gave_is_possible_but_unlikely(public_survey):
-    records = [[0, 0], [0, 1]] * 50
-    model = estimator_of(public_survey((3, 2)), records).classifier("a")
-    [row] = model.predict_proba([{"b": "c1"}])
-    assert row[0] == pytest.approx(101 / 103 / (101 / 103 + 2 / 103))
-    assert (row > 0).all()
-
-
 # Decision trees
 
 

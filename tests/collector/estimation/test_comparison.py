@@ -1,4 +1,4 @@
-"""Groups compared: formulas, coverage of intervals, size of tests, and what is left undefined."""
+"""Groups compared: formulas, simultaneous decisions, and what is left undefined."""
 
 import math
 from dataclasses import replace

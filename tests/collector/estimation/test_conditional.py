@@ -1,4 +1,4 @@
-"""Shares within groups: against dense gradients, and their coverage in simulated surveys."""
+"""Shares within groups against dense gradients."""
 
 from itertools import combinations
 

@@ -42,22 +42,6 @@ def test_the_projection_is_the_nearest_point(size, scale):
         np.testing.assert_array_equal(values, before)
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([0.5, 0.7], [0.4, 0.6]),
-        ([1.5, -0.5], [1, 0]),
-        ([3, 3, -5], [0.5, 0.5, 0]),
-        ([-2, -2, -2, -2], [0.25] * 4),
-        ([0.6, 0.6, 0.1, -0.3], [0.5, 0.5, 0, 0]),
-        ([7], [1]),
-    ],
-)
-def test_projections_worked_out_by_hand(values, expected):
-    found = project_to_simplex(np.array(values, dtype=float))
-    np.testing.assert_allclose(found, expected, atol=1e-15)
-
-
 # --- Through the estimator.
 
 

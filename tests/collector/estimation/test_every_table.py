@@ -1,4 +1,4 @@
-"""Every table at once, against each table by itself and against the records themselves."""
+"""Every table at once against each table by itself."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Where few reports stand behind a cell: how many they are, and that few claims are false."""
+"""Where few reports stand behind a cell: how many they are, and what they add to an estimate."""
 
 from collections import Counter
 from datetime import UTC, datetime

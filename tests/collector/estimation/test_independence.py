@@ -1,4 +1,4 @@
-"""The test of independence: its formula, its size and its power by simulation."""
+"""The test of independence: its formula, and its size by simulation."""
 
 from types import SimpleNamespace
 

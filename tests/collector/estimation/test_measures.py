@@ -1,4 +1,4 @@
-"""Association measures against their definitions; those of rules are simulated beside."""
+"""Association measures against their definitions."""
 
 import math
 
@@ -11,7 +11,6 @@ from scipy.stats import chi2_contingency
 from . import definitions
 from .definitions import (
     FROM_ZERO,
-    PAIR,
     Z,
     category_measures,
     first_order_error,
@@ -151,33 +150,6 @@ def test_statistics_of_a_nearly_unperturbed_survey_are_those_of_the_plain_table(
     g = chi2_contingency(shares * N, correction=False, lambda_="log-likelihood")
     assert measures["chi_squared"].value == pytest.approx(plain.statistic, rel=1e-6)
     assert measures["g_squared"].value == pytest.approx(g.statistic, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("counts", "names", "reason"),
-    [
-        ([900, 100, 100, 20], ["odds_ratio", "g_squared"], "outside the simplex"),
-        ([950, 50, 40, 0], ["phi", "interest", "laplace"], "no positive estimated share"),
-    ],
-)
-def test_a_measure_that_is_undefined_says_why(counts, names, reason):
-    survey = survey_of(2, 2)
-    estimator = Estimator(survey, Counts.from_cells(survey, PAIR, counts))
-    measures = by_name(estimator.measures(["a", "b"]))
-    assert (estimator.table(["a", "b"]).support < 0).any()
-    for measure in (measures[name] for name in names):
-        assert measure.value is None
-        assert measure.standard_error is None
-        assert reason in measure.undefined
-    for measure in measures.values():
-        assert (measure.value is None) == (measure.undefined is not None)
-
-
-def test_one_report_has_values_without_errors():
-    survey = survey_of(2, 2)
-    measures = Estimator(survey, Counts.from_reports(survey, [[1, 1]])).measures(["a", "b"])
-    assert all(measure.standard_error is None for measure in measures)
-    assert all(measure.interval is None for measure in measures)
 
 
 def test_a_table_too_large_for_its_covariance_is_refused():

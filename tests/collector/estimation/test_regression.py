@@ -1,4 +1,4 @@
-"""Regression by corrected scores: against likelihoods of records and of reports, by simulation."""
+"""Regression by corrected scores: against likelihoods of records, and by simulation."""
 
 from types import SimpleNamespace
 
@@ -234,42 +234,6 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
     bias = (coefficients.mean(axis=0) - BETA) / errors.mean(axis=0)
     assert (np.abs(bias) < 0.1 + 3.5 / np.sqrt(400)).all()
     assert coefficients.std(axis=0) == pytest.approx(errors.mean(axis=0), rel=0.15)
-
-
-def likeliest_by_em(counts, channel, steps=4_000):
-    """Coefficients most likely to have made the reports, by expectation maximization."""
-    x, shares, beta = design(), np.full(6, 1 / 6), np.zeros(4)
-    for _ in range(steps):
-        mean = expit(x @ beta)
-        joint = np.stack([shares * (1 - mean), shares * mean], axis=1).ravel()
-        expected = (joint * (channel.T @ (counts / (channel @ joint)))).reshape(6, 2)
-        within, before = expected.sum(axis=1), beta
-        shares = within / within.sum()
-        for _ in range(3):
-            mean = expit(x @ beta)
-            score = x.T @ (expected[:, 1] - within * mean)
-            beta = beta + np.linalg.solve((x.T * (within * mean * (1 - mean))) @ x, score)
-        if np.abs(beta - before).max() < 1e-8:
-            break
-    return beta
-
-
-def test_the_likelihood_of_the_reports_agrees():
-    """Every answer perturbed; the likelihood uses that the model is true, and so differs a little.
-
-    The difference is a tenth of a standard error or less (over 40 seeds), so three times that is
-    exceeded by one coefficient in a few hundred.
-    """
-    survey = response("4/5", "17/20", "4/5")
-    counts = counted(survey, population(), 20_000, seed=23)
-    two, three = (np.full((d, d), (1 - p) / (d - 1)) for d, p in ((2, 0.8), (3, 0.85)))
-    np.fill_diagonal(two, 0.8)
-    np.fill_diagonal(three, 0.85)
-    reported = counts.marginal((0, 1, 2)).ravel()
-    likeliest = likeliest_by_em(reported, np.kron(np.kron(two, three), two))
-    found = fit(survey, counts)
-    assert (np.abs(found.coefficients - likeliest) < 0.3 * found.standard_error).all()
-    assert (np.abs(likeliest - BETA) < 3 * found.standard_error).all()
 
 
 def test_a_perturbed_outcome_of_known_predictors_agrees_with_its_likelihood():

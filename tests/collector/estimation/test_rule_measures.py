@@ -1,4 +1,4 @@
-"""Measures of rules against dense weights of every report, and against simulated surveys."""
+"""Measures of rules against dense weights of every report."""
 
 import math
 from itertools import combinations, product

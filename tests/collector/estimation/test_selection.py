@@ -1,6 +1,4 @@
-"""Decisions on all itemsets at once: against plain loops over all subset relations, and against
-simulated surveys whose truth is known.
-"""
+"""Decisions on all itemsets at once, against plain loops over all subset relations."""
 
 import math
 from itertools import combinations, product

@@ -1,4 +1,4 @@
-"""Every analysis from reports about views, and how often the intervals cover."""
+"""Every analysis from reports about views."""
 
 import numpy as np
 import pytest
