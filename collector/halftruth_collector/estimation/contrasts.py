@@ -26,12 +26,10 @@ from numpy.typing import NDArray
 
 from .association import known_covariance
 from .bounds import Array, normal_quantile
+from .domain import SOMEBODY
 from .gradients import Jet
 from .multiplicity import MaximumOfNormals
 from .ratios import Linear, Ratios, conditional_shares
-
-#: What is taken for the share of a cell that is estimated to be nobody's.
-_SOMEBODY = 1e-9
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12
@@ -89,7 +87,7 @@ class Groups:
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~given, given]))
 
         def samples(alike: Mask, share: float) -> Iterator[Sample]:
-            shares, own = np.maximum(table.support, _SOMEBODY), np.asarray(chosen)[alike]
+            shares, own = np.maximum(table.support, SOMEBODY), np.asarray(chosen)[alike]
             others = np.where(given, 0.0, shares[own].sum(axis=0))
             answers = np.where(given, share, (1 - share) * others / others.sum())
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers

@@ -36,7 +36,7 @@ from .ratios import ratio_covariance
 _ROUNDING = 1e-12
 
 #: What is taken for the share of a cell that is estimated to be nobody's.
-_SOMEBODY = 1e-9
+SOMEBODY = 1e-9
 
 #: Margins whose covariance is computed at a time.
 _ROWS = 512
@@ -254,7 +254,7 @@ class DomainTable(TableEstimate):
     def samples(self, shares: Array) -> Iterator[Sample]:
         """The reports of everybody, by what they add to these shares (delta method)."""
         shares, chosen = shares.ravel(), self._chosen
-        everybody = np.maximum(self.joint.support.ravel(), _SOMEBODY)
+        everybody = np.maximum(self.joint.support.ravel(), SOMEBODY)
         inside = everybody[chosen]
         inside *= (shares * inside.sum() / inside.sum(axis=1))[:, None]
         everybody[chosen] = inside

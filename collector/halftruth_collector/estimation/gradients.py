@@ -63,8 +63,8 @@ class Jet:
 
     def clear(self, covariance: Array, quantile: float) -> NDArray[np.bool_]:
         """Return which values are significantly above 0: by z errors, and by `CLEAR`."""
-        told = max(quantile, CLEAR) * self.standard_error(covariance)
-        return np.asarray(self.value > told)
+        least = max(quantile, CLEAR) * self.standard_error(covariance)
+        return np.asarray(self.value > least)
 
     @property
     def shape(self) -> tuple[int, ...]:

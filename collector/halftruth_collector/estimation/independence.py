@@ -35,10 +35,8 @@ from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
-
-#: Standard errors by which every category has to be above 0.
-_CLEAR = normal_quantile(0.05)
+from .bounds import Array
+from .gradients import CLEAR
 
 #: People that every cell has to expect under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
@@ -151,7 +149,7 @@ class Departures:
         margins = support.sum(axis=1), support.sum(axis=0)
         with np.errstate(invalid="ignore"):
             rows, columns = (
-                margin > _CLEAR * np.sqrt(variance)
+                margin > CLEAR * np.sqrt(variance)
                 for margin, variance in zip(margins, variances, strict=True)
             )
         return rows, columns

@@ -8,7 +8,8 @@ A = Σ π̂(x, ·)·μ′(xᵀβ̂)·x xᵀ, G = ∂U/∂π and V the covariance
 the model does not: β is then the best approximation of its form.
 
 A is an estimate as well. Where its smallest eigenvalue, in units of its diagonal, is less than
-`CLEAR` standard errors above 0, a root may be anything, and no number is given.
+`CLEAR` standard errors above 0, a root may be anything, and no number is given. More of them would
+refuse more surveys, and those that are left would be less of a fair sample.
 
 A coefficient is tested by its score where it is 0 and the others are fitted, with the error that
 U has there (Rao 1948; Boos 1992). β̂ over its standard error would reject too often: where an answer
@@ -24,11 +25,8 @@ from halftruth_shared.analyses.regression import Model
 from halftruth_shared.mechanisms import TableEstimate
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
-
-#: Standard errors by which A has to be told from a singular matrix. More of them would refuse
-#: more surveys, and those that are left would be less of a fair sample.
-CLEAR = normal_quantile(0.05)
+from .bounds import Array
+from .gradients import CLEAR
 
 #: Largest linear predictor, in either direction, of a logistic model: odds of three millions.
 _FARTHEST = 15.0
