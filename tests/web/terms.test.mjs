@@ -35,9 +35,14 @@ const DIGEST = await new Survey(DOCUMENT).digest();
 const OPERATOR = newOperator();
 
 const setUp = (published = {}, options = {}) => setUpWith(DOCUMENT, { published, ...options });
+/** The same, with the survey that the client fetched. */
+const fetched = async (...how) => {
+  const made = await setUp(...how);
+  return { ...made, survey: await made.client.survey("health") };
+};
 
 const notInvited = () => problem(403, "report 0: no such invitation", "invitation");
-const fetched = ({ requests }) => requests.filter(({ method }) => method === "GET").length;
+const fetches = ({ requests }) => requests.filter(({ method }) => method === "GET").length;
 
 /** Values of the one report that a browser remembers. */
 function drawn({ items }) {
@@ -116,8 +121,7 @@ test("a waiting report is sent only once its survey is verified in this page", a
 const INVITED = { terms: { invitations: true, sealing_key: null } };
 
 test("an invitation that is missing or malformed is an error before anything is kept", async () => {
-  const { collector, storage, client } = await setUp(INVITED);
-  const survey = await client.survey("health");
+  const { collector, storage, client, survey } = await fetched(INVITED);
   const wrong = ["", "ab", INVITATION.slice(1), `${INVITATION}0`, INVITATION.toUpperCase()];
   wrong.push(`${INVITATION}\n`, INVITATION.replace("0", "g"), null, 5, [INVITATION], undefined);
   for (const invitation of wrong) {
@@ -167,8 +171,7 @@ test("a report that waits with its invitation needs none to be tried again", asy
 });
 
 test("a counted person who answers again spends no further invitation", async () => {
-  const { collector, client, open } = await setUp(INVITED);
-  const survey = await client.survey("health");
+  const { collector, client, open, survey } = await fetched(INVITED);
   const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
   for (const delivery of [undefined, { invitation: ANOTHER }]) {
     const again = await open().submit(await open().survey("health"), RECORD, delivery);
@@ -178,8 +181,7 @@ test("a counted person who answers again spends no further invitation", async ()
 });
 
 test("a report that is not let in is not repeated, and comes with another invitation", async () => {
-  const { collector, storage, client, open } = await setUp(INVITED);
-  const survey = await client.survey("health");
+  const { collector, storage, client, open, survey } = await fetched(INVITED);
   collector.trouble = [notInvited];
   await assert.rejects(client.submit(survey, RECORD, { invitation: INVITATION }), {
     name: "RequestRefused",
@@ -200,8 +202,7 @@ test("a report that is not let in is not repeated, and comes with another invita
 });
 
 test("a 403 that is not about an invitation lets the report wait", async () => {
-  const { collector, client, open } = await setUp(INVITED);
-  const survey = await client.survey("health");
+  const { collector, client, open, survey } = await fetched(INVITED);
   collector.trouble = [() => new Response("<html>", { status: 403 })];
   await assert.rejects(client.submit(survey, RECORD, { invitation: INVITATION }), { status: 403 });
   assert.ok(client.isWaiting("health"));
@@ -216,8 +217,7 @@ const SEALED = { terms: { invitations: false, sealing_key: KEY.publicHex } };
 const BOTH = { terms: { invitations: true, sealing_key: KEY.publicHex } };
 
 test("a sealed report is nothing but an id and what the collector's key opens", async () => {
-  const { collector, storage, client } = await setUp(SEALED);
-  const survey = await client.survey("health");
+  const { collector, storage, client, survey } = await fetched(SEALED);
   assert.equal(survey.terms.sealingKey, KEY.publicHex);
   assert.equal((await client.submit(survey, RECORD)).status, "accepted");
   const [message] = collector.posted;
@@ -260,8 +260,7 @@ test("a sealed report that waits is the same report, sealed anew", async () => {
 });
 
 test("a browser that cannot seal answers no sealed survey, and never sends it plainly", async () => {
-  const { collector, storage, client, open } = await setUp(SEALED);
-  const survey = await client.survey("health");
+  const { collector, storage, client, open, survey } = await fetched(SEALED);
   const restore = withoutAlgorithm("X25519");
   try {
     const error = { name: "SurveyRefused", field: "sealing_key", message: /this browser cannot/ };
@@ -297,8 +296,7 @@ test("a sealing key that nothing can be sealed to is refused with the survey", a
 const refusing = () => problem(422, "report 0: cannot be opened", "sealed");
 
 test("a report follows its survey that became sealed, and sealed to another key, once", async () => {
-  const { collector, storage, client } = await setUp();
-  const survey = await client.survey("health");
+  const { collector, storage, client, survey } = await fetched();
   for (const [round, { publicHex, privateHex }] of [newKey(), newKey()].entries()) {
     collector.published = { terms: { invitations: false, sealing_key: publicHex } };
     collector.trouble = [() => problem(422, "report 0: expected a sealed report")];
@@ -310,14 +308,13 @@ test("a report follows its survey that became sealed, and sealed to another key,
     assert.deepEqual(new Uint8Array(opened), pack(drawn(storage), survey.schema.shape));
     // And from now on without asking again.
     await client.submit(survey, RECORD);
-    assert.deepEqual([fetched(collector), collector.posted.length], [round + 2, 3 * round + 3]);
+    assert.deepEqual([fetches(collector), collector.posted.length], [round + 2, 3 * round + 3]);
   }
 });
 
 test("terms that a pinned operator did not sign change nothing", async () => {
   const published = OPERATOR.publish(DIGEST, SEALED.terms);
-  const { collector, client } = await setUp(published, { operatorKeys: [OPERATOR.key] });
-  const survey = await client.survey("health");
+  const { collector, client, survey } = await fetched(published, { operatorKeys: [OPERATOR.key] });
   collector.published = { terms: { invitations: false, sealing_key: null }, signature: null };
   collector.trouble = [refusing];
   await assert.rejects(client.submit(survey, RECORD), {
@@ -329,8 +326,7 @@ test("terms that a pinned operator did not sign change nothing", async () => {
 });
 
 test("nobody on the way can ask for a sealed report in the clear", async () => {
-  const { collector, client, open } = await setUp(SEALED);
-  const survey = await client.survey("health");
+  const { collector, client, open, survey } = await fetched(SEALED);
   collector.published = { terms: { invitations: false, sealing_key: null } };
   collector.trouble = [refusing, refusing];
   const error = { name: "SurveyRefused", field: "sealing_key" };
@@ -345,8 +341,7 @@ test("nobody on the way can ask for a sealed report in the clear", async () => {
 
 test("refused terms are fetched again once, and tried again where they changed", async () => {
   for (const changing of [false, true]) {
-    const { collector, client, open } = await setUp(SEALED);
-    const survey = await client.survey("health");
+    const { collector, client, open, survey } = await fetched(SEALED);
     const refuse = () => {
       if (changing) collector.published = { terms: { sealing_key: newKey().publicHex } };
       return refusing();
@@ -354,15 +349,14 @@ test("refused terms are fetched again once, and tried again where they changed",
     collector.trouble = [refuse, refuse, refuse];
     const error = { name: "RequestRefused", status: 422 };
     await assert.rejects(client.submit(survey, RECORD), error);
-    assert.deepEqual([collector.posted.length, fetched(collector)], [changing ? 2 : 1, 2]);
+    assert.deepEqual([collector.posted.length, fetches(collector)], [changing ? 2 : 1, 2]);
     assert.notEqual(client.report("health").refused, undefined);
     assert.deepEqual(await open().flush(), []);
   }
 });
 
 test("while the new terms cannot be fetched the report waits", async () => {
-  const { collector, client, open } = await setUp(SEALED);
-  const survey = await client.survey("health");
+  const { collector, client, open, survey } = await fetched(SEALED);
   const { fetch } = collector;
   const offline = open({
     fetch: (url, settings) => (settings.method === "GET" ? away() : fetch(url, settings)),
@@ -373,8 +367,7 @@ test("while the new terms cannot be fetched the report waits", async () => {
 });
 
 test("a survey that needs an invitation by now refuses a report without, once", async () => {
-  const { collector, client, open } = await setUp();
-  const survey = await client.survey("health");
+  const { collector, client, open, survey } = await fetched();
   collector.published = INVITED;
   collector.trouble = [notInvited];
   const error = { name: "SurveyRefused", field: "invitation" };
