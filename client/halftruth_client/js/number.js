@@ -88,9 +88,9 @@ export class NumberRange {
 function readNumber(answer) {
   const written = typeof answer === "number" ? String(answer) : answer;
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return null;
-  const found = ANSWER.exec(written);
-  if (found === null) return null;
-  const [, sign, whole = "", after = "", alone = "", exponent = "0"] = found;
+  const match = ANSWER.exec(written);
+  if (match === null) return null;
+  const [, sign, whole = "", after = "", alone = "", exponent = "0"] = match;
   const places = BigInt(exponent) - BigInt((after + alone).length);
   const digits = BigInt(whole + after + alone) * (sign === "-" ? -1n : 1n);
   return places < 0n

@@ -79,16 +79,16 @@ export class Schema {
    * @param {boolean} [all]
    */
   related(name, known, all = false) {
-    const found = new Set([name]);
-    for (let before = 0; before < found.size; ) {
-      before = found.size;
+    const related = new Set([name]);
+    for (let before = 0; before < related.size; ) {
+      before = related.size;
       for (const { name: own, askIf } of this.attributes) {
         const both = [own, ...askIf.keys()];
-        if (!both.some((one, i) => (all || i > 0) && found.has(one))) continue;
-        for (const one of all ? both : [own]) if (!known.has(one)) found.add(one);
+        if (!both.some((one, i) => (all || i > 0) && related.has(one))) continue;
+        for (const one of all ? both : [own]) if (!known.has(one)) related.add(one);
       }
     }
-    return found;
+    return related;
   }
 
   /**

@@ -65,9 +65,9 @@ export class Transport {
    * @throws {CollectorUnavailable} If that is longer than the caller's patience.
    */
   async #wait(pause) {
-    const asked = Math.max(this.#notBefore - performance.now(), 0);
-    if (asked > this.#settings.patience) throw this.#unavailable();
-    const whole = asked + pause;
+    const requested = Math.max(this.#notBefore - performance.now(), 0);
+    if (requested > this.#settings.patience) throw this.#unavailable();
+    const whole = requested + pause;
     if (whole > 0) await new Promise((resolve) => setTimeout(resolve, whole));
   }
 

@@ -35,13 +35,13 @@ import { Wording } from "./wording.js";
  */
 export async function attach(form, options) {
   const isForm = Object.prototype.toString.call(form) === "[object HTMLFormElement]";
-  const free = (isForm ? [form] : [...document.forms]).map(hold).filter((one) => !one.isAttached);
+  const free = (isForm ? [form] : [...document.forms]).map(hold).filter(({ isAttached }) => !isAttached);
   try {
     if (!isForm) throw new ParameterError("form: expected an element <form>", "form");
     if (free.length === 0) throw new ParameterError("form: expected one to attach once", "form");
     return await free[0].open(options);
   } catch (error) {
-    await Promise.all(free.map((one) => one.show(error)));
+    await Promise.all(free.map((form) => form.show(error)));
     throw error;
   }
 }
@@ -51,9 +51,9 @@ const held = new WeakMap();
 
 /** @param {HTMLFormElement} form */
 function hold(form) {
-  const one = held.get(form) ?? new Held(form);
-  held.set(form, one);
-  return one;
+  const holder = held.get(form) ?? new Held(form);
+  held.set(form, holder);
+  return holder;
 }
 
 /** A form that no browser sends. What its controls are called hides methods of the same name. */

@@ -4,7 +4,7 @@ import { CollectorUnavailable, RequestRefused } from "../errors.js";
 import { unperturbed, protection } from "../protection.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
-import { checkAdmission, failure, hasReport, refusal, said } from "./failures.js";
+import { checkAdmission, failure, hasReport, messageOf, refusal } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
 import { practiceOf } from "./practice.js";
@@ -366,7 +366,7 @@ export class HalftruthForm extends Localized {
     const left = hasReport(this.client, this.getAttribute("survey") ?? "");
     this.show((words) => failure(error, left, isInvited, retry, words));
     if (!(error instanceof CollectorUnavailable)) {
-      this.tell("refused", { message: said(error, this.words) });
+      this.tell("refused", { message: messageOf(error, this.words) });
     }
   }
 }

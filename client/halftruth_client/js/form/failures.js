@@ -109,6 +109,6 @@ export function hasReport(client, survey) {
 }
 
 /** @type {(error: unknown, words: Wording) => string} */
-export function said(error, words) {
+export function messageOf(error, words) {
   return error instanceof HalftruthError ? error.message : words.say("unforeseen");
 }

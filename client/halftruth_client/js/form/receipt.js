@@ -41,7 +41,7 @@ export function receipt({ schema: { attributes }, mechanism }, report, words) {
     const times = words.point(String(Number(gamma.toNumber().toPrecision(3))));
     const shown = likelier
       .slice(0, EXAMPLES)
-      .map((cell) => cell.map((one, i) => answers[positions[i]][one]).join(", "));
+      .map((cell) => cell.map((own, i) => answers[positions[i]][own]).join(", "));
     lines.push({
       label: words.say(key, { gamma: times, count: likelier.length }),
       value: shown.join("\n"),

@@ -156,29 +156,29 @@ export class Wording {
    * @param {Attributes} attributes
    */
   promises({ prior, designs, bare, provable, hidden, whole, single, timed }, attributes) {
-    const said = this.designs(designs, attributes);
-    if (bare.length > 0) said.push(this.bare(bare));
+    const sentences = this.designs(designs, attributes);
+    if (bare.length > 0) sentences.push(this.bare(bare));
     for (const { name, answer, other, bound } of provable) {
       const attribute = /** @type {Attribute} */ (attributes.get(name));
       const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
       const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
-      said.push(this.say("provable", values));
+      sentences.push(this.say("provable", values));
     }
-    if (hidden === 0) return said;
-    if (whole === null) return [...said, this.say("unbounded")];
+    if (hidden === 0) return sentences;
+    if (whole === null) return [...sentences, this.say("unbounded")];
     const whose = this.say(bare.length + provable.length > 0 ? "others" : "whole");
     const epsilon = this.point(String(whole.epsilon));
-    said.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
+    sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (hidden > 1) {
       const [known, unknown] = [this.bound(prior, single.known), this.bound(prior, single.unknown)];
-      said.push(
+      sentences.push(
         known === unknown
           ? this.say("single", { bound: known })
           : this.say("singleOfBoth", { known, unknown }),
       );
     }
-    if (timed) said.push(this.say("timed"));
-    return said;
+    if (timed) sentences.push(this.say("timed"));
+    return sentences;
   }
 
   /**

@@ -62,14 +62,14 @@ export function readDesign(written, field, { categories }) {
     throw new SurveyError(`${field}: expected a design, one of: ${names}`, field);
   }
   const [parameters, reported] = DESIGNS[name];
-  const given = membersOf(written, ["design", "answer", "not_sensitive", ...parameters], field);
-  const { answer = "yes", not_sensitive: notSensitive } = given;
+  const members = membersOf(written, ["design", "answer", "not_sensitive", ...parameters], field);
+  const { answer = "yes", not_sensitive: notSensitive } = members;
   const place = categories.indexOf(String(answer));
   if (categories.length !== 2 || place < 0) {
     throw new SurveyError(`${field}.answer: expected one of two categories`, field);
   }
   const [yes, no] = [categories[place], categories[1 - place]];
-  const values = parameters.map((parameter) => readChance(given[parameter], `${field}.${parameter}`));
+  const values = parameters.map((parameter) => readChance(members[parameter], `${field}.${parameter}`));
   const [fromYes, fromNo] = reported(...values);
   // Forced answers that take all the room leave none for the true one.
   const order = fromYes.compare(fromNo);

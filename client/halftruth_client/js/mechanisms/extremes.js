@@ -31,7 +31,7 @@ export function extremes(shape, within, { cells, symbols, inside, dimension }, p
     if (within[axis]) return [];
     const alike = groups[0].length / size;
     /** @type {Set<number>} */
-    const found = new Set();
+    const pairs = new Set();
     for (const group of groups) {
       const counts = new Uint32Array(symbols * size);
       for (const { cell, codes } of group) {
@@ -46,9 +46,9 @@ export function extremes(shape, within, { cells, symbols, inside, dimension }, p
           if (counts[i] > most) most = counts[i];
           if (counts[i] < least) least = counts[i];
         }
-        found.add(most * (alike + 1) + least);
+        pairs.add(most * (alike + 1) + least);
       }
     }
-    return [...found].map((pair) => [alike, Math.floor(pair / (alike + 1)), pair % (alike + 1)]);
+    return [...pairs].map((pair) => [alike, Math.floor(pair / (alike + 1)), pair % (alike + 1)]);
   });
 }

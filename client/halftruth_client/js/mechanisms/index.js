@@ -30,10 +30,10 @@ const KINDS = [
  * @param {import("../schema.js").Schema} schema
  */
 export function readMechanism(written, schema) {
-  const found = KINDS.find(({ kind }) => kind === Object(written).kind);
-  if (found === undefined) {
+  const kind = KINDS.find((each) => each.kind === Object(written).kind);
+  if (kind === undefined) {
     const kinds = KINDS.map(({ kind }) => kind).join(", ");
     throw new SurveyError(`mechanism: expected one of: ${kinds}`, "mechanism");
   }
-  return new found(membersOf(written, ["kind", ...found.members], "mechanism"), schema);
+  return new kind(membersOf(written, ["kind", ...kind.members], "mechanism"), schema);
 }

@@ -17,13 +17,13 @@ import { largest, RecordMechanism } from "./base.js";
  * @returns {T[]}
  */
 export function byAttribute(written, field, schema, read) {
-  const given = membersOf(written, schema.names, field);
-  const missing = schema.names.find((name) => !Object.hasOwn(given, name));
+  const parameters = membersOf(written, schema.names, field);
+  const missing = schema.names.find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) {
     throw new SurveyError(`${field}: '${missing}': expected one entry for each attribute`, field);
   }
   return schema.attributes.map((attribute, j) =>
-    read(given[attribute.name], `${field}.${attribute.name}`, schema.shape[j], attribute),
+    read(parameters[attribute.name], `${field}.${attribute.name}`, schema.shape[j], attribute),
   );
 }
 

@@ -95,12 +95,12 @@ export function coordinates(point, prime, dimension) {
  * @param {number} count
  */
 export function digits(number, base, count) {
-  const found = new Array(count).fill(0);
+  const vector = new Array(count).fill(0);
   for (let j = count - 1, rest = number; rest > 0; j -= 1) {
-    found[j] = rest % base;
+    vector[j] = rest % base;
     rest = Math.floor(rest / base);
   }
-  return found;
+  return vector;
 }
 
 /**

@@ -49,7 +49,7 @@ export class RandomizedResponse extends AttributeMechanism {
    * @param {number} size
    */
   single(size) {
-    const gamma = largest(this.hidden(new Set()).filter((one) => one !== null));
+    const gamma = largest(this.hidden(new Set()).filter((finite) => finite !== null));
     return gamma === null || gamma.compare(ONE) <= 0 ? null : uniformChannel(size, gamma);
   }
 

@@ -89,25 +89,25 @@ export class SplitQuestionnaire {
    */
   answerAmplification(known) {
     const { names } = this.schema;
-    const given = names.map((name, j) => known.has(name) || this.public.includes(j));
-    if (given.every(Boolean)) return { known: ONE, unknown: ONE };
-    return { known: this.gamma, unknown: this.#amplificationAlone(given) };
+    const isKnown = names.map((name, j) => known.has(name) || this.public.includes(j));
+    if (isKnown.every(Boolean)) return { known: ONE, unknown: ONE };
+    return { known: this.gamma, unknown: this.#amplificationAlone(isKnown) };
   }
 
   /**
    * Amplification of an answer where the others that are not given are equally likely: a symbol
    * that belongs to a share f of the cells with an answer is c·(1 + (γ−1)·f) likely under it.
    *
-   * @param {readonly boolean[]} given
+   * @param {readonly boolean[]} isKnown
    */
-  #amplificationAlone(given) {
+  #amplificationAlone(isKnown) {
     const { names, conditional } = this.schema;
     const kinds = new Map(
       this.views.map((view) => {
         const isConditional = view.positions.map((j) => conditional.has(names[j]));
-        const within = view.positions.map((j, i) => given[j] || isConditional[i]);
+        const within = view.positions.map((j, i) => isKnown[j] || isConditional[i]);
         // Nothing is averaged over those: an answer may leave a single combination of them.
-        const certain = view.positions.some((j, i) => isConditional[i] && !given[j]);
+        const certain = view.positions.some((j, i) => isConditional[i] && !isKnown[j]);
         return [`${view.shape};${within};${certain}`, { ...view, within, certain }];
       }),
     );
@@ -222,12 +222,12 @@ export class SplitQuestionnaire {
    */
   #cellsOf(symbol, { response: { cells, symbols, dimension } }, most) {
     if (dimension === 0) return [symbol];
-    const found = [];
+    const likelier = [];
     const own = coordinates(symbol, this.prime, dimension);
-    for (let cell = 0; cell < cells && found.length < most; cell += 1) {
+    for (let cell = 0; cell < cells && likelier.length < most; cell += 1) {
       const point = coordinates(placed(cell, symbols), this.prime, dimension);
-      if (scalar(point, own) % this.prime === 0) found.push(cell);
+      if (scalar(point, own) % this.prime === 0) likelier.push(cell);
     }
-    return found;
+    return likelier;
   }
 }

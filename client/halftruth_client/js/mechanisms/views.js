@@ -167,12 +167,12 @@ function responseTo(cells, prime, direct) {
  */
 function subsets(group, size) {
   /** @type {number[][]} */
-  const found = [];
+  const all = [];
   /** @type {number[]} */
   const chosen = [];
   const extend = (/** @type {number} */ from) => {
     const missing = size - chosen.length;
-    if (missing === 0) found.push([...chosen]);
+    if (missing === 0) all.push([...chosen]);
     for (let i = from; missing > 0 && i <= group.length - missing; i += 1) {
       chosen.push(group[i]);
       extend(i + 1);
@@ -180,7 +180,7 @@ function subsets(group, size) {
     }
   };
   extend(0);
-  return found;
+  return all;
 }
 
 /**
