@@ -1,7 +1,7 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
 from http.cookiejar import DefaultCookiePolicy
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -73,22 +73,14 @@ class Transport:
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
-        """Fetch a message.
-
-        Parameters
-        ----------
-        path : str
-        answer : type
-            The message expected.
-        query : Request, optional
-            Becomes query parameters, without those that are None.
+        """Fetch a message of this type; a query becomes parameters, without those that are None.
 
         Raises
         ------
         RequestRefused, CollectorUnavailable
         """
         parameters = {} if query is None else write(query)
-        return self._request("GET", path, answer, parameters, None)
+        return self._request("GET", path, answer, {}, params=parameters)
 
     def post(self, path: str, answer: type[T], message: Request) -> T:
         """Send a message and return the answer.
@@ -97,30 +89,22 @@ class Transport:
         ------
         RequestRefused, CollectorUnavailable
         """
-        return self._request("POST", path, answer, {}, msgspec.json.encode(message))
+        body = msgspec.json.encode(message)
+        return self._request("POST", path, answer, {"Content-Type": "application/json"}, data=body)
 
     def _request(
-        self,
-        method: str,
-        path: str,
-        answer: type[T],
-        parameters: dict[str, list[str]],
-        body: bytes | None,
+        self, method: str, path: str, answer: type[T], headers: dict[str, str], **sent: Any
     ) -> T:
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
         try:
             response = self._session.request(
                 method,
                 self.url + path,
-                params=parameters,
-                data=body,
-                headers=headers,
+                headers={"Accept": "application/json", **headers},
                 auth=self._authentication,
                 timeout=self._timeout,
                 allow_redirects=False,
                 stream=True,
+                **sent,
             )
             content = _read(response)
         except requests.RequestException as error:
