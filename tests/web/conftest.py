@@ -14,8 +14,6 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from flask import Response
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -181,9 +179,8 @@ def form_in_one_file():
 
 
 @pytest.fixture
-def app(database, store, form_in_one_file):
-    made = create_app(Config(database=database))
-    modules = made.wsgi_app
+def app(store, sealing_app, form_in_one_file):
+    modules = sealing_app.wsgi_app
 
     def answer(environ, start_response):
         if form_in_one_file is None or environ["PATH_INFO"] != "/js/form/index.js":
@@ -195,9 +192,8 @@ def app(database, store, form_in_one_file):
         response = Response(form_in_one_file, mimetype="text/javascript", headers=headers)
         return response(environ, start_response)
 
-    made.wsgi_app = answer
-    yield made
-    made.extensions["halftruth"].store.close()
+    sealing_app.wsgi_app = answer
+    return sealing_app
 
 
 @dataclass

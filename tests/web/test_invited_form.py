@@ -28,11 +28,6 @@ from .conftest import (
 
 
 @pytest.fixture
-def app(store, sealing_app):
-    return sealing_app
-
-
-@pytest.fixture
 def invited(live, survey):
     """The collector, whose survey needs an invitation."""
     live.store.surveys.publish(survey, Terms(invitations=True))

@@ -28,11 +28,6 @@ categories = ["no", "yes"]
 
 
 @pytest.fixture
-def app(store, sealing_app):
-    return sealing_app
-
-
-@pytest.fixture
 def filled(live, survey):
     """A collector with three reports, an unused invitation, a token with a name, and a key."""
     reports = [Report(id=UUID(int=n), values=[0, n, 0]) for n in range(3)]

@@ -53,11 +53,6 @@ PRIVATE = SCHEMA.names[1:]
 
 
 @pytest.fixture
-def app(store, sealing_app):
-    return sealing_app
-
-
-@pytest.fixture
 def survey():
     pairs = ViewClass(attributes=(PRIVATE,), choose=(2,), weight=2)
     triple = ViewClass(attributes=(PRIVATE,), choose=(6,), weight=1)
