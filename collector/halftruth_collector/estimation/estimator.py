@@ -186,7 +186,7 @@ class Estimator:
         >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
         >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
         >>> [itemset] = Estimator(survey, counts).itemsets(min_support=0.2)
-        >>> itemset.items, round(itemset.support, 3), itemset.decision
+        >>> itemset.items, round(itemset.value, 3), itemset.decision
         ({'smoker': 'yes'}, 0.3, 'frequent')
         """
         query = checked(
