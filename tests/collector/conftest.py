@@ -53,3 +53,15 @@ def filled(http, batch, survey) -> Counts:
     reports = survey.mechanism.perturb_many(survey.schema, records, rng)
     assert http.post("/v1/surveys/health/reports", json=batch(*reports.tolist())).status_code == 202
     return Counts.from_reports(survey, reports)
+
+
+@pytest.fixture
+def done(halftruth):
+    """Run a command that works, and give its standard output."""
+
+    def run(*words):
+        status, said, complaint = halftruth(*words)
+        assert (status, complaint) == (0, "")
+        return said
+
+    return run

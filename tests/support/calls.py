@@ -68,6 +68,13 @@ def counts():
     return Counts.from_cells(SURVEY, np.argwhere(reports >= 0), reports.ravel())
 
 
+def reports():
+    """The same, one by one."""
+    found = counts()
+    values = np.repeat(found.cells, found.counts, axis=0).tolist()
+    return [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
+
+
 @cache
 def calls():
     """A call for each operation, by its id."""

@@ -1,21 +1,9 @@
-"""A command that works, and a survey that has something to tell."""
+"""A survey that has something to tell."""
 
 from uuid import UUID
 
 import pytest
 from halftruth_shared.protocol.reports import Report
-
-
-@pytest.fixture
-def done(halftruth):
-    """Run a command that works, and give its standard output."""
-
-    def run(*words):
-        status, said, complaint = halftruth(*words)
-        assert (status, complaint) == (0, "")
-        return said
-
-    return run
 
 
 @pytest.fixture

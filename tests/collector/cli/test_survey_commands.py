@@ -74,17 +74,6 @@ def test_a_check_opens_no_database(done, survey_file, monkeypatch):
     assert "The hosted form asks it." in done("survey", "check", survey_file)
 
 
-def test_surveys_are_listed_with_their_reports(done, filled, store):
-    *_, line = done("survey", "list").splitlines()
-    assert line.split()[:4] == ["health", "open", "3", "yes"]
-    [found] = [json.loads(line) for line in done("survey", "list", "--json").splitlines()]
-    assert (found["reports"], found["listed"], found["digest"]) == (
-        3,
-        True,
-        store.surveys.get("health").digest,
-    )
-
-
 def test_a_survey_is_unlisted_and_listed_again(done, store, survey_file):
     done("survey", "publish", survey_file, "--unlisted")
     assert store.surveys.listed() == []

@@ -77,10 +77,6 @@ def test_each_request_is_one_line_but_those_whose_reports_were_counted(said, sur
     assert "survey" not in third
 
 
-def test_nothing_is_written_for_each_request_where_none_is_wanted(said):
-    assert said(lambda url: requests.get(f"{url}/healthz", timeout=30), "--quiet") == []
-
-
 def test_no_value_of_a_request_is_written(said, survey, store):
     token = store.tokens.create("analyst")
     report = {"id": str(uuid4()), "values": [0, 1], "invitation": INVITATION}
@@ -177,6 +173,15 @@ def test_what_other_libraries_say_is_written_without_its_arguments(configured, c
     logging.getLogger("flask").error("Exception on %s [%s]", f"/{SECRET}", "GET")
     [line] = capsys.readouterr().err.splitlines()
     assert json.loads(line)["event"] == "Exception on %s [%s]"
+
+
+def test_nothing_is_written_for_each_request_where_none_is_wanted(configured, capsys):
+    for quiet, lines in ((True, 1), (False, 2)):
+        configured("text", quiet=quiet)
+        ours = logging.getLogger("halftruth_collector.web.observation")
+        ours.info("request")
+        ours.warning("wrong")
+        assert capsys.readouterr().err.count("\n") == lines
 
 
 def test_a_thread_that_fails_tells_no_value(configured, capsys):

@@ -57,18 +57,6 @@ def other(key_file):
     }
 
 
-@pytest.fixture
-def done(halftruth):
-    """Run a command that works, and give what it prints."""
-
-    def run(*words):
-        status, said, complaint = halftruth(*words)
-        assert (status, complaint) == (0, "")
-        return said
-
-    return run
-
-
 def asked(value):
     return f"{value:%Y-%m-%dT%H:%M:%SZ}" if isinstance(value, datetime) else str(value)
 

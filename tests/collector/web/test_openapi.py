@@ -3,17 +3,14 @@
 import json
 import re
 from urllib.parse import quote
-from uuid import UUID
 
 import jsonschema
 import msgspec
-import numpy as np
 import pytest
-from calls import SURVEY, calls, counts, document_with_examples
+from calls import SURVEY, calls, document_with_examples, reports
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.errors import status_of
 from halftruth_collector.web.openapi import CALLERS, document
-from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.terms import Terms
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -48,10 +45,7 @@ def places(store, survey, sealing_key):
 @pytest.fixture
 def filled(http, store, places):
     """A collector with reports."""
-    found = counts()
-    values = np.repeat(found.cells, found.counts, axis=0).tolist()
-    reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
-    store.reports.add(SURVEY.id, SURVEY.digest, reports)
+    store.reports.add(SURVEY.id, SURVEY.digest, reports())
     return http
 
 

@@ -10,7 +10,6 @@ from io import StringIO
 import pytest
 from click.testing import CliRunner
 from halftruth_collector.cli import main
-from halftruth_collector.designing.text import of_survey
 from halftruth_collector.web.invitations import as_document, cards, links
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.terms import Terms
@@ -72,37 +71,6 @@ def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers
 def test_a_form_of_the_collector_itself_works(signed_in, store, headers):
     assert signed_in.post("/operate/surveys/health/close", headers=headers).status_code == 303
     assert store.surveys.get("health").status == "closed"
-
-
-def test_another_file_of_a_survey_keeps_how_its_reports_are_taken(signed_in, store, sealing_key):
-    terms = Terms(invitations=True, sealing_key=sealing_key)
-    store.surveys.set_terms("health", terms)
-    before = store.surveys.get("health")
-    written = of_survey(before.survey()).replace("Health at work", "Health")
-    data = {"survey": written, "do": "publish"}
-    assert signed_in.post("/operate/design", data=data).status_code == 303
-    after = store.surveys.get("health")
-    assert after.digest != before.digest
-    assert after.terms == terms
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"closes_at": "soon"},
-            "closes_at: expected a moment with its time zone, such as 2027-03-31T22:00:00Z",
-        ),
-        ({"max_reports": "0"}, "max_reports: expected an integer of at least 1"),
-        ({"shared_devices": "perhaps"}, "shared_devices: expected true or false"),
-    ],
-)
-def test_terms_that_are_none_are_said_in_a_line(signed_in, store, given, said):
-    before = store.surveys.get("health").terms
-    response = signed_in.post("/operate/surveys/health/terms", data=given)
-    assert response.status_code == 422
-    assert f'role="alert">{said}</p>' in response.text
-    assert store.surveys.get("health").terms == before
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,15 @@ import subprocess
 import sys
 from itertools import combinations
 from typing import NamedTuple
-from uuid import UUID
 
-import numpy as np
 import pytest
-from calls import SURVEY, counts, document_with_examples
+from calls import SURVEY, document_with_examples, reports
 from flask import request
 from halftruth_collector.errors import Forbidden
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.calls import declared
 from halftruth_shared import Survey
-from halftruth_shared.protocol.reports import Report
 
 OPERATIONS = declared()
 
@@ -146,10 +143,7 @@ def collector(live):
     """A collector with reports, and another survey."""
     for survey in (OTHER, SPARE):
         live.store.surveys.publish(survey)
-    found = counts()
-    values = np.repeat(found.cells, found.counts, axis=0).tolist()
-    reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(values)]
-    live.store.reports.add(SURVEY.id, SURVEY.digest, reports)
+    live.store.reports.add(SURVEY.id, SURVEY.digest, reports())
     return live
 
 
