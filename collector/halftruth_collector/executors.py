@@ -30,7 +30,7 @@ _RETRIES = 5
 
 
 @contextmanager
-def opened(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
+def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
     """The `map` of an executor, for as long as it is needed.
 
     Parameters

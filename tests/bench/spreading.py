@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
-from halftruth_collector.executors import Map, opened
+from halftruth_collector.executors import Map, open_executor
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from measure import Comparison, by_turns
 
@@ -46,7 +46,7 @@ def tables() -> Iterator[Comparison]:
             ("two processes", {"processes": 2}),
             ("two workers of a cluster", {"scheduler": cluster.scheduler}),
         ):
-            with opened(**places) as map_pieces:
+            with open_executor(**places) as map_pieces:
                 yield Comparison(
                     f"all pairs and triples of {QUESTIONS} questions, {name} : one process",
                     *by_turns(

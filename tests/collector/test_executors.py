@@ -13,7 +13,7 @@ from halftruth_collector.errors import WorkersLost
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.every_table import every_table
 from halftruth_collector.estimation.planning.planner import plan
-from halftruth_collector.executors import opened
+from halftruth_collector.executors import open_executor
 from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from pieces import end_at, mark, square
@@ -30,26 +30,26 @@ def own_cluster(tmp_path):
 
 @pytest.fixture(params=["here", "processes", "cluster"])
 def places(request):
-    """What `opened` is given for each kind of executor."""
+    """What `open_executor` is given for each kind of executor."""
     if request.param == "cluster":
         return {"scheduler": request.getfixturevalue("cluster").scheduler}
     return {"processes": {"here": 1, "processes": 2}[request.param]}
 
 
 def test_results_come_in_the_order_of_pieces_from_wherever_they_are_worked_out(places):
-    with opened(**places) as map_pieces:
+    with open_executor(**places) as map_pieces:
         found = list(map_pieces(square, PIECES))
     assert [value for value, _ in found] == [49, 1, 16, 81, 4]
     assert ({process for _, process in found} == {os.getpid()}) == (places == {"processes": 1})
 
 
 def test_an_error_of_a_piece_is_the_error_of_all(places):
-    with opened(**places) as map_pieces, pytest.raises(ZeroDivisionError):
+    with open_executor(**places) as map_pieces, pytest.raises(ZeroDivisionError):
         list(map_pieces(truediv, [1, 1], [1, 0]))
 
 
 def test_pieces_that_wait_are_cancelled_with_the_results(places, tmp_path):
-    with opened(**places) as map_pieces:
+    with open_executor(**places) as map_pieces:
         results = map_pieces(mark, [tmp_path] * 100, range(100))
         assert next(iter(results)) == 0
         getattr(results, "close", lambda: None)()
@@ -73,13 +73,13 @@ def test_how_many_pieces_are_done_is_told(monkeypatch):
 def test_a_process_that_ends_ends_the_work_in_one_line():
     with (
         pytest.raises(WorkersLost, match=r"^processes: one of them ended before its piece was"),
-        opened(processes=2) as map_pieces,
+        open_executor(processes=2) as map_pieces,
     ):
         list(map_pieces(end_at, range(6), [None] * 6))
 
 
 def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
-    with opened(scheduler=cluster.scheduler) as map_pieces:
+    with open_executor(scheduler=cluster.scheduler) as map_pieces:
         once = tmp_path / "ended"
         assert list(map_pieces(end_at, range(6), [once] * 6)) == list(range(6))
         assert once.exists()
@@ -89,14 +89,14 @@ def test_a_cluster_works_out_again_what_a_lost_worker_had(cluster, tmp_path):
 def test_a_piece_that_ends_every_worker_is_named_as_that(cluster):
     with (
         pytest.raises(WorkersLost, match=r"its workers ended over the same piece$"),
-        opened(scheduler=cluster.scheduler) as map_pieces,
+        open_executor(scheduler=cluster.scheduler) as map_pieces,
     ):
         list(map_pieces(end_at, range(6), [None] * 6))
 
 
 def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
     def work():
-        with opened(scheduler=own_cluster.scheduler) as map_pieces:
+        with open_executor(scheduler=own_cluster.scheduler) as map_pieces:
             for _ in map_pieces(mark, [tmp_path] * 100, range(100)):
                 own_cluster.end_scheduler()
 
@@ -118,7 +118,7 @@ def test_a_scheduler_that_goes_away_is_one_line(own_cluster, tmp_path):
     ],
 )
 def test_what_cannot_be_opened_is_named(given, said):
-    with pytest.raises(ParameterError) as caught, opened(**given):
+    with pytest.raises(ParameterError) as caught, open_executor(**given):
         pass
     assert str(caught.value).startswith(said)
 
@@ -128,7 +128,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
     with (
         pytest.raises(WorkersLost, match=f"^scheduler: {address} does not answer$"),
-        opened(scheduler=address),
+        open_executor(scheduler=address),
     ):
         pass
 
@@ -157,6 +157,6 @@ def test_every_computation_gives_the_same_numbers_everywhere(cluster):
     found = computations()
     here = {name: work(map) for name, work in found.items()}
     for places in ({"processes": 2}, {"scheduler": cluster.scheduler}):
-        with opened(**places) as map_pieces:
+        with open_executor(**places) as map_pieces:
             for name, work in found.items():
                 assert work(map_pieces) == here[name], name

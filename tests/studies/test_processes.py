@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 from halftruth_collector.estimation import Counts
-from halftruth_collector.executors import opened
+from halftruth_collector.executors import open_executor
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_studies.anonymization.comparison import CompareQuery, People, compare
 from halftruth_studies.anonymization.hierarchies import hierarchy
@@ -32,6 +32,6 @@ def schemes(map_pieces):
 
 
 def test_every_study_gives_the_same_numbers_in_processes():
-    with opened(processes=2) as map_pieces:
+    with open_executor(processes=2) as map_pieces:
         for study in (releases, schemes):
             assert study(map_pieces) == study(map)

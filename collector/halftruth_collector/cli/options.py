@@ -10,7 +10,7 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
 from tqdm import tqdm
 
-from ..executors import Map, opened
+from ..executors import Map, open_executor
 from ..ops.settings import DEFAULT_DATABASE
 from .margins import margin_texts
 
@@ -120,14 +120,14 @@ def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Map]:
     Returns
     -------
     context manager
-        It raises what `opened` does.
+        It raises what `open_executor` does.
     """
     return _executor(given.pop("processes"), given.pop("scheduler", None), unit)
 
 
 @contextmanager
 def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Map]:
-    with opened(processes, scheduler) as map_pieces:
+    with open_executor(processes, scheduler) as map_pieces:
 
         def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
             given = [list(each) for each in pieces]

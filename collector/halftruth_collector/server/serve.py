@@ -5,7 +5,7 @@ everything else that waits or computes runs in native threads too (see `Applicat
 nothing holds up the event loop but parsing and checking one report.
 """
 
-from . import cooperating  # isort: skip  # noqa: F401  before anything that waits is imported
+from . import gevent_patch  # isort: skip  # noqa: F401  before anything that waits is imported
 
 import fcntl
 import json

@@ -71,7 +71,7 @@ def collector() -> Collector:
     return found
 
 
-def asked() -> Request:
+def current_request() -> Request:
     """The request itself, for every look through Flask's proxy takes longer than what it is for."""
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     return current

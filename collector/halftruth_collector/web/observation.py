@@ -7,7 +7,7 @@ from flask import Flask, Response
 
 from ..ops.metrics import Metrics
 from .calls import template
-from .context import asked
+from .context import current_request
 
 _log = logging.getLogger(__name__)
 
@@ -25,11 +25,11 @@ def observe(app: Flask, metrics: Metrics) -> None:
 
     @app.before_request
     def begin() -> None:
-        asked().environ[_BEGUN] = time.perf_counter()
+        current_request().environ[_BEGUN] = time.perf_counter()
 
     @app.after_request
     def end(response: Response) -> Response:
-        request = asked()
+        request = current_request()
         seconds = time.perf_counter() - request.environ[_BEGUN]
         rule = request.url_rule
         route = "none" if rule is None else template(rule.rule)

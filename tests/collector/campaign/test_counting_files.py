@@ -15,7 +15,7 @@ import pytest
 from filed import by_hand, counted, provenance, some, told
 from halftruth_collector.campaign import reading
 from halftruth_collector.campaign.counting import count
-from halftruth_collector.executors import opened
+from halftruth_collector.executors import open_executor
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, SealedBatch, SealedReport
@@ -82,7 +82,7 @@ def test_clusters_count_the_same_also_when_workers_end(run, write, tmp_path, sur
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
     (tmp_path / "ended").mkdir()
-    with opened(scheduler=cluster.scheduler) as map_pieces:
+    with open_executor(scheduler=cluster.scheduler) as map_pieces:
         map_and_end = ending(map_pieces, tmp_path / "ended")
         count(survey, [*map(str, files)], tmp_path / "there", map_and_end)
     assert sorted(each.name for each in (tmp_path / "ended").iterdir()) == [
@@ -97,7 +97,7 @@ def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey)
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
     there = tmp_path / "there"
-    with opened(processes=2) as map_pieces:
+    with open_executor(processes=2) as map_pieces:
         count(survey, [*map(str, files)], there, map_pieces)
         assert provenance(there).ids == provenance(here).ids
         with pytest.raises(BrokenProcessPool):

@@ -25,7 +25,7 @@ from ...offloading import run_inline
 from ...store.surveys import StoredSurvey
 from .. import parameters
 from ..calls import RESPONDENTS
-from ..context import asked, collector, published
+from ..context import collector, current_request, published
 
 #: Bytes of a body that are read and checked in no time.
 _INLINE_BODY = 16_384
@@ -78,7 +78,7 @@ def get_survey(survey_id: str) -> PublishedSurvey:
 @RESPONDENTS.blueprint.after_request
 def from_other_pages(response: Response) -> Response:
     """Let forms on pages of other origins do what answering a survey takes, and nothing else."""
-    request = asked()
+    request = current_request()
     if RESPONDENTS.calls[request.endpoint or ""].shared:
         response.headers.update(_SHARED)
         if request.method == "OPTIONS":
@@ -115,7 +115,7 @@ def add_reports(survey_id: str) -> Receipt:
     this = collector()
     # Reports of this request that were not counted against its address when they were sent; an
     # estimate until it has been read.
-    g.unmetered = 1 + (asked().content_length or 0) // _BYTES_OF_REPORT
+    g.unmetered = 1 + (current_request().content_length or 0) // _BYTES_OF_REPORT
     try:
         receipt = this.store.reports.count(_receive(survey_id))
     except (StoreUnavailable, TooManyReports):
