@@ -5,7 +5,8 @@ to the same address as every other client. No page has a form that a browser cou
 """
 
 from importlib.resources import files
-from pathlib import PurePosixPath
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
 
 from flask import Blueprint, Response, make_response, render_template, send_from_directory
 from halftruth_shared import HalftruthError
@@ -21,7 +22,9 @@ blueprint = Blueprint("pages", __name__, template_folder="templates")
 for kind in (HalftruthError, HTTPException):
     blueprint.register_error_handler(kind, problem_page)
 
-_SCRIPTS = str(files("halftruth_client") / "js")
+_client = find_spec("halftruth_client")
+# Found and not imported: a server does without the client in Python, and starts sooner.
+_SCRIPTS = Path((_client.origin if _client else None) or "halftruth_client").with_name("js")
 _STYLES = str(files(__package__) / "assets")
 
 
