@@ -7,7 +7,7 @@ from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.wording import percent
 
 from . import sentences
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, asked
 
 
 def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
@@ -16,15 +16,6 @@ def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
     names = counted.estimator.schema.names if query.attributes is None else query.attributes
     return AssociationsResult(
         **counted.origin(), query=query, attributes=list(names), associations=associations
-    )
-
-
-def grid(result: AssociationsResult) -> Grid:
-    """Ordered pairs of attributes with their concentration τ."""
-    level = sentences.level(result.query.confidence)
-    return Grid(
-        ["row", "column", sentences.VALUE, level],
-        [[pair.row, pair.column, *sentences.measure_cells(pair)] for pair in result.associations],
     )
 
 
@@ -69,7 +60,7 @@ ANALYSIS = Analysis(
     title="Associations",
     compute=compute,
     start=lambda _: AssociationsQuery(),
-    grid=grid,
+    grid=sentences.estimates_grid,
     chart=chart,
     warnings=warnings,
     together=2,

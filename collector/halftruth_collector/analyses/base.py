@@ -1,6 +1,7 @@
 """Analyses: computation, tables, charts and sentences of a query."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
-from halftruth_shared import Attribute, Survey
+from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
 from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.charts import Chart
@@ -122,6 +123,16 @@ class Counted:
             return None
         confidence = getattr(self.question, "confidence", 0.95)
         return self.estimator.group(confidence, getattr(self.question, "target", "population"))
+
+
+@contextmanager
+def errors_naming(field: str) -> Iterator[None]:
+    """Let errors about the attributes of a table name another field of the query."""
+    try:
+        yield
+    except (EstimateError, ParameterError) as error:
+        message = str(error).replace("attributes:", f"{field}:", 1)
+        raise type(error)(message, field=field) from None
 
 
 def asked(query: Query[Any]) -> dict[str, Any]:

@@ -259,7 +259,7 @@ def _notes(result: CrosstabResult, drawn: Sequence[Drawn]) -> list[str]:
 
 def warnings(result: CrosstabResult) -> list[str]:
     """Warn of shares that are too uncertain, and of bases without shares."""
-    lines = [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
+    lines = sentences.verdict(result, usable=False)
     open_bases = {
         items(base.values): None
         for cell, base in zip(result.cells, result.base_of_each, strict=True)
@@ -282,8 +282,7 @@ def interpretation(result: CrosstabResult) -> list[str]:
         f" {number(_clear(result), 2)} standard errors; by chance"
         f" {percent(1 - result.query.confidence)} of the cells are.",
     ]
-    if result.reliability == "usable":
-        lines.insert(1, sentences.sentence(result.verdict))
+    lines[1:1] = sentences.verdict(result, usable=True)
     if test := result.independence:
         tested = (
             f"{value(test.statistic, None)} with {test.degrees_of_freedom} degrees of freedom,"

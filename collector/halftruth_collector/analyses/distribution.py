@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Panel, WhiskerChart
 from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.distribution import (
@@ -19,11 +19,11 @@ from halftruth_shared.analyses.wording import interval_in_words, number, number_
 
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
-from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import estimates
 from ..estimation.ordinal import Distribution, Moment, Scale, distributions, scale_of
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted, Grid, errors_naming
 
 E = TypeVar("E", bound=Estimate)
 
@@ -33,8 +33,6 @@ _FEW_ANSWERS = 12
 
 def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
     """Estimate the distribution of everybody and of each requested group."""
-    check_confidence(query.confidence)
-    check_target(query.target)
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(query.attribute, "attribute")]
@@ -74,15 +72,10 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
 
 def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tuple[Array, Array]:
     """Return support and covariance; errors about both attributes name the groups."""
-    estimator = counted.estimator
-    try:
-        table = estimator.table(names)
+    with errors_naming("attribute" if len(names) == 1 else "groups"):
+        table = counted.estimator.table(names)
         covariance = known_covariance(table, query.target)
-        return answered(estimator.schema, table.support, covariance, names)
-    except (EstimateError, ParameterError) as error:
-        where = "attribute" if len(names) == 1 else "groups"
-        message = str(error).replace("attributes:", f"{where}:", 1)
-        raise type(error)(message, field=where) from None
+        return answered(counted.estimator.schema, table.support, covariance, names)
 
 
 def _check_percentiles(percentiles: Sequence[int]) -> None:

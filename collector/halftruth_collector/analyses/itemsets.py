@@ -10,7 +10,7 @@ from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, I
 from halftruth_shared.analyses.wording import items, percent
 
 from . import sentences, verdicts
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, asked
 
 #: Most itemsets in a chart.
 MAX_ITEMSETS = 40
@@ -37,18 +37,6 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
             if length in (None, len(itemset.items))
             and attribute in (None, *itemset.items)
             and decision in (None, itemset.decision)
-        ],
-    )
-
-
-def grid(result: ItemsetsResult) -> Grid:
-    """Itemsets with support, interval and decision."""
-    return sentences.grid_of(
-        result,
-        ["itemset", "support", sentences.level(result.query.confidence), "decision"],
-        [
-            [items(each.items), *sentences.share_cells(each), each.decision]
-            for each in result.itemsets
         ],
     )
 
@@ -144,7 +132,7 @@ ANALYSIS = Analysis(
     title="Itemsets",
     compute=compute,
     start=lambda _: ItemsetsQuery(min_support=0.05),
-    grid=grid,
+    grid=lambda result: sentences.estimates_grid(result, {"decision": "decision"}),
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -9,7 +9,7 @@ from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
 from ..estimation.answers import present_items
 from . import sentences
-from .base import Analysis, Counted, Grid, asked, names_of_clearest
+from .base import Analysis, Counted, asked, names_of_clearest
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
@@ -20,12 +20,6 @@ def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     measures = counted.estimator.measures(**asked(query))
     present = present_items(counted.estimator.schema, query.attributes, query.present)
     return MeasuresResult(**counted.origin(), query=query, present=present, measures=measures)
-
-
-def grid(result: MeasuresResult) -> Grid:
-    """Measures with their intervals."""
-    header = ["measure", sentences.VALUE, sentences.level(result.query.confidence)]
-    return Grid(header, sentences.measure_rows(result.measures))
 
 
 def chart(result: MeasuresResult) -> WhiskerChart:
@@ -55,9 +49,7 @@ def chart(result: MeasuresResult) -> WhiskerChart:
 
 def warnings(result: MeasuresResult) -> list[str]:
     """Warn of measures that are too uncertain."""
-    return sentences.too_uncertain(
-        (sentences.named(measure.name), measure) for measure in result.measures
-    )
+    return sentences.uncertain_measures(result.measures)
 
 
 def interpretation(result: MeasuresResult) -> list[str]:
@@ -140,7 +132,7 @@ ANALYSIS = Analysis(
     title="Measures",
     compute=compute,
     start=lambda survey: MeasuresQuery(attributes=names_of_clearest(survey)),
-    grid=grid,
+    grid=sentences.estimates_grid,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -65,20 +65,16 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
 
 def grid(result: OverviewResult) -> Grid:
     """Table of answers with share and interval; the first one also has the question."""
-    rows = []
-    for question in result.questions:
-        blocks = (question.label, question.answers), (_MISSING, question.missing)
-        for heading, answers in blocks:
-            for i, answer in enumerate(answers):
-                rows.append(
-                    [
-                        "" if i else heading,
-                        answer.answer,
-                        *sentences.share_cells(answer),
-                    ]
-                )
+    # Best guesses have no intervals.
+    shown = 1 if result.query.estimate == "likelihood" else 2
+    rows = [
+        ["" if i else heading, answer.answer, *sentences.share_cells(answer)[:shown]]
+        for question in result.questions
+        for heading, answers in ((question.label, question.answers), (_MISSING, question.missing))
+        for i, answer in enumerate(answers)
+    ]
     header = ["question", "answer", "share", sentences.level(result.query.confidence)]
-    return sentences.grid_of(result, header, rows)
+    return Grid(header[: 2 + shown], rows)
 
 
 def chart(result: OverviewResult) -> BarChart:

@@ -6,7 +6,7 @@ from halftruth_shared.analyses.partial_correlation import PartialQuery, PartialR
 from ..estimation.answers import present_items
 from ..estimation.reports.randomized import randomized_partial_correlation
 from . import sentences
-from .base import Analysis, Counted, Grid, clearest, middle_answer
+from .base import Analysis, Counted, clearest, middle_answer
 
 
 def compute(counted: Counted, query: PartialQuery) -> PartialResult:
@@ -21,15 +21,6 @@ def compute(counted: Counted, query: PartialQuery) -> PartialResult:
         present=present_items(counted.estimator.schema, names, query.present),
         reconstructed=reconstructed,
         randomized=randomized_partial_correlation(counted.estimator, *asked),
-    )
-
-
-def grid(result: PartialResult) -> Grid:
-    """A row for the answers and one for the reports."""
-    level = sentences.level(result.query.confidence)
-    return Grid(
-        ["of", sentences.VALUE, level],
-        [[*keys, *sentences.measure_cells(estimate)] for keys, estimate, _ in result.estimates()],
     )
 
 
@@ -62,7 +53,7 @@ ANALYSIS = Analysis(
     title="Partial correlation",
     compute=compute,
     start=start,
-    grid=grid,
+    grid=sentences.estimates_grid,
     warnings=warnings,
     interpretation=interpretation,
     together=3,

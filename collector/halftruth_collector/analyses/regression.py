@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy
-from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared import Survey
 from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
 from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.estimate import Estimate
@@ -19,18 +19,17 @@ from halftruth_shared.analyses.wording import (
     p_value,
     value,
 )
-from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
 
 from ..estimation.answers import nothing_missing, presence
-from ..estimation.bounds import check_confidence, check_target, normal_quantile, optional
+from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import estimates
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.reliability import clear, grades
 from . import sentences, verdicts
-from .base import Analysis, Counted, Grid, clearest, middle_answer
+from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
@@ -38,11 +37,10 @@ _FARTHEST = 700.0
 
 def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     """The regression of ``fit_regression``, with intervals, odds ratios and verdicts."""
-    check_confidence(query.confidence)
-    check_target(query.target)
     asked = (query.outcome, query.predictors, query.model)
     model = equation(counted.estimator.schema, *asked, query.present, query.reference, query.scores)
-    table = _table(counted, model)
+    with errors_naming("predictors"):
+        table = counted.estimator.table(model.names)
     kept = nothing_missing(counted.estimator.schema, model.names)
     fit = fit_regression(table, model.design, model.outcome_scores, query.model, query.target, kept)
     coefficients = list(_coefficients(query, model, fit))
@@ -61,16 +59,6 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
         caution=sentences.sentence(few) if few and undefined is None else None,
         coefficients=coefficients,
     )
-
-
-def _table(counted: Counted, model: Equation) -> TableEstimate:
-    """Estimate the table of predictors and outcome; errors name the predictors."""
-    estimator = counted.estimator
-    try:
-        return estimator.table(model.names)
-    except (EstimateError, ParameterError) as error:
-        told = str(error).replace("attributes:", "predictors:", 1)
-        raise type(error)(told, field="predictors") from None
 
 
 def _coefficients(

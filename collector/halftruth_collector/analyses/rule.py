@@ -30,9 +30,7 @@ def warnings(result: RuleResult) -> list[str]:
     """Warn if the rule or any of its measures is too uncertain."""
     rule = result.rule
     own = [] if rule.reliability == "usable" else [f"The rule is {verdicts.on_rule(rule)}."]
-    return own + sentences.too_uncertain(
-        (sentences.named(measure.name), measure) for measure in rule.measures
-    )
+    return own + sentences.uncertain_measures(rule.measures)
 
 
 def interpretation(result: RuleResult) -> list[str]:

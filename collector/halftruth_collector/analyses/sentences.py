@@ -1,14 +1,14 @@
 """Tables and sentences common to several analyses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from halftruth_shared.analyses.base import Items, MeasureEstimate, Method
+from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method
 from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import INNER as INNER
 from halftruth_shared.analyses.showing import OUTER as OUTER
-from halftruth_shared.analyses.showing import PALE
+from halftruth_shared.analyses.showing import PALE, SHARES
 from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
@@ -58,8 +58,44 @@ def measure_rows(measures: Iterable[MeasureEstimate]) -> list[list[str]]:
     return [[named(measure.name), *measure_cells(measure)] for measure in measures]
 
 
+def uncertain_measures(measures: Iterable[MeasureEstimate]) -> list[str]:
+    """Warn of measures that are not usable without reserve."""
+    return too_uncertain((named(measure.name), measure) for measure in measures)
+
+
 #: Header of the first of `measure_cells`.
 VALUE = "value, or why there is none"
+
+
+def estimates_grid(result: EstimatesResult, others: Mapping[str, str] | None = None) -> Grid:
+    """Table of the estimates of a result; best guesses have no intervals.
+
+    Parameters
+    ----------
+    result : EstimatesResult
+    others : mapping of str to str, optional
+        Headings of further columns, by their names in the result.
+    """
+    query: Any = getattr(result, "query", None)
+    shares, names = result.QUANTITY in SHARES, [name for name, _ in result.others]
+    places = [names.index(name) for name in others or {}]
+    written, shown = (share_cells if shares else measure_cells), 1 if _is_guess(result) else 2
+    of_measures = list(result.keys) == ["measure"]
+    rows = [
+        [
+            *(map(named, map(str, keys)) if of_measures else keys),
+            *written(estimate)[:shown],
+            *(cells[place] for place in places),
+        ]
+        for keys, estimate, cells in result.estimates()
+    ]
+    numbers = [result.QUANTITY if shares else VALUE, level(query.confidence)][:shown]
+    return Grid([*result.keys, *numbers, *(others or {}).values()], rows)
+
+
+def verdict(result: Any, *, usable: bool) -> list[str]:
+    """The verdict on a result if that is usable, or if it is not."""
+    return [sentence(result.verdict)] if (result.reliability == "usable") == usable else []
 
 
 def notes(result: Any, rows: Sequence[Drawn], *, together: bool = False) -> list[str]:

@@ -19,7 +19,7 @@ from halftruth_shared.analyses.several import (
 from halftruth_shared.analyses.wording import number, percent, places, with_interval
 from halftruth_shared.errors import listing
 
-from ..estimation.bounds import Array, check_confidence, check_target, normal_quantile
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import estimates
 from ..estimation.options import Options, lift, option_code
 from ..estimation.ratios import ConditionalShares, conditional_shares
@@ -40,8 +40,6 @@ _NO_LIFT = "a share is estimated to be 0 or less"
 
 def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
     """Estimate everything from tables of few options each, of those who answered them."""
-    check_confidence(query.confidence)
-    check_target(query.target)
     estimator = counted.estimator
     label, chosen = _asked(estimator.schema, query)
     codes = {attribute.name: _code(attribute) for attribute in chosen}
@@ -256,7 +254,7 @@ def chart(result: SeveralResult) -> HeatMap:
 
 def warnings(result: SeveralResult) -> list[str]:
     """Warn of uncertain estimates, and of those that reports do not identify."""
-    lines = [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
+    lines = sentences.verdict(result, usable=False)
     if result.mean.reliability != "usable":
         lines.append(_of_mean(result))
     if len(result.options) > 1 and not result.pairs:
@@ -277,7 +275,7 @@ def warnings(result: SeveralResult) -> list[str]:
 
 def interpretation(result: SeveralResult) -> list[str]:
     """Interpret shares and lifts, and point to further analyses."""
-    lines = [sentences.sentence(result.verdict)] if result.reliability == "usable" else []
+    lines = sentences.verdict(result, usable=True)
     if result.mean.reliability == "usable":
         lines.append(_of_mean(result))
     if any(one.base < 1 for one in result.options):

@@ -11,7 +11,7 @@ from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items
 
 from . import sentences
-from .base import Analysis, Counted, Grid, names_of_clearest
+from .base import Analysis, Counted, names_of_clearest
 from .shares import estimate_shares
 
 #: Most cells in a chart.
@@ -43,15 +43,6 @@ def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...
     for cell in np.ndindex(*map(len, categories)):
         values = (known[code] for known, code in zip(categories, cell, strict=True))
         yield cell, dict(zip(names, values, strict=True))
-
-
-def grid(result: TableResult) -> Grid:
-    """Cells with support and interval."""
-    return sentences.grid_of(
-        result,
-        [*result.query.attributes, "support", sentences.level(result.query.confidence)],
-        [[*cell.values.values(), *sentences.share_cells(cell)] for cell in result.cells],
-    )
 
 
 def chart(result: TableResult) -> BarChart:
@@ -94,13 +85,12 @@ def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate
 
 def warnings(result: TableResult) -> list[str]:
     """Warn if the table is too uncertain."""
-    return [] if result.reliability == "usable" else [sentences.sentence(result.verdict)]
+    return sentences.verdict(result, usable=False)
 
 
 def interpretation(result: TableResult) -> list[str]:
     """Describe the precision of a usable table, and its shares."""
-    precise = [sentences.sentence(result.verdict)] if result.reliability == "usable" else []
-    return precise + sentences.estimated(result.query.estimate)
+    return sentences.verdict(result, usable=True) + sentences.estimated(result.query.estimate)
 
 
 ANALYSIS = Analysis(
@@ -108,7 +98,7 @@ ANALYSIS = Analysis(
     title="Tables",
     compute=compute,
     start=lambda survey: TableQuery(attributes=names_of_clearest(survey)),
-    grid=grid,
+    grid=sentences.estimates_grid,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

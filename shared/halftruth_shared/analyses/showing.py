@@ -43,7 +43,7 @@ PALE = "Pale or hollow: not usable."
 INNER, OUTER = "without perturbation the interval would be this long", "the interval"
 
 #: Quantities whose charts are of shares.
-_SHARES = (
+SHARES = (
     "share",
     "support",
     "confidence",
@@ -291,7 +291,7 @@ def chart_of(result: Any) -> BarChart | WhiskerChart:
 
 def _axis(quantity: str) -> Axis:
     label = quantity.replace("_", " ")
-    return Axis(label, quantity in _SHARES, "log" if quantity.endswith("ratio") else "linear")
+    return Axis(label, quantity in SHARES, "log" if quantity.endswith("ratio") else "linear")
 
 
 def _drawn(

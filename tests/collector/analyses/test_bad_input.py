@@ -4,6 +4,7 @@ import html
 import math
 from uuid import uuid4
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -26,15 +27,10 @@ WEIGHTED = {"margins": {"smoker": {"no": 0.5, "yes": 0.5}}}
 #: Path, parameters, the field that is named, and what is said over HTTP and in Python.
 BAD = [
     ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),
-    ("itemsets", {"min_support": 0.1, "attribute": "weight"}, "attribute", "unknown attribute"),
-    ("itemsets", {"min_support": 0.1, "decision": "so"}, "decision", "frequent, infrequent"),
     *(
         ("itemsets", {"min_support": bad}, "min_support", "above 0 and at most 1")
         for bad in (0, 1.01, math.inf, math.nan)
     ),
-    ("itemsets", {"min_support": 0.1, "select": "best"}, "select", "estimate, lower, upper, bonf"),
-    ("itemsets", {"min_support": 0.1, "estimate": "em"}, "estimate", "moment, projected, likeli"),
-    ("itemsets", {"min_support": 0.1, "confidence": 1}, "confidence", "above 0 and below 1"),
     *(
         ("rules", {**MINED, "min_confidence": bad}, "min_confidence", "a number from 0 to 1")
         for bad in (-0.01, 1.01, math.nan, math.inf)
@@ -46,36 +42,25 @@ BAD = [
     ("rules", {**MINED, "limit": 0}, "limit", "an integer of at least 1"),
     ("rules", {**MINED, "max_length": 0}, "max_length", "an integer of at least 1"),
     ("rules", {**MINED, "sort": "size"}, "sort", "confidence, support or the name of a measure"),
-    ("rules", {**MINED, "select": "best"}, "select", "estimate, lower, upper, bonferroni, holm"),
-    ("rules", {**MINED, "target": "all"}, "target", "population"),
     ("rules", {**MINED, "measures": ["phi", "fi"]}, "measures", "unknown measure 'fi'"),
-    ("rules", {**MINED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("rule", {**RULE, "antecedent": {"weight": "yes"}}, "antecedent", "unknown attribute 'weight'"),
     ("rule", {**RULE, "consequent": {"coughs": "maybe"}}, "consequent", "no category 'maybe'"),
     ("rule", {**RULE, "consequent": {"smoker": "yes"}}, "consequent", "in the antecedent too"),
     ("rule", {**RULE, "antecedent": {}}, "antecedent", "expected"),
     ("rule", {**RULE, "consequent": {}}, "consequent", "expected"),
     ("rule", {**RULE, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
-    ("rule", {**RULE, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("crosstab", {"attributes": ["age"]}, "attributes", "two to four names"),
     ("crosstab", {"attributes": [*PAIR, "age", "vote", "age"]}, "attributes", "two to four names"),
     ("crosstab", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
-    ("crosstab", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
-    ("crosstab", {"attributes": PAIR, "percentages": "all"}, "percentages", "joint, row, column"),
-    ("crosstab", {"attributes": PAIR, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("table", {"attributes": ["age"], "where": {"weight": "9"}}, "where", "attribute 'weight'"),
     ("table", {"attributes": ["age"], "where": {"vote": "no"}}, "where", "no category 'no'"),
     ("table", {"attributes": ["age"], "where": {"age": "old"}}, "attributes", "is filtered on by"),
     ("rule", {**RULE, "where": {"smoker": "no"}}, "antecedent", "is filtered on by"),
     ("overview", {"attributes": ["age"], "where": {"age": "old"}}, "attributes", "is filtered on"),
     ("independence", {"attributes": PAIR, "where": {"coughs": "no"}}, "attributes", "filtered on"),
-    ("table", {"attributes": ["weight"]}, "attributes", "unknown attribute 'weight'"),
     ("table", {"attributes": []}, "attributes", "one or more"),
     ("table", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
-    ("table", {"attributes": ["age"], "confidence": 1}, "confidence", "above 0 and below 1"),
-    ("table", {"attributes": ["age"], "estimate": "em"}, "estimate", "moment, projected, likeli"),
     ("measures", {"attributes": ["age"]}, "attributes", "two or more"),
-    ("measures", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
     ("measures", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
     (
         "measures",
@@ -91,13 +76,9 @@ BAD = [
     ),
     ("measures", {"attributes": PAIR, "present": {"smoker": "x"}}, "present", "no category 'x'"),
     ("measures", {"attributes": PAIR, "present": {"age": "old"}}, "present", "smoker, coughs"),
-    ("measures", {"attributes": PAIR, "confidence": 0}, "confidence", "above 0 and below 1"),
     ("independence", {"attributes": ["age"]}, "attributes", "two"),
     ("independence", {"attributes": [*PAIR, "age"]}, "attributes", "two"),
     ("independence", {"attributes": ["age", "age"]}, "attributes", "twice"),
-    ("independence", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
-    ("regression", {**FITTED, "outcome": "weight"}, "outcome", "unknown attribute 'weight'"),
-    ("regression", {**FITTED, "predictors": ["weight"]}, "predictors", "attribute 'weight'"),
     ("regression", {**FITTED, "predictors": ["age", "age"]}, "predictors", "twice"),
     ("regression", {**FITTED, "predictors": PAIR}, "predictors", "or more other attributes"),
     ("regression", {**FITTED, "where": {"age": "old"}}, "predictors", "is filtered on by where"),
@@ -107,7 +88,6 @@ BAD = [
     ("regression", {**FITTED, "outcome": "vote"}, "present", "the answer to 'vote' whose odds"),
     ("regression", {**FITTED, "present": {"smoker": "x"}}, "present", "no category 'x'"),
     ("regression", {**FITTED, "present": {"age": "old"}}, "present", "expected some of: smoker"),
-    ("regression", {**FITTED, "model": "probit"}, "model", "logistic, linear"),
     ("regression", {**FITTED, "model": "linear"}, "scores", "such as smoker=ranks"),
     (
         "regression",
@@ -129,7 +109,6 @@ BAD = [
         ("regression", {**FITTED, "scores": {"age": bad}}, "scores", "age=ranks, or 3 numbers that")
         for bad in ("rank", "1,2", "1,1,1", "1,2,nan", "1,2,inf", "1,2,x")
     ),
-    ("regression", {**FITTED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("comparison", {"answer": {}, "groups": "age"}, "answer", "one attribute=category"),
     (
         "comparison",
@@ -139,7 +118,6 @@ BAD = [
     ),
     ("comparison", {**COMPARED, "answer": {"weight": "yes"}}, "answer", "attribute 'weight'"),
     ("comparison", {**COMPARED, "answer": {"smoker": "x"}}, "answer", "no category 'x'"),
-    ("comparison", {**COMPARED, "groups": "weight"}, "groups", "attribute 'weight'"),
     ("comparison", {**COMPARED, "groups": "smoker"}, "groups", "expected another one"),
     ("comparison", {**COMPARED, "among": ["old"]}, "among", "two or more categories"),
     ("comparison", {**COMPARED, "among": ["old", "old"]}, "among", "different categories"),
@@ -151,23 +129,12 @@ BAD = [
         "reference",
         "'middle' is not among the groups",
     ),
-    ("comparison", {**COMPARED, "effect": "ratio"}, "effect", "difference, risk_ratio, odds_ratio"),
-    (
-        "comparison",
-        {**COMPARED, "simultaneous": "x"},
-        "simultaneous",
-        "none, bonferroni, holm, maximum",
-    ),
-    ("comparison", {**COMPARED, "confidence": 1}, "confidence", "above 0 and below 1"),
-    ("distribution", {"attribute": "weight"}, "attribute", "attribute 'weight'"),
     ("distribution", {"attribute": "age", "groups": "age"}, "groups", "expected another one"),
-    ("distribution", {"attribute": "age", "groups": "weight"}, "groups", "attribute 'weight'"),
     ("distribution", {"attribute": "age", "percentiles": [5, 5]}, "percentiles", "different ones"),
     ("distribution", {"attribute": "age", "percentiles": [0]}, "percentiles", "integers"),
     ("distribution", {"attribute": "age", "scores": {"vote": "ranks"}}, "scores", "age=ranks, or"),
     ("distribution", {"attribute": "age", "scores": {"age": "1,2"}}, "scores", "or 3 numbers"),
     ("distribution", {"attribute": "age", "scores": {"age": "3,2,1"}}, "scores", "that grow"),
-    ("distribution", {"attribute": "age", "confidence": 1}, "confidence", "above 0 and below 1"),
     ("weighted", {"margins": {}}, "margins", "one or more attribute=category:number"),
     ("weighted", {"margins": {"weight": {"x": 1.0}}}, "margins", "attribute 'weight'"),
     ("weighted", {"margins": {"smoker": {"no": 1.0}}}, "margins", "'smoker', also 'yes'"),
@@ -179,25 +146,15 @@ BAD = [
         "attributes",
         "of 'smoker' is kno",
     ),
-    ("weighted", {**WEIGHTED, "attributes": ["weight"]}, "attributes", "attribute 'weight'"),
-    ("weighted", {**WEIGHTED, "attributes": ["vote", "vote"]}, "attributes", "twice"),
-    ("weighted", {**WEIGHTED, "method": "trimming"}, "method", "raking, calibration"),
-    ("weighted", {**WEIGHTED, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("weighted", {**WEIGHTED, "where": {"smoker": "yes"}}, "margins", "'smoker' is filtered on by"),
     ("weighted", {**WEIGHTED, "where": {"vote": "x"}}, "where", "no category 'x'"),
-    ("weighted", {**WEIGHTED, "target": "all"}, "target", "population"),
     ("risk", {"quasi": [], "sensitive": "vote"}, "quasi", "one or more"),
-    ("risk", {"quasi": ["age", "weight"], "sensitive": "vote"}, "quasi", "attribute 'weight'"),
     ("risk", {"quasi": ["age", "age"], "sensitive": "vote"}, "quasi", "twice"),
-    ("risk", {"quasi": ["age"], "sensitive": "weight"}, "sensitive", "attribute 'weight'"),
     ("risk", {"quasi": PAIR, "sensitive": "smoker"}, "sensitive", "expected another attribute"),
     ("risk", {"quasi": PAIR, "sensitive": "vote", "limit": 0}, "limit", "above 0 and at most 1"),
     ("associations", {"attributes": ["age"]}, "attributes", "two or more"),
-    ("associations", {"attributes": ["age", "weight"]}, "attributes", "attribute 'weight'"),
     ("associations", {"attributes": ["age", "age"]}, "attributes", "twice"),
-    ("associations", {"confidence": 1}, "confidence", "above 0 and below 1"),
     ("randomized", {"attributes": ["age"]}, "attributes", "two or more"),
-    ("randomized", {"attributes": ["age", "weight"]}, "attributes", "unknown attribute 'weight'"),
     ("randomized", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
     (
         "randomized",
@@ -206,31 +163,50 @@ BAD = [
         "kappa needs binary attributes; expected the category of 'vote' that counts as presence",
     ),
     ("randomized", {"attributes": PAIR, "present": {"coughs": "x"}}, "present", "no category 'x'"),
-    ("randomized", {"attributes": PAIR, "confidence": 1}, "confidence", "above 0 and below 1"),
     ("partial-correlation", {**PARTIAL, "given": []}, "given", "expected one"),
     ("partial-correlation", {**PARTIAL, "attributes": [*PAIR, "vote"]}, "attributes", "two"),
     ("partial-correlation", {**PARTIAL, "attributes": ["vote"]}, "attributes", "two"),
     ("partial-correlation", {**PARTIAL, "given": ["smoker"]}, "attributes", "twice"),
-    ("partial-correlation", {**PARTIAL, "given": ["weight"]}, "given", "attribute 'weight'"),
     ("partial-correlation", {**PARTIAL, "present": {}}, "present", "the category of 'age' that"),
     ("partial-correlation", {**PARTIAL, "present": {"age": "x"}}, "present", "no category 'x'"),
-    ("partial-correlation", {**PARTIAL, "confidence": 0}, "confidence", "above 0 and below 1"),
-    ("loglinear", {"terms": [["smoker"], ["weight"]]}, "terms", "attribute 'weight'"),
     ("loglinear", {"terms": [["smoker"], []]}, "terms", "attributes in every term"),
     ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice in one term"),
-    ("classifier", {"predict": "weight"}, "predict", "unknown attribute 'weight'"),
-    ("classifier", {"predict": "age", "features": ["weight"]}, "features", "attribute 'weight'"),
     ("classifier", {"predict": "age", "features": ["age", "vote"]}, "features", "other attributes"),
     ("classifier", {"predict": "age", "features": []}, "features", "expected one"),
     ("classifier", {"predict": "age", "features": PAIR * 2}, "features", "twice"),
-    ("classifier", {"predict": "age", "kind": "forest"}, "kind", "naive-bayes"),
-    ("classifier", {"predict": "age", "estimate": "em"}, "estimate", "moment, projected, likeli"),
-    ("classifier", {"predict": "age", "confidence": 1}, "confidence", "above 0 and below 1"),
     ("classifier", {"predict": "age", "max_depth": 0}, "max_depth", "of at least 1"),
     *(
         ("classifier", {"predict": "age", "min_support": bad}, "min_support", "above 0 and below 1")
         for bad in (0, 1, 7, math.nan)
     ),
+]
+
+
+def asked_first(path):
+    """What a page begins with, but for what is so by default."""
+    query = ANALYSES[path].start(SURVEYS[0])
+    asked = msgspec.to_builtins(query)
+    return {n: asked[n] for n, field in ANALYSES[path].fields.items() if asked[n] != field.default}
+
+
+def wrong_values(path):
+    """Of every field of an analysis that has such, a choice, a name and a level that are none."""
+    asked = asked_first(path)
+    for name, field in ANALYSES[path].fields.items():
+        if name == "confidence":
+            yield 1, name, "above 0 and below 1"
+        elif field.kind == "choice":
+            yield "other", name, f"one of: {', '.join(field.choices)}"
+        elif field.of == "attribute" and field.kind == "names":
+            yield [*asked.get(name, ["age", "vote"])[:-1], "weight"], name, "attribute 'weight'"
+        elif field.of == "attribute" and field.kind == "text":
+            yield "weight", name, "attribute 'weight'"
+
+
+BAD += [
+    (path, {**asked_first(path), field: value}, field, said)
+    for path in ANALYSES
+    for value, field, said in wrong_values(path)
 ]
 
 
