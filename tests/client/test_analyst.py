@@ -22,14 +22,6 @@ def analyst(live, survey):
     return Analyst(live.url, live.store.tokens.create("analyst"))
 
 
-def test_nothing_found_is_an_empty_data_frame(analyst):
-    itemsets = analyst.itemsets("health", min_support=1, select="lower").to_pandas()
-    rules = analyst.rules("health", min_support=1, min_confidence=0).to_pandas()
-    assert (itemsets.index.names, itemsets.columns[0]) == (["itemset"], "value")
-    assert (rules.index.names, rules.columns[0]) == (["antecedent", "consequent"], "value")
-    assert len(itemsets) == len(rules) == 0
-
-
 def test_a_wrong_token_is_refused(live, survey):
     with pytest.raises(RequestRefused, match="token") as caught:
         Analyst(live.url, "ht_wrong").counts("health")

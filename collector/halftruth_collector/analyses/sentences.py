@@ -138,14 +138,6 @@ def with_level(name: str, result: Any) -> str:
     return name if _is_guess(result) else f"{name} ({level(result.query.confidence)})"
 
 
-def grid_of(result: Any, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Return a table, without its column of intervals for best guesses."""
-    if not _is_guess(result):
-        return Grid(header, rows)
-    shown = [i for i, name in enumerate(header) if name != level(result.query.confidence)]
-    return Grid([header[i] for i in shown], [[row[i] for i in shown] for row in rows])
-
-
 def negative(rows: Sequence[Drawn]) -> list[str]:
     """Explain negative shares, if any."""
     if all(row.value is None or row.value >= 0 for row in rows):
