@@ -5,6 +5,7 @@ attribute=category, one per text since categories may hold commas; likewise cate
 and the terms of a model. A margin is attribute=category:number, one per line.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -135,6 +136,8 @@ class Field:
             raise self.unexpected() from None
         # msgspec reads the text "null" as None.
         if converted is None and value is not None:
+            raise self.unexpected()
+        if converted == math.inf:
             raise self.unexpected()
         return converted
 

@@ -171,8 +171,8 @@ BAD = [
     ("partial-correlation", {**PARTIAL, "present": {"age": "x"}}, "present", "no category 'x'"),
     ("weighted", {**WEIGHTED, "attributes": ["vote", "vote"]}, "attributes", "twice"),
     ("loglinear", {"terms": [["smoker"], ["weight"]]}, "terms", "attribute 'weight'"),
-    ("loglinear", {"terms": [["smoker"], []]}, "terms", "attributes in every term"),
-    ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice in one term"),
+    ("loglinear", {"terms": [["smoker"], []]}, "terms", "one or more of"),
+    ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice"),
     ("classifier", {"predict": "age", "features": ["age", "vote"]}, "features", "other attributes"),
     ("classifier", {"predict": "age", "features": []}, "features", "expected one"),
     ("classifier", {"predict": "age", "features": PAIR * 2}, "features", "twice"),
@@ -258,9 +258,9 @@ def test_the_estimator_refuses_the_same(study, path, asked, field, said):
         assert (caught.value.field, said in str(caught.value)) == (field, True)
         return
     ask = {
-        "table": lambda attributes, estimate="moment", confidence=0.95: (
+        "table": lambda attributes, estimate="moment", confidence=0.95, target="population": (
             estimator.support(attributes, estimate),
-            estimator.table(attributes).interval(confidence),
+            estimator.table(attributes).interval(confidence, target),
         )
     }.get(path) or getattr(estimator, path.replace("-", "_"))
     with pytest.raises(HalftruthError) as caught:
