@@ -123,7 +123,7 @@ def _write(path: Path, digest: str, ids: np.ndarray, symbols: np.ndarray) -> Non
 
 
 def _survey():
-    mechanism = SplitQuestionnaire.for_amplification(SCHEMA, 19, longest=3)
+    mechanism = SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=3)
     return census_survey("census", mechanism)
 
 

@@ -27,7 +27,7 @@ MECHANISMS = (
     GammaDiagonal(19),
     RandomizedGammaDiagonal(19, "1/2"),
     RandomizedResponse.for_amplification(SCHEMA, 19),
-    SplitQuestionnaire.for_amplification(SCHEMA, 19, longest=len(SCHEMA.names)),
+    SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=len(SCHEMA.names)),
 )
 #: By kind: how many times as fast many records are, and how many times as long one may take.
 MANY = {GammaDiagonal.kind: 10, SplitQuestionnaire.kind: 5}

@@ -270,7 +270,7 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _longest(world: World) -> int:
-    return world.survey.mechanism.reconstruction(world.survey.schema).longest
+    return world.survey.mechanism.reconstruction(world.survey.schema).max_order
 
 
 def _margin(world: World, axis: int) -> dict[str, float]:

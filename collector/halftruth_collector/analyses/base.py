@@ -234,7 +234,7 @@ class Analysis(Generic[Q, R]):
         """Return whether reports of a survey identify its results, however many they are."""
         reconstruction = survey.mechanism.reconstruction(survey.schema)
         records = isinstance(reconstruction, RecordReconstruction) or not self.of_records
-        return records and self.together <= reconstruction.longest
+        return records and self.together <= reconstruction.max_order
 
     @property
     def fields(self) -> Mapping[str, Field]:

@@ -189,7 +189,7 @@ def start(survey: Survey) -> RegressionQuery:
     schema = survey.schema
     counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
     outcome = (counted or clearest(survey))[0]
-    most = min(1, survey.mechanism.reconstruction(schema).longest - 1)
+    most = min(1, survey.mechanism.reconstruction(schema).max_order - 1)
     predictors = [
         attribute.name
         for attribute in clearest(survey)

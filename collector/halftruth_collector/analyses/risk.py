@@ -248,7 +248,7 @@ def _summaries(result: RiskResult) -> list[str]:
 def _start(survey: Survey) -> RiskQuery:
     """Initial query: the last question, by the first two or as many as reports identify."""
     *others, sensitive = survey.schema.names
-    most = min(2, survey.mechanism.reconstruction(survey.schema).longest - 1)
+    most = min(2, survey.mechanism.reconstruction(survey.schema).max_order - 1)
     return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)
 
 

@@ -65,7 +65,7 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
         pairs=[_pair(pair, options, query.confidence) for pair in options.pairs()],
         combinations=sorted(reached, key=lambda found: (len(found.items), -(found.value or 0))),
         combined=[name for name in options.names if any(name in names for names in combined)],
-        longest=max(map(len, combined), default=2),
+        max_order=max(map(len, combined), default=2),
     )
 
 
@@ -289,7 +289,7 @@ def interpretation(result: SeveralResult) -> list[str]:
         there = "given" if result.combinations else "looked for, and none was found"
         few = len(result.combined) < len(result.options)
         of = f" of the {len(result.combined)} options that are chosen most often" if few else ""
-        up_to = f" to {result.longest}" if result.longest > 3 else ""
+        up_to = f" to {result.max_order}" if result.max_order > 3 else ""
         lines.append(
             f"Combinations of 3{up_to} options{of} are {there} from an estimated share of"
             f" {percent(result.query.min_support)} on. Itemsets decide which are frequent, among"

@@ -143,7 +143,7 @@ def of_survey(survey: Survey) -> str:
     }
     if "views" in data["mechanism"]:
         chosen = {key: value for key, value in data["mechanism"].items() if key not in CHOSEN}
-        longest = survey.mechanism.reconstruction(survey.schema).longest
+        longest = survey.mechanism.reconstruction(survey.schema).max_order
         for most in range(min(longest, _MOST_TRIED), 0, -1):
             short = write(data | {"mechanism": chosen | {"max_length": most}})
             if _digest(short) == survey.digest:

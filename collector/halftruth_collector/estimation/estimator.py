@@ -119,9 +119,9 @@ class Estimator:
         return self.tables.reports
 
     @property
-    def longest(self) -> int:
+    def max_order(self) -> int:
         """Most attributes of a table that the reports tell of."""
-        return self.tables.longest
+        return self.tables.max_order
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
@@ -393,7 +393,7 @@ class Estimator:
 
         if kind == "naive-bayes":
             return naive_bayes(schema, tables, predict, chosen, self.reports)
-        depth = min(max_depth, max(1, self.longest - 1))
+        depth = min(max_depth, max(1, self.max_order - 1))
         return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
 
     def _check_keeping(self) -> None:

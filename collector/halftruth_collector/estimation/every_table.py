@@ -31,7 +31,7 @@ class Shares:
 
     Attributes
     ----------
-    attributes, answers : ndarray of int, shape (cells, longest)
+    attributes, answers : ndarray of int, shape (cells, max_order)
         Positions in the schema of the attributes of each cell, and in these of its categories;
         −1 behind those of shorter tables.
     support, standard_error : ndarray, shape (cells,)
@@ -52,7 +52,7 @@ class _Job:
     """
 
     token: str
-    longest: int
+    max_order: int
     target: Target
     estimator: bytes = field(repr=False, compare=False)
 
@@ -110,7 +110,7 @@ def every_table(
     estimator = Estimator(survey, counts, where, missing)
     names = estimator.schema.names if attributes is None else tuple(attributes)
     positions = estimator.schema.positions(names)
-    most = min(estimator.longest, len(positions))
+    most = min(estimator.max_order, len(positions))
     if not lengths or not all(1 <= length <= most for length in lengths):
         raise ParameterError(f"lengths: expected lengths from 1 to {most}", field="lengths")
     made_from = zlib.compress(pickle.dumps((survey, counts, where, missing)), level=1)
@@ -146,8 +146,8 @@ def _shares(job: _Job, sets: Sequence[tuple[int, ...]]) -> Shares:
     names = estimator.schema.names
     tables = [estimator.table([names[j] for j in positions]) for positions in sets]
     sizes = [table.support.size for table in tables]
-    attributes = np.full((len(sets), job.longest), -1, np.int32)
-    answers = np.full((sum(sizes), job.longest), -1, np.int32)
+    attributes = np.full((len(sets), job.max_order), -1, np.int32)
+    answers = np.full((sum(sizes), job.max_order), -1, np.int32)
     ends = np.cumsum(sizes)
     for row, (positions, table) in enumerate(zip(sets, tables, strict=True)):
         attributes[row, : len(positions)] = positions

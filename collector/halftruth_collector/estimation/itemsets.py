@@ -154,20 +154,20 @@ def mine_itemsets(
             "select: expected estimate, since best guesses have no bounds", field="select"
         )
     schema, together = tables.schema, query.select in ("bonferroni", "holm")
-    longest = _longest(query, schema, tables.longest)
+    max_length = _longest(query, schema, tables.max_order)
     if together:
-        check_candidates(schema, longest)
+        check_candidates(schema, max_length)
     if tables.at_once:
-        examined = examine_margins(schema, tables.whole, tables.reports, query, longest)
+        examined = examine_margins(schema, tables.whole, tables.reports, query, max_length)
     else:
-        examined = examine_levels(schema, tables.subsets, query, longest)
+        examined = examine_levels(schema, tables.subsets, query, max_length)
     supports = examined.support
     if estimate != "moment":
         supports = supports_within(whole.estimate(estimate), examined.codes)
     slope: Array | float = 0.0
     if together:
         slope = tables.slopes(examined.codes, examined.support, query.min_support, query.target)
-    found = select_itemsets(schema, examined, supports, query, longest, slope)
+    found = select_itemsets(schema, examined, supports, query, max_length, slope)
     if estimate != "likelihood":
         return found
     lengths = range(1, found.lengths.max(initial=0) + 1)
@@ -178,14 +178,14 @@ def _longest(query: MiningQuery[Any], schema: Schema, together: int) -> int:
     """Number of items of the longest itemsets to examine, of as many as reports tell of."""
     if query.max_length is None:
         return together
-    longest = min(query.max_length, len(schema.names))
-    if longest > together:
+    max_length = min(query.max_length, len(schema.names))
+    if max_length > together:
         raise ParameterError(
             f"max_length: expected at most {together}, since the reports tell of no more"
             " attributes together",
             field="max_length",
         )
-    return longest
+    return max_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,16 +212,16 @@ class Examined:
 
 
 def _ruled_out(
-    support: Array, standard_error: Array, query: MiningQuery[Any], longest: int
+    support: Array, standard_error: Array, query: MiningQuery[Any], max_length: int
 ) -> Mask:
     """Return which upper bounds are below the threshold; none where there is no bound."""
-    # An itemset has fewer than 2^longest subsets, and none may rule it out by mistake.
-    alpha = (1 - query.confidence) / 2 ** min(longest, _MOST_HALVINGS)
+    # An itemset has fewer than 2^max_length subsets, and none may rule it out by mistake.
+    alpha = (1 - query.confidence) / 2 ** min(max_length, _MOST_HALVINGS)
     return support + normal_quantile(alpha) * standard_error < query.min_support
 
 
 def examine_margins(
-    schema: Schema, margins: Margins, reports: int, query: MiningQuery[Any], longest: int
+    schema: Schema, margins: Margins, reports: int, query: MiningQuery[Any], max_length: int
 ) -> Examined:
     """Examine the itemsets of all margins together.
 
@@ -229,13 +229,13 @@ def examine_margins(
     ----------
     margins : Margins
         Of all attributes.
-    longest : int
+    max_length : int
         Most items.
     """
     axes = range(len(schema.attributes))
     support = margins.support
     error = np.sqrt(margins.variance(query.target))
-    kept = ~_ruled_out(support, error, query, longest)
+    kept = ~_ruled_out(support, error, query, max_length)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
@@ -244,7 +244,7 @@ def examine_margins(
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
     grid, lengths, sizes = _margin_grid(schema)
-    candidates = (lengths > 0) & (lengths <= longest)
+    candidates = (lengths > 0) & (lengths <= max_length)
     for axis in axes:
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
@@ -278,7 +278,7 @@ def examine_levels(
     schema: Schema,
     subsets: Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]],
     query: MiningQuery[Any],
-    longest: int,
+    max_length: int,
 ) -> Examined:
     """Examine the itemsets of one attribute subset after the other, shortest first.
 
@@ -286,7 +286,7 @@ def examine_levels(
     ----------
     subsets : callable
         Estimated tables of the attributes at some positions.
-    longest : int
+    max_length : int
         Most items.
 
     Raises
@@ -298,14 +298,14 @@ def examine_levels(
     examined = []
     examined_subsets, itemsets = 0, 0
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
-    for _ in range(longest):
+    for _ in range(max_length):
         level = _next_level(schema, possible, MAX_SUBSETS - examined_subsets)
         examined_subsets += len(level)
-        check_end(level, longest, examined_subsets, MAX_SUBSETS)
+        check_end(level, max_length, examined_subsets, MAX_SUBSETS)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
             support, error = table.support, np.sqrt(table.variance(query.target))
-            left = candidates & ~_ruled_out(support, error, query, longest)
+            left = candidates & ~_ruled_out(support, error, query, max_length)
             if left.any():
                 possible[positions] = left
             cells = np.nonzero(candidates)
@@ -331,7 +331,7 @@ def select_itemsets(
     examined: Examined,
     estimate: Array,
     query: MiningQuery[Any],
-    longest: int,
+    max_length: int,
     slope: Array | float = 0.0,
 ) -> Itemsets:
     """Decide on every itemset examined, and keep those that were asked for.
@@ -340,13 +340,13 @@ def select_itemsets(
     ----------
     estimate : ndarray
         Support of each itemset by the method asked for.
-    longest : int
+    max_length : int
         Most items.
     slope : ndarray or float
         By how much the variance of each grows with it, for decisions on all at once.
     """
     error, min_support = examined.standard_error, query.min_support
-    alpha, candidates = 1 - query.confidence, count_candidates(schema, longest)
+    alpha, candidates = 1 - query.confidence, count_candidates(schema, max_length)
     quantile = normal_quantile(alpha)
     if query.select == "bonferroni":
         quantile = one_sided_quantile(alpha, candidates)

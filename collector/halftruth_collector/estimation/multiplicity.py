@@ -38,22 +38,22 @@ _Combine = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], None]
 _FEW = 5_000
 
 
-def count_candidates(schema: Schema, longest: int) -> int:
+def count_candidates(schema: Schema, max_length: int) -> int:
     """Number of itemsets of up to so many items, before any is ruled out."""
     # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
-    by_length = [1] + [0] * longest
+    by_length = [1] + [0] * max_length
     for attribute in schema.attributes:
         items = int(attribute.item_mask.sum())
-        for length in range(longest, 0, -1):
+        for length in range(max_length, 0, -1):
             by_length[length] += items * by_length[length - 1]
     return sum(by_length[1:])
 
 
-def check_candidates(schema: Schema, longest: int) -> None:
+def check_candidates(schema: Schema, max_length: int) -> None:
     """Raise DomainTooLarge if the itemsets are too many to share a level."""
-    if count_candidates(schema, longest) > _MOST_CANDIDATES:
+    if count_candidates(schema, max_length) > _MOST_CANDIDATES:
         raise DomainTooLarge(
-            f"max_length: too many itemsets of up to {longest} items to decide on all at once;"
+            f"max_length: too many itemsets of up to {max_length} items to decide on all at once;"
             " expected a lower max_length",
             field="max_length",
         )
@@ -218,14 +218,16 @@ def _marks(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     raise AssertionError("itemsets: expected different ones")
 
 
-def check_end(level: Collection[tuple[int, ...]], longest: int, examined: int, most: int) -> None:
+def check_end(
+    level: Collection[tuple[int, ...]], max_length: int, examined: int, most: int
+) -> None:
     """Refuse a long level of attribute subsets after which there could be too many longer ones.
 
     Parameters
     ----------
     level : collection of tuple of int
         Subsets of one length.
-    longest : int
+    max_length : int
         Longest subsets to examine.
     examined : int
         How many there are so far, these included.
@@ -240,7 +242,7 @@ def check_end(level: Collection[tuple[int, ...]], longest: int, examined: int, m
     # By Kruskal and Katona: so many subsets allow no more longer ones than so few attributes do of
     # which they could be all subsets of this length.
     attributes = next(n for n in count(length) if comb(n, length) >= len(level))
-    for longer in range(length + 1, longest + 1):
+    for longer in range(length + 1, max_length + 1):
         examined += comb(attributes, longer)
         if examined > most:
             raise DomainTooLarge(

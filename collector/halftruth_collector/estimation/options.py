@@ -87,7 +87,7 @@ class Options:
 
     def pairs(self) -> list[tuple[str, str]]:
         """All pairs of options; none where reports tell of one attribute at a time."""
-        return list(combinations(self.names, 2)) if self._estimator.longest > 1 else []
+        return list(combinations(self.names, 2)) if self._estimator.max_order > 1 else []
 
     def answer(self, name: str) -> str:
         """The category that means that an option is chosen."""
@@ -118,7 +118,7 @@ class Options:
             gradients[name] = gradient
             mean += share
             variance += float(gradient @ covariance @ gradient)
-        if len(self.names) > 1 and self._estimator.longest < 2:
+        if len(self.names) > 1 and self._estimator.max_order < 2:
             return Number(mean, np.nan)
         for one, other in self.pairs():
             _, covariance = self._everybody(one, other)
@@ -137,7 +137,7 @@ class Options:
         there are too many, they are of those options that are chosen most often.
         """
         cells = [len(self._attribute(name).categories) for name in self.names]
-        longest = min(longest, self._estimator.longest)
+        longest = min(longest, self._estimator.max_order)
         while math.prod(sorted(cells)[-longest:]) > COVARIANCE_CELLS:
             longest -= 1
         kept = sorted(self.names, key=lambda name: -self.shares([name], 0.95).share[1])

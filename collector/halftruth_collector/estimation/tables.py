@@ -67,10 +67,10 @@ class Tables:
         return bool(self._where) or self.restriction.answered
 
     @cached_property
-    def longest(self) -> int:
+    def max_order(self) -> int:
         """Most attributes of a table."""
         free = set(self._where).difference(self.reconstruction.known)
-        return min(self.reconstruction.longest - len(free), len(self.schema.names))
+        return min(self.reconstruction.max_order - len(free), len(self.schema.names))
 
     @property
     def reports(self) -> int:
@@ -260,9 +260,9 @@ class Tables:
                 " reports",
                 field="where",
             )
-        if self.longest < 1:
+        if self.max_order < 1:
             raise ParameterError(
-                f"where: the reports tell of at most {self.reconstruction.longest} attributes"
+                f"where: the reports tell of at most {self.reconstruction.max_order} attributes"
                 " together; expected fewer, so that one is left to ask about",
                 field="where",
             )

@@ -62,7 +62,7 @@ class SeveralResult(EstimatesResult, frozen=True, kw_only=True):
 
     `reliability` and `verdict` are of the shares of single options. `mean` is how many of the
     options a person who answered chose on average. Combinations are those whose estimated share
-    reaches `min_support`, by size and most frequent first. They have at most `longest` of the
+    reaches `min_support`, by size and most frequent first. They have at most `max_order` of the
     options in `combined`: all options, or the most frequent of very many.
     """
 
@@ -75,7 +75,7 @@ class SeveralResult(EstimatesResult, frozen=True, kw_only=True):
     pairs: list[PairEstimate]
     combinations: list[Combination]
     combined: list[AttributeName]
-    longest: int
+    max_order: int
 
     KEYS: ClassVar = ("estimate", "options", "among")
 

@@ -205,7 +205,7 @@ class Mechanism(ABC):
         schema: Schema,
         gamma: Rational,
         public: Collection[str] = (),
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> "Mechanism | None":
         """Return the mechanism of this kind that a planner proposes for an amplification.
 
@@ -215,7 +215,7 @@ class Mechanism(ABC):
             Amplification of the attributes that are not public, above 1.
         public : collection of str
             Attributes that may be sent unperturbed.
-        longest : int, optional
+        max_length : int, optional
             Most attributes of the tables that are wanted; all by default.
 
         Returns

@@ -110,7 +110,7 @@ class GammaDiagonal(RecordMechanism):
         schema: Schema,
         gamma: Rational,
         public: Collection[str] = (),
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> "GammaDiagonal":
         return cls(gamma)
 

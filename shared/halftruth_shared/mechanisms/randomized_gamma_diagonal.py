@@ -107,7 +107,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         schema: Schema,
         gamma: Rational,
         public: Collection[str] = (),
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> "RandomizedGammaDiagonal":
         """The one with α = ½, or as near to it as this γ allows."""
         most = Fraction(schema.size - 1) / parse_rational(gamma, "gamma")

@@ -114,7 +114,7 @@ class RandomizedResponse(PerAttributeMechanism):
         schema: Schema,
         gamma: Rational,
         public: Collection[str] = (),
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> "RandomizedResponse":
         """Equal shares γ_j = γ^(1/M) of one budget, p_j = γ_j / (γ_j + d_j − 1).
 

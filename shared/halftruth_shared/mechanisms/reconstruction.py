@@ -236,27 +236,27 @@ class Reconstruction(ABC):
         self.schema = schema
 
     @property
-    def longest(self) -> int:
+    def max_order(self) -> int:
         """Largest number of attributes whose joint table the reports identify."""
         return len(self.schema.attributes)
 
     @property
     def known(self) -> frozenset[str]:
-        """Attributes in every report, which do not count towards `longest`."""
+        """Attributes in every report, which do not count towards `max_order`."""
         return frozenset()
 
     def check(self, attributes: Sequence[str]) -> None:
         """Raise ParameterError unless the reports identify the table of some attributes."""
-        if len(attributes) > self.longest:
+        if len(attributes) > self.max_order:
             raise ParameterError(
                 f"attributes: {len(attributes)} of them; the reports tell of at most"
-                f" {self.longest} together",
+                f" {self.max_order} together",
                 field="attributes",
             )
 
     def complete(self, counts: ReportCounts) -> bool:
         """Return true if the table of all attributes can be estimated."""
-        return self.longest == len(self.schema.attributes)
+        return self.max_order == len(self.schema.attributes)
 
     @abstractmethod
     def table(self, counts: ReportCounts, attributes: Sequence[str]) -> TableEstimate:

@@ -175,7 +175,7 @@ def test_what_is_too_uncertain_is_named_and_marked():
 
 def test_predictors_that_no_report_tells_of_together_are_refused():
     schema = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(4)])
-    mechanism = SplitQuestionnaire.for_amplification(schema, 19, longest=2)
+    mechanism = SplitQuestionnaire.for_amplification(schema, 19, max_length=2)
     survey = Survey("split", "Split", schema, mechanism)
     reports = survey.mechanism.perturb_many(
         schema, np.zeros((500, 4), dtype=int), np.random.default_rng(1)

@@ -36,7 +36,7 @@ def schema_of(*sizes, sensitive=True):
 
 def split(longest, *sizes, gamma="19"):
     schema = schema_of(*sizes)
-    mechanism = SplitQuestionnaire.for_amplification(schema, gamma, longest=longest)
+    mechanism = SplitQuestionnaire.for_amplification(schema, gamma, max_length=longest)
     return Survey("s", "S", schema, mechanism)
 
 
@@ -94,7 +94,7 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
         "s",
         "S",
         schema_of(6, 6, 6),
-        SplitQuestionnaire.for_amplification(schema_of(6, 6, 6), "19", longest=3),
+        SplitQuestionnaire.for_amplification(schema_of(6, 6, 6), "19", max_length=3),
     )
     rng = np.random.default_rng(3)
     estimator = counted(survey, even_people(survey, 20_000, rng), rng)
@@ -149,7 +149,7 @@ def test_an_association_among_few_reports_is_named():
 )
 def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     """Their mean is the table that they were asked for, their covariance that of the estimate."""
-    if len(names) > survey.mechanism.reconstruction(survey.schema).longest:
+    if len(names) > survey.mechanism.reconstruction(survey.schema).max_order:
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
     estimate = counted(survey, even_people(survey, 4_000, rng), rng).table(names)

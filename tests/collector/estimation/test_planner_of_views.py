@@ -111,8 +111,8 @@ def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of(monkeypa
         kind = "only-pairs"
 
         @classmethod
-        def for_amplification(cls, schema, gamma, public=(), longest=None):
-            return super().for_amplification(schema, gamma, public, min(longest, 2))
+        def for_amplification(cls, schema, gamma, public=(), max_length=None):
+            return super().for_amplification(schema, gamma, public, min(max_length, 2))
 
     survey = Survey("x", "X", TEN, GammaDiagonal(3))
     monkeypatch.setattr(planner, "MECHANISMS", (*MECHANISMS, OnlyPairs))

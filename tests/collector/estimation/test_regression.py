@@ -205,7 +205,7 @@ SURVEYS = {
     "perturbed and public": response("1", "4/5", "3/4"),
     "gamma-diagonal": Survey("s", "S", SPLIT, GammaDiagonal("19")),
     "split questionnaire": Survey(
-        "s", "S", SPLIT, SplitQuestionnaire.for_amplification(SPLIT, 19, longest=3)
+        "s", "S", SPLIT, SplitQuestionnaire.for_amplification(SPLIT, 19, max_length=3)
     ),
 }
 

@@ -272,7 +272,7 @@ def test_attributes_that_are_in_no_view_together_are_named():
     estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
     with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
         estimator.table(["c", "b", "a"])
-    assert survey_of(PAIRS).mechanism.reconstruction(survey_of(PAIRS).schema).longest == 2
+    assert survey_of(PAIRS).mechanism.reconstruction(survey_of(PAIRS).schema).max_order == 2
 
 
 def test_public_attributes_come_on_top():
@@ -281,7 +281,7 @@ def test_public_attributes_come_on_top():
     records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
     reports = survey.mechanism.perturb_many(survey.schema, records, rng)
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    assert survey.mechanism.reconstruction(survey.schema).longest == 2
+    assert survey.mechanism.reconstruction(survey.schema).max_order == 2
     table = estimator.table(["a", "d", "b"])
     shares = np.bincount(records[:, 3]) / 500
     np.testing.assert_allclose(table.support.sum(axis=(0, 2)), shares)

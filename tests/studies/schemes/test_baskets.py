@@ -126,7 +126,7 @@ def test_expected_reports_of_a_record_reconstruct_exactly_that_record(scheme, sh
         for length in range(1, len(shape) + 1):
             for positions in combinations(range(len(shape)), length):
                 found = supports.support([schema.names[j] for j in positions])
-                if length > scheme.longest(len(shape)):
+                if length > scheme.max_order(len(shape)):
                     assert found is None
                     continue
                 expected = np.zeros([shape[j] for j in positions])

@@ -145,7 +145,7 @@ def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
     """
     schema = survey.schema
     askable = _askable(schema)
-    longest = min(len(askable), survey.mechanism.reconstruction(schema).longest)
+    longest = min(len(askable), survey.mechanism.reconstruction(schema).max_order)
     if not askable:
         raise ParameterError(
             "lengths: expected a survey with an attribute that has items", field="lengths"
@@ -211,7 +211,7 @@ def _plan_mechanism(
     askable, perturbed = _askable(schema), _perturbed(schema, public)
     planned = []
     for length in lengths:
-        if length > reconstruction.longest:
+        if length > reconstruction.max_order:
             continue
         # However many are listed, all verdicts are by the same ones.
         sets = whole = _sets(schema, askable, length)

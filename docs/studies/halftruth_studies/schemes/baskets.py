@@ -71,7 +71,7 @@ class BasketScheme(ABC):
         """
 
     @abstractmethod
-    def longest(self, attributes: int) -> int:
+    def max_order(self, attributes: int) -> int:
         """Most attributes that a report tells of together."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class BasketScheme(ABC):
         It is the last row of the inverse of `held_matrix`: the mean weight of the reports of a
         record is 1 if it has the itemset and 0 if not. None where there is no inverse.
         """
-        if length > self.longest(attributes):
+        if length > self.max_order(attributes):
             return None
         matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)
         return np.linalg.solve(matrix.T, np.eye(length + 1)[length])
@@ -98,7 +98,7 @@ class BasketScheme(ABC):
         Parameters
         ----------
         attributes, length : int
-            M and k; infinite for more than `longest`.
+            M and k; infinite for more than `max_order`.
         share : Fraction
             Of the people who have an item.
         """

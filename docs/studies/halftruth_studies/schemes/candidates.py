@@ -154,7 +154,7 @@ def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
     schema, codes = records.schema, records.codes
     mechanism.check(schema)
     survey = Survey("rivals", "Rivals", schema, mechanism)
-    longest = mechanism.reconstruction(schema).longest
+    longest = mechanism.reconstruction(schema).max_order
 
     def simulate(rng: np.random.Generator) -> dict[str, Support]:
         reports = mechanism.perturb_many(schema, codes, rng)

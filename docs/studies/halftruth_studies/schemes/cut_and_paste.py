@@ -167,13 +167,13 @@ class CutAndPaste(BasketScheme):
         sizes = range(length + 1)
         return [[chance(reported, held) for held in sizes] for reported in sizes]
 
-    def longest(self, attributes: int) -> int:
+    def max_order(self, attributes: int) -> int:
         """K: no k > K items are ever kept together, and then `held_matrix` has rank K + 1."""
         return min(self.cutoff, attributes)
 
     def condition_number(self, attributes: int, length: int) -> float:
         """That of the matrix of how many of an itemset's items are held."""
-        if length > self.longest(attributes):
+        if length > self.max_order(attributes):
             return math.inf
         matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)
         return float(np.linalg.cond(matrix))

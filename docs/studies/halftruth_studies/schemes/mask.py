@@ -130,7 +130,7 @@ class Mask(BasketScheme):
             for reported in range(length + 1)
         ]
 
-    def longest(self, attributes: int) -> int:
+    def max_order(self, attributes: int) -> int:
         return attributes
 
     def condition_number(self, attributes: int, length: int) -> float:

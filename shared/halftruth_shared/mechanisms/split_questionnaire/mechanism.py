@@ -200,9 +200,9 @@ class SplitQuestionnaire(Mechanism):
         schema: Schema,
         gamma: Rational,
         public: Collection[str] = (),
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> "SplitQuestionnaire | None":
-        """The one for tables of up to `longest` attributes, three by default, of equal importance.
+        """Design for tables of up to `max_length` attributes, three by default, of equal weight.
 
         None where all attributes are public.
         """
@@ -211,7 +211,7 @@ class SplitQuestionnaire(Mechanism):
         most = len(schema.names) - len(unperturbed)
         if most == 0:
             return None
-        lengths = range(1, min(longest or MAX_LENGTH, most) + 1)
+        lengths = range(1, min(max_length or MAX_LENGTH, most) + 1)
         return cls.designed(schema, gamma, unperturbed, dict.fromkeys(lengths, 1.0))
 
     def parameters(self) -> Parameters:

@@ -55,7 +55,7 @@ class SplitReconstruction(Reconstruction):
         self._pooled: Decoded | None = None
 
     @cached_property
-    def longest(self) -> int:
+    def max_order(self) -> int:
         """Any so many attributes that are not public are in a view together."""
         count = len(self._free)
         positions = {view.positions for view in self._views}
@@ -79,7 +79,7 @@ class SplitReconstruction(Reconstruction):
         if not self._columns.asked[:, free].all(axis=1).any():
             raise ParameterError(
                 f"attributes: no report tells of {self._listing(free)} together; expected"
-                f" attributes that are, such as any {self.longest}",
+                f" attributes that are, such as any {self.max_order}",
                 field="attributes",
             )
 
