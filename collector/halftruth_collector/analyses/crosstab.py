@@ -210,8 +210,6 @@ def chart(result: CrosstabResult) -> Chart:
             groups=groups,
             bars_label=second,
             values_label=f"share ({sentences.level(result.query.confidence)})",
-            inner_label=sentences.INNER,
-            outer_label=sentences.OUTER,
         )
     lines = _lines(result, row, column)
     drawn = tuple(

@@ -117,8 +117,6 @@ def chart_of_questions(
         groups=tuple(groups),
         bars_label="answer",
         values_label=sentences.with_level("share", result),
-        inner_label=sentences.INNER,
-        outer_label=sentences.OUTER,
     )
 
 

@@ -6,8 +6,6 @@ from typing import Any
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method
 from halftruth_shared.analyses.charts import Estimate as Drawn
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.showing import INNER as INNER
-from halftruth_shared.analyses.showing import OUTER as OUTER
 from halftruth_shared.analyses.showing import PALE, SHARES
 from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level

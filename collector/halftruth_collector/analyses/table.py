@@ -73,8 +73,6 @@ def chart(result: TableResult) -> BarChart:
         groups=groups,
         bars_label=", ".join(others or [first]),
         values_label=sentences.with_level("support", result),
-        inner_label=sentences.INNER,
-        outer_label=sentences.OUTER,
     )
 
 

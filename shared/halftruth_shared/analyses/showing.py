@@ -39,9 +39,6 @@ _QUANTITIES = ("estimate", "measure")
 #: What unusable estimates look like.
 PALE = "Pale or hollow: not usable."
 
-#: Legend of the thick and the thin part of an interval in two tones.
-INNER, OUTER = "without perturbation the interval would be this long", "the interval"
-
 #: Quantities whose charts are of shares.
 SHARES = (
     "share",
@@ -280,8 +277,6 @@ def chart_of(result: Any) -> BarChart | WhiskerChart:
             *([] if every else ["Nothing was found."]),
         ),
         "values_label": f"estimate ({level(confidence)})",
-        "inner_label": INNER,
-        "outer_label": OUTER,
     }
     if panels and all(panel.axis.shares for panel in panels):
         groups = tuple(BarGroup(panel.heading, panel.rows) for panel in panels)

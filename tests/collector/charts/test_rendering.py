@@ -24,6 +24,7 @@ from halftruth_shared.analyses.charts import (
 )
 from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
 from halftruth_shared.analyses.charts.specification import (
+    INNER_LABEL,
     MOST_CURVES,
     MOST_NAMES,
     MOST_ROWS,
@@ -100,7 +101,6 @@ CHARTS = {
         ),
         "answer",
         "share (95 % interval)",
-        inner_label="sampling alone",
     ),
     "measures": WhiskerChart(
         "Association of smoker and drinks",
@@ -271,7 +271,7 @@ def test_every_number_is_in_the_text_alternative(name):
         )
         assert "A line at 5 000: 5 000 respondents. A line at 2 %: wanted ±2 %" in description
     if name == "overview":
-        assert "no 104 % (94 to 114), sampling alone: 100 % to 110 %" in description
+        assert f"no 104 % (94 to 114), {INNER_LABEL}: 100 % to 110 %" in description
     if name == "measures":
         assert "odds ratio 8 (−4 to 20)" in description
         assert "interest 1.50 (1.20 to 1e+12)" in description
@@ -369,8 +369,8 @@ def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
 def test_an_interval_within_is_thicker_and_named():
     widths = [float(c.get_linewidth()[0]) for c in figure("overview").axes[0].collections]
     assert max(widths) > 2 * min(widths)
-    assert "sampling alone" in texts(svg("overview"))
-    assert "sampling alone" not in to_svg(BarChart("t", (), SUPPORT, (), "", "", "sampling alone"))
+    assert INNER_LABEL in texts(svg("overview"))
+    assert INNER_LABEL not in to_svg(BarChart("t", (), SUPPORT, (), "", ""))
 
 
 def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():

@@ -28,6 +28,8 @@ from matplotlib.transforms import blended_transform_factory
 
 from ..wording import share
 from .specification import (
+    INNER_LABEL,
+    OUTER_LABEL,
     Axis,
     BarChart,
     Chart,
@@ -258,10 +260,9 @@ def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Estimate]
     names = () if isinstance(chart, BarChart) else chart.categories
     found = {row.category for row in rows}
     handles = [Line2D([], [], label=name, **_look(chart, name)) for name in names if name in found]
-    if chart.inner_label and any(row.inner for row in rows):
-        handles.append(Line2D([], [], color=INNER, linewidth=3.5, label=chart.inner_label))
-        if chart.outer_label:
-            handles.append(Line2D([], [], color=INK, linewidth=1.5, label=chart.outer_label))
+    if any(row.inner for row in rows):
+        handles.append(Line2D([], [], color=INNER, linewidth=3.5, label=INNER_LABEL))
+        handles.append(Line2D([], [], color=INK, linewidth=1.5, label=OUTER_LABEL))
     if handles:
         fits = sum(_width(str(handle.get_label())) + 30 for handle in handles) <= ROOM
         axes.legend(

@@ -9,6 +9,9 @@ from .. import wording
 
 Scale = Literal["linear", "log"]
 
+#: Legend of the thick and the thin part of an interval in two tones.
+INNER_LABEL, OUTER_LABEL = "without perturbation the interval would be this long", "the interval"
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -50,7 +53,7 @@ class Estimate:
     reason : str or None
         Why the value is undefined, if that is known.
     inner : tuple of float or None
-        A shorter interval within, such as what there would be without perturbation.
+        A shorter interval within, the one that there would be without perturbation.
     """
 
     label: str
@@ -102,17 +105,11 @@ class WhiskerChart(_Titled):
         What the numbers beside the rows are.
     categories : tuple of str
         What rows can be told apart by, in the order of a legend.
-    inner_label : str
-        What the inner intervals are.
-    outer_label : str
-        What the intervals around them are.
     """
 
     panels: tuple[Panel, ...]
     values_label: str
     categories: tuple[str, ...] = ()
-    inner_label: str = ""
-    outer_label: str = ""
 
     @property
     def description(self) -> str:
@@ -120,10 +117,7 @@ class WhiskerChart(_Titled):
         return _paragraph(
             self.title,
             *self.notes,
-            *(
-                _in_words(panel.heading, panel.rows, panel.axis, self.inner_label)
-                for panel in self.panels
-            ),
+            *(_in_words(panel.heading, panel.rows, panel.axis) for panel in self.panels),
             *(_line(panel.reference, panel.axis) for panel in self.panels if panel.reference),
         )
 
@@ -146,18 +140,12 @@ class BarChart(_Titled):
         What the labels of the bars are.
     values_label : str
         What the numbers beside the bars are.
-    inner_label : str
-        What the inner intervals are.
-    outer_label : str
-        What the intervals around them are.
     """
 
     axis: Axis
     groups: tuple[BarGroup, ...]
     bars_label: str
     values_label: str
-    inner_label: str = ""
-    outer_label: str = ""
 
     @property
     def description(self) -> str:
@@ -165,10 +153,7 @@ class BarChart(_Titled):
         return _paragraph(
             self.title,
             *self.notes,
-            *(
-                _in_words(group.heading, group.bars, self.axis, self.inner_label)
-                for group in self.groups
-            ),
+            *(_in_words(group.heading, group.bars, self.axis) for group in self.groups),
         )
 
 
@@ -316,19 +301,19 @@ def _number(row: Estimate, axis: Axis, common: int) -> str:
     return f"{value} ({ends[0]} to {ends[1]})"
 
 
-def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis, inner_label: str = "") -> str:
+def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis) -> str:
     entries = [
-        ", ".join([f"{row.label} {number}", *_besides(row, axis, inner_label)])
+        ", ".join([f"{row.label} {number}", *_besides(row, axis)])
         for row, number in zip(rows, written(rows, axis), strict=True)
     ]
     return (f"{heading}: " if heading else "") + "; ".join(entries)
 
 
-def _besides(row: Estimate, axis: Axis, inner_label: str) -> list[str]:
+def _besides(row: Estimate, axis: Axis) -> list[str]:
     inner = ""
     if row.inner:
         lower, upper = (axis.written(float(f"{end:.3g}")) for end in row.inner)
-        inner = f"{inner_label}: {lower} to {upper}".removeprefix(": ")
+        inner = f"{INNER_LABEL}: {lower} to {upper}"
     return [part for part in (inner, row.category) if part]
 
 
