@@ -5,8 +5,7 @@ from itertools import product
 
 import numpy as np
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Chart, HeatMap
-from halftruth_shared.analyses.charts import Estimate as Drawn
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Chart, HeatMap, Mark
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -236,10 +235,10 @@ def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
     return items({**layers, of: answers[-1]})
 
 
-def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Drawn:
+def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Mark:
     """Share for charts, without those of bases that are not significantly above zero."""
     if cell.value is None or (cell.interval is not None and cell.ends is None):
-        return Drawn(label, reason="its base cannot be told from zero")
+        return Mark(label, reason="its base cannot be told from zero")
     return sentences.drawn(label, cell, result.query.confidence)
 
 
@@ -251,7 +250,7 @@ def _of_whom(result: CrosstabResult) -> str:
     return f"share of those with the same {sentences.listed(base)}"
 
 
-def _notes(result: CrosstabResult, drawn: Sequence[Drawn]) -> list[str]:
+def _notes(result: CrosstabResult, drawn: Sequence[Mark]) -> list[str]:
     return [*sentences.notes(result, drawn), *warnings(result)]
 
 

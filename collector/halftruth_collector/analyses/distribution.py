@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Panel, WhiskerChart
-from halftruth_shared.analyses.charts import Estimate as Drawn
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Mark, Panel, WhiskerChart
 from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
@@ -241,13 +240,13 @@ def chart(result: DistributionResult) -> BarChart | WhiskerChart:
     )
 
 
-def _row(group: GroupDistribution, found: Estimate) -> Drawn:
+def _row(group: GroupDistribution, found: Estimate) -> Mark:
     return sentences.drawn(_named(group), found)
 
 
-def _up_to(group: GroupDistribution, i: int) -> Drawn:
+def _up_to(group: GroupDistribution, i: int) -> Mark:
     if group.undefined:
-        return Drawn(_named(group), reason=group.undefined)
+        return Mark(_named(group), reason=group.undefined)
     return _row(group, group.answers[i].cumulative)
 
 

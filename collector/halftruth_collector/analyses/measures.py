@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, Estimate, Panel, Reference, Scale, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, Mark, Panel, Reference, Scale, WhiskerChart
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
 from ..estimation.answers import present_items
@@ -120,7 +120,7 @@ def _panel(scale: _MeasureScale, measures: Sequence[MeasureEstimate]) -> Panel:
     return Panel(axis, rows, scale.heading + logarithmic, line)
 
 
-def _ratio_scale(rows: Sequence[Estimate]) -> Scale:
+def _ratio_scale(rows: Sequence[Mark]) -> Scale:
     """Logarithmic where ratios differ widely, so that 1/2 and 2 are equally far from 1."""
     values = [1.0, *(row.value for row in rows if row.value is not None)]
     seen = values + [end for row in rows for end in row.interval or () if end > 0]

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 from halftruth_shared import Survey
-from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
-from halftruth_shared.analyses.charts import Estimate as Drawn
+from halftruth_shared.analyses.charts import Axis, Mark, Panel, Reference, WhiskerChart
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.analyses.wording import (
@@ -140,7 +139,7 @@ def chart(result: RegressionResult) -> WhiskerChart:
     )
 
 
-def _whisker(found: Coefficient, logistic: bool) -> Drawn:
+def _whisker(found: Coefficient, logistic: bool) -> Mark:
     shown = (found.odds_ratio or Estimate()) if logistic else found
     return sentences.drawn(_term(found), replace(shown, undefined=None))
 

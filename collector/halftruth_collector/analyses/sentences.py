@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method
-from halftruth_shared.analyses.charts import Estimate as Drawn
+from halftruth_shared.analyses.charts import Mark
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import PALE, SHARES
 from halftruth_shared.analyses.showing import drawn as drawn
@@ -96,7 +96,7 @@ def verdict(result: Any, *, usable: bool) -> list[str]:
     return [sentence(result.verdict)] if (result.reliability == "usable") == usable else []
 
 
-def notes(result: Any, rows: Sequence[Drawn], *, together: bool = False) -> list[str]:
+def notes(result: Any, rows: Sequence[Mark], *, together: bool = False) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
         return [f"{of_reports(result)}.", *of_group(result)]
@@ -136,14 +136,14 @@ def with_level(name: str, result: Any) -> str:
     return name if _is_guess(result) else f"{name} ({level(result.query.confidence)})"
 
 
-def negative(rows: Sequence[Drawn]) -> list[str]:
+def negative(rows: Sequence[Mark]) -> list[str]:
     """Explain negative shares, if any."""
     if all(row.value is None or row.value >= 0 for row in rows):
         return []
     return ["A negative support means that the true one is small compared with the error."]
 
 
-def in_one_tone(rows: Sequence[Drawn]) -> list[str]:
+def in_one_tone(rows: Sequence[Mark]) -> list[str]:
     """Count the intervals without two tones, if others have them."""
     whole = sum(row.interval is not None and row.inner is None for row in rows)
     if not whole or not any(row.inner for row in rows):

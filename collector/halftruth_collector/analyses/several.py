@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.charts import Estimate as Drawn
-from halftruth_shared.analyses.charts import HeatMap
+from halftruth_shared.analyses.charts import HeatMap, Mark
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.several import (
     Combination,
@@ -228,7 +227,7 @@ def chart(result: SeveralResult) -> HeatMap:
     """Heat map of the shares of pairs of options, with those of options in the diagonal."""
     short = _short(result)
     names = tuple(short)
-    cells: dict[tuple[str, str], Drawn] = {
+    cells: dict[tuple[str, str], Mark] = {
         (one.attribute, one.attribute): sentences.drawn(one.label, one) for one in result.options
     }
     for pair in result.pairs:

@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Estimate
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Mark
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items
 
@@ -76,7 +76,7 @@ def chart(result: TableResult) -> BarChart:
     )
 
 
-def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Estimate:
+def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Mark:
     label = ", ".join(cell.values[name] for name in names)
     return sentences.drawn(label, cell, result.query.confidence)
 

@@ -19,8 +19,7 @@ from halftruth_shared.analyses.wording import (
     value,
 )
 
-from .charts import Axis, BarChart, BarGroup, Panel, Reference, WhiskerChart
-from .charts import Estimate as Drawn
+from .charts import Axis, BarChart, BarGroup, Mark, Panel, Reference, WhiskerChart
 from .estimate import Estimate
 from .reading import fields, write
 
@@ -291,18 +290,18 @@ def _axis(quantity: str) -> Axis:
 
 def _drawn(
     names: Sequence[str], keys: Sequence[str], estimate: Estimate, split: int, confidence: float
-) -> Drawn:
+) -> Mark:
     label = ""
     for name, key in zip(names[split:], keys[split:], strict=True):
         label += f"{_SEPARATORS.get(name, ', ') if label and key else ''}{key}"
     return drawn(label or str(keys[0]), estimate, confidence)
 
 
-def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Drawn:
+def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Mark:
     """An estimate for charts; with a confidence level also its interval without perturbation."""
     lower, upper = estimate.drawn or (None, None)
     usable = estimate.reliability != "not usable"
-    return Drawn(
+    return Mark(
         label,
         estimate.value,
         lower,

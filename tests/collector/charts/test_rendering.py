@@ -16,8 +16,8 @@ from halftruth_shared.analyses.charts import (
     BarGroup,
     Curve,
     CurveChart,
-    Estimate,
     HeatMap,
+    Mark,
     Panel,
     Reference,
     WhiskerChart,
@@ -43,7 +43,7 @@ UNBROKEN = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamte
 
 
 def near(label, value, half, category=None, inner=None):
-    return Estimate(label, value, value - half, value + half, category, inner=inner)
+    return Mark(label, value, value - half, value + half, category, inner=inner)
 
 
 def noisy_itemsets(count=40, seed=1):
@@ -70,7 +70,7 @@ def grid(size):
         for j in range(size):
             value, cell = float(rng.normal(0.05, 0.1)), None
             if (i + j) % 7 == 3:
-                cell = Estimate(f"{names[i]} → {names[j]}", reason="the column does not vary")
+                cell = Mark(f"{names[i]} → {names[j]}", reason="the column does not vary")
             elif i != j:
                 cell = near(f"{names[i]} → {names[j]}", value, 0.05)
             row.append(cell)
@@ -97,7 +97,7 @@ CHARTS = {
             BarGroup(
                 "city", (near("東京", 0.4, 0.1), near(LONG, 0.3, 0.1), near(UNBROKEN, 0.3, 0.1))
             ),
-            BarGroup("other", (Estimate("empty", reason="the group has no respondents at all"),)),
+            BarGroup("other", (Mark("empty", reason="the group has no respondents at all"),)),
         ),
         "answer",
         "share (95 % interval)",
@@ -109,13 +109,13 @@ CHARTS = {
             Panel(Axis(""), (near("φ", 0.2, 0.05),), LONG, Reference(0, "independent")),
             Panel(
                 Axis("ratio", scale="log"),
-                (Estimate("odds ratio", 8, -4, 20), Estimate("interest", 1.5, 1.2, 1e12)),
+                (Mark("odds ratio", 8, -4, 20), Mark("interest", 1.5, 1.2, 1e12)),
                 "Ratios: 1 when independent",
                 Reference(1, "independent"),
             ),
             Panel(
                 Axis(""),
-                (near("χ²", 300.0, 80.0), Estimate("G²", reason="a cell has a negative estimate")),
+                (near("χ²", 300.0, 80.0), Mark("G²", reason="a cell has a negative estimate")),
                 "Grow with the number of reports",
             ),
         ),
@@ -340,7 +340,7 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
     assert low > 0
     arrows = {(line.get_marker(), *line.get_xdata()) for line in axes.lines}
     assert ("<", low) in arrows
-    shares = [near(str(i), 0.5, 0.02) for i in range(5)] + [Estimate("far", 0.5, 0.2, float("inf"))]
+    shares = [near(str(i), 0.5, 0.02) for i in range(5)] + [Mark("far", 0.5, 0.2, float("inf"))]
     [axes] = drawn(WhiskerChart("t", (), (Panel(SUPPORT, tuple(shares)),), "")).axes
     assert (">", axes.get_xlim()[1]) in {
         (line.get_marker(), *line.get_xdata()) for line in axes.lines
@@ -357,7 +357,7 @@ def test_one_very_long_interval_does_not_hide_the_others():
 
 
 def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
-    panel = Panel(SUPPORT, (Estimate("a", reason="no respondents"), Estimate("b")))
+    panel = Panel(SUPPORT, (Mark("a", reason="no respondents"), Mark("b")))
     chart = WhiskerChart("Nothing", (), (panel,), "x")
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert "a undefined: no respondents; b undefined" in chart.description

@@ -1,7 +1,7 @@
 """Chart of an attack: what is left of the noise, attribute by attribute."""
 
 from halftruth_collector.estimation.bounds import normal_quantile
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Estimate
+from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Mark
 from halftruth_shared.analyses.wording import number, percent
 
 from .assessment import ATTACKS, AttackResult, NoisyAttribute
@@ -29,6 +29,6 @@ def _bars(found: NoisyAttribute) -> BarGroup:
     for left in found.remaining:
         value, half = left.error / found.noise, normal_quantile(_DOUBT) * left.standard_error
         ends = value - half / found.noise, value + half / found.noise
-        bars.append(Estimate(f"{ATTACKS[left.attack]} ({left.attack})", value, *ends))
+        bars.append(Mark(f"{ATTACKS[left.attack]} ({left.attack})", value, *ends))
     noise, spread = (number(float(f"{sd:.3g}")) for sd in (found.noise, found.standard_deviation))
     return BarGroup(f"{found.attribute} (noise of {noise}, spread of {spread})", tuple(bars))

@@ -34,8 +34,8 @@ from .specification import (
     BarChart,
     Chart,
     CurveChart,
-    Estimate,
     HeatMap,
+    Mark,
     Panel,
     Reference,
     WhiskerChart,
@@ -161,7 +161,7 @@ def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: WhiskerChart | 
     elif zero:
         axes.axvline(0, color=INK if bars else QUIET, linewidth=0.8, zorder=3)
     numbers, top = iter(written(rows, axis)), y
-    placed: dict[str, list[tuple[float, Estimate]]] = {}
+    placed: dict[str, list[tuple[float, Mark]]] = {}
     for group in groups:
         if group.heading:
             y = _words(axes, y + 5, _folded(group.heading, ROOM, "bold"), weight="bold")
@@ -214,7 +214,7 @@ def _beside(axes: Axes, reference: Reference, y: float, where: Any) -> None:
     axes.text(reference.value, y, label, ha=side, zorder=4, transform=where, bbox=_BEHIND)
 
 
-def _intervals(axes: Axes, placed: Sequence[tuple[float, Estimate]], colour: str) -> None:
+def _intervals(axes: Axes, placed: Sequence[tuple[float, Mark]], colour: str) -> None:
     """Intervals, and in another tone thicker ones within; arrows where they leave the axis.
 
     All at once: an artist for each takes most of the time that a long chart takes.
@@ -255,7 +255,7 @@ def _look(chart: WhiskerChart | BarChart, category: str | None) -> dict[str, Any
     return _MARKS[place % len(_MARKS)]
 
 
-def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Estimate]) -> None:
+def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Mark]) -> None:
     """Above the first panel, what categories there are and what thick lines mean."""
     names = () if isinstance(chart, BarChart) else chart.categories
     found = {row.category for row in rows}
@@ -342,7 +342,7 @@ def _grid(chart: HeatMap) -> Figure:
     return _page(figure, replace(chart, notes=notes), [axes], ROW * len(labels))
 
 
-def _doubtful(cell: Estimate) -> bool:
+def _doubtful(cell: Mark) -> bool:
     return cell.lower is None or cell.lower <= 0 or cell.category is not None
 
 

@@ -43,7 +43,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Mark:
     """One row of a chart: a value with the ends of its interval, each None where it is undefined.
 
     Attributes
@@ -80,7 +80,7 @@ class Panel:
     """Rows that share one axis."""
 
     axis: Axis
-    rows: tuple[Estimate, ...]
+    rows: tuple[Mark, ...]
     heading: str = ""
     reference: Reference | None = None
 
@@ -127,7 +127,7 @@ class BarGroup:
     """Bars under one heading."""
 
     heading: str
-    bars: tuple[Estimate, ...]
+    bars: tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class HeatMap(_Titled):
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Estimate | None, ...], ...]
+    cells: tuple[tuple[Mark | None, ...], ...]
 
     @property
     def description(self) -> str:
@@ -257,7 +257,7 @@ def shortened(chart: Chart) -> Chart:
     return _noted(replace(chart, panels=some_panels), left, "rows")
 
 
-def _first(groups: Sequence[tuple[Estimate, ...]]) -> tuple[list[tuple[Estimate, ...]], int]:
+def _first(groups: Sequence[tuple[Mark, ...]]) -> tuple[list[tuple[Mark, ...]], int]:
     """The first rows of all groups together, and how many are left out."""
     kept, room = [], MOST_ROWS
     for group in groups:
@@ -272,7 +272,7 @@ def _noted(chart: Chart, left: int, what: str) -> Chart:
     return replace(chart, notes=(*chart.notes, f"Not drawn: {wording.number(left)} more {what}."))
 
 
-def written(rows: Sequence[Estimate], axis: Axis) -> list[str]:
+def written(rows: Sequence[Mark], axis: Axis) -> list[str]:
     """The number of each row with its interval, or the word "undefined".
 
     The decimal places follow from the intervals: those of shares are the same for all rows.
@@ -282,7 +282,7 @@ def written(rows: Sequence[Estimate], axis: Axis) -> list[str]:
     return [_number(row, axis, common) for row in rows]
 
 
-def _number(row: Estimate, axis: Axis, common: int) -> str:
+def _number(row: Mark, axis: Axis, common: int) -> str:
     if row.value is None:
         return "undefined" if row.reason is None else f"undefined: {row.reason}"
     if row.interval is None:
@@ -301,7 +301,7 @@ def _number(row: Estimate, axis: Axis, common: int) -> str:
     return f"{value} ({ends[0]} to {ends[1]})"
 
 
-def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis) -> str:
+def _in_words(heading: str, rows: Sequence[Mark], axis: Axis) -> str:
     entries = [
         ", ".join([f"{row.label} {number}", *_besides(row, axis)])
         for row, number in zip(rows, written(rows, axis), strict=True)
@@ -309,7 +309,7 @@ def _in_words(heading: str, rows: Sequence[Estimate], axis: Axis) -> str:
     return (f"{heading}: " if heading else "") + "; ".join(entries)
 
 
-def _besides(row: Estimate, axis: Axis) -> list[str]:
+def _besides(row: Mark, axis: Axis) -> list[str]:
     inner = ""
     if row.inner:
         lower, upper = (axis.written(float(f"{end:.3g}")) for end in row.inner)
