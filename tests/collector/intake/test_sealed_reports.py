@@ -113,6 +113,25 @@ def test_a_sealed_report_counts_under_no_other_id(send, public, survey, counted)
     assert accepted(send(report)) == (1, 0)
 
 
+def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
+    send, public, survey, store, counted
+):
+    """Every guess gets the same answer, while the survey is open and after its end."""
+    id = uuid4()
+    answer = send(sealed(public, survey, [1, 2], id=id))
+    assert accepted(answer) == (1, 0)
+    guesses = [sealed(public, survey, [a, b], id=id) for a in range(2) for b in range(3)]
+    for close in (False, True):
+        if close:
+            store.surveys.close("health")
+        answers = [send(guess) for guess in guesses]
+        assert {(each.status_code, each.get_data()) for each in answers} == {
+            (202, b'{"accepted":0,"duplicates":1}')
+        }
+    _, counts, _ = store.reports.counts("health")
+    assert counts.marginal((0, 1)).tolist() == [[0, 0, 0], [0, 0, 1]]
+
+
 def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store, counted):
     """Of the same key, and of the same questions and mechanism."""
     twin = Survey("twin", survey.title, survey.schema, survey.mechanism)
