@@ -81,8 +81,8 @@ def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, An
         query=query,
         column_by_column=_summary(risks, query.limit) if apart else None,
         whole_reports=_summary(whole, query.limit),
-        believed=float(risks.share[risks.most_revealed]),
-        told=float(risks.sensitive[risks.most_revealed]),
+        prior=float(risks.share[risks.most_revealed]),
+        posterior=float(risks.sensitive[risks.most_revealed]),
         cells=[
             RiskCell(
                 values=_values(survey, query, cell),
@@ -110,8 +110,8 @@ def _summary(risks: LinkingRisk, limit: float) -> RiskSummary:
         maximum=risks.maximum,
         above=risks.above(limit),
         median=median,
-        ninth_decile=ninth,
-        last_percentile=last,
+        p90=ninth,
+        p99=last,
     )
 
 
@@ -206,8 +206,8 @@ def warnings(result: RiskResult) -> list[str]:
         )
     lines.append(
         "The risk is not what somebody believes: of the answer of which a"
-        f" report tells most beyond the table, the table alone tells {percent(result.believed, 1)},"
-        f" and a report {percent(result.told, 1)} on average to those who know whose"
+        f" report tells most beyond the table, the table alone tells {percent(result.prior, 1)},"
+        f" and a report {percent(result.posterior, 1)} on average to those who know whose"
         " it is. What bounds that is the survey's γ."
     )
     return lines
@@ -239,7 +239,7 @@ def _summaries(result: RiskResult) -> list[str]:
         f"{way}: the risk is at most {percent(risks.maximum, 1)}, and above"
         f" {percent(result.query.limit)} for {percent(risks.above, 2)} of the people; half of them"
         f" have at most {percent(risks.median, 1)}, and 99 in 100 at most"
-        f" {percent(risks.last_percentile, 1)}."
+        f" {percent(risks.p99, 1)}."
         for way, risks in ways
         if risks is not None
     ]

@@ -20,8 +20,8 @@ class RiskSummary(Message, frozen=True, kw_only=True):
     maximum: float
     above: float
     median: float
-    ninth_decile: float
-    last_percentile: float
+    p90: float
+    p99: float
 
 
 class RiskCell(Message, frozen=True, kw_only=True):
@@ -49,8 +49,8 @@ class RiskResult(Result, frozen=True, kw_only=True):
     `pilot` is the number of people of a given table, null if the table is estimated from the
     survey's reports; `uncertain` is then the number of its cells that are not significantly above
     zero. `column_by_column` is null unless attributes are perturbed independently. For the answer
-    about which a report reveals most beyond the table, `believed` is its posterior probability
-    without the report, and `told` the mean one with it.
+    about which a report reveals most beyond the table, `prior` is its probability without
+    the report, and `posterior` the mean one with it.
     """
 
     query: "RiskQuery"
@@ -58,8 +58,8 @@ class RiskResult(Result, frozen=True, kw_only=True):
     uncertain: int | None = None
     column_by_column: RiskSummary | None
     whole_reports: RiskSummary
-    believed: float
-    told: float
+    prior: float
+    posterior: float
     cells: list[RiskCell]
 
     @property

@@ -101,8 +101,8 @@ def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted)
     assert found["column_by_column"]["median"] == pytest.approx(RISK["north", "no"])
     # Not the answer that everybody gives, but that of which a report tells most.
     cell = max(GIVEN, key=lambda cell: SENSITIVE[cell] - GIVEN[cell])
-    assert (found["believed"], found["told"]) == pytest.approx((GIVEN[cell], SENSITIVE[cell]))
-    assert found["believed"] < 1
+    assert (found["prior"], found["posterior"]) == pytest.approx((GIVEN[cell], SENSITIVE[cell]))
+    assert found["prior"] < 1
 
 
 def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilot, counted):

@@ -131,7 +131,7 @@ def risks(estimator, quasi, sensitive, limit):
     found = linking_risk_of(estimator.survey, quasi, sensitive, people).of_whole_reports
     # Of the cell whose answer a report makes likelier by most.
     cell = np.nanargmax(found.sensitive - people / people.sum(axis=-1, keepdims=True))
-    return {"pilot": None, "told": found.sensitive.flat[cell].item()}
+    return {"pilot": None, "posterior": found.sensitive.flat[cell].item()}
 
 
 def crosstab(estimator, attributes, percentages, confidence=0.95):
