@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..channels.axes import Array, Places
 from ..errors import DomainTooLarge, ParameterError
 from ..schema import Schema
+from .parts import ReportPart
 from .variances import Target, UnitVariance, check_target, error_parts
 
 #: Largest table whose covariance matrix is ever built.
@@ -289,6 +290,23 @@ class Reconstruction(ABC):
     @abstractmethod
     def likelihood(self, counts: ReportCounts) -> Likelihood:
         """Return the operators of the likelihood, possibly without reports of count 0."""
+
+    @abstractmethod
+    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
+        """Return the reports in independent parts, as far as they are about some attributes.
+
+        Parameters
+        ----------
+        counts : ReportCounts
+        attributes : sequence of str
+            In the order of the schema.
+
+        Returns
+        -------
+        list of ReportPart
+            Positions are those in the schema. Reports that depend on other attributes, too, are
+            left out.
+        """
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

@@ -12,6 +12,7 @@ from ..channels import Channel, Distortion, MarginMoments
 from ..channels.axes import Array, Places, together
 from ..schema import Schema
 from .base import Mechanism
+from .parts import ReportPart
 from .reconstruction import (
     Likelihood,
     Margins,
@@ -165,6 +166,11 @@ class RecordReconstruction(Reconstruction):
     def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
         """Channel of each of some attributes, None where they are not perturbed one by one."""
         return self._channel(attributes).factors
+
+    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
+        positions = self.schema.positions(attributes)
+        numbers = counts.marginal(positions).astype(np.float64)
+        return [ReportPart((), positions, self._channel(attributes), numbers)]
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         moments = self._channel(attributes).weight_moments()

@@ -16,6 +16,7 @@ import numpy as np
 from ...channels.axes import Array
 from ...errors import DomainTooLarge, EstimateError, ParameterError
 from ...schema import Schema
+from ..parts import ReportPart
 from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts
 from ..variances import Target, UnitVariance
 from .behind import Behind
@@ -176,6 +177,16 @@ class SplitReconstruction(Reconstruction):
         if not few(self._views, counts):
             return self._channel
         return SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
+
+    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
+        # Imported here: clients, which need no likelihood, need no SciPy.
+        from .parts import parts_of
+
+        among = self.schema.positions(attributes)
+        every = parts_of(
+            self._views, self._gamma, self.schema.shape, self._public, counts, among
+        )
+        return list(every)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.

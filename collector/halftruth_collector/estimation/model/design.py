@@ -1,0 +1,229 @@
+"""Design of a hierarchical loglinear model, without its matrix of cells by parameters.
+
+With corner coding a column of the design matrix D says which cells have certain categories, other
+than the first, of the attributes of one interaction. So products of columns are columns again, or
+0, and every sum over cells that a fit needs, D'w and D' diag(w) D, is an entry of the *cube* of w:
+w itself, with the sum over each axis in the place of its first category.
+
+Parameters are estimated in sum-to-zero coding: for each attribute orthogonal contrasts of its
+categories, scaled to mean square 1, of which no category is the reference.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import combinations, product
+from math import prod
+
+import numpy as np
+from halftruth_shared import DomainTooLarge
+from numpy.typing import NDArray
+
+from ..bounds import Array
+
+Integers = NDArray[np.int64]
+
+#: Most parameters of a model.
+MAX_PARAMETERS = 1_000
+
+#: Most numbers in the derivatives of a margin: its cells times parameters.
+MAX_DERIVATIVES = 2**25
+
+#: Of two columns that no cell has both of; larger than any cube.
+_NEVER = 2**40
+
+
+class Design:
+    """Columns of the design matrix of a hierarchical loglinear model (Agresti 2013, ch. 9).
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the table.
+    generators : collection of collections of int
+        Axes of each of the highest-order interactions. Main effects are always in the model.
+
+    Attributes
+    ----------
+    terms : tuple of tuple of int
+        Axes of every interaction, main effects first.
+    codes : ndarray of int, shape (p, M)
+        Category of each attribute that each column is about, 0 for attributes it is not about.
+    term_of : ndarray of int, shape (p,)
+        Number of the interaction that each column belongs to.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are more than `MAX_PARAMETERS` parameters.
+    """
+
+    def __init__(self, shape: tuple[int, ...], generators: Collection[Collection[int]]) -> None:
+        self.shape = shape
+        terms = {(axis,) for axis in range(len(shape))}
+        for generator in generators:
+            axes = sorted(generator)
+            terms |= {each for size in range(1, len(axes) + 1) for each in combinations(axes, size)}
+        self.terms = tuple(sorted(terms, key=lambda term: (len(term), term)))
+        columns = [prod(shape[axis] - 1 for axis in term) for term in self.terms]
+        if sum(columns) > MAX_PARAMETERS:
+            raise DomainTooLarge(
+                f"terms: {sum(columns)} parameters; expected at most {MAX_PARAMETERS}, so fewer"
+                " attributes or interactions",
+                field="terms",
+            )
+        self.codes: Integers = np.zeros((sum(columns), len(shape)), dtype=np.int64)
+        rows = iter(self.codes)
+        for term in self.terms:
+            for categories in product(*(range(1, shape[axis]) for axis in term)):
+                next(rows)[list(term)] = categories
+        self.term_of = np.repeat(np.arange(len(self.terms)), columns)
+        self._strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+        self._margins: dict[tuple[int, ...], Integers] = {}
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def parameters(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def place(self) -> Integers:
+        """Place of each column's sum in a cube, shape (p,)."""
+        return np.asarray(self.codes @ self._strides)
+
+    @cached_property
+    def corner(self) -> Array:
+        """T, by which parameters θ in sum-to-zero coding are Tθ in corner coding, shape (p, p)."""
+        return self._recoded([np.linalg.solve(_corner(d), _contrasts(d)) for d in self.shape])
+
+    @cached_property
+    def contrast(self) -> Array:
+        """T⁻¹."""
+        return self._recoded([_contrasts(d).T @ _corner(d) / d for d in self.shape])
+
+    def _recoded(self, matrices: Sequence[Array]) -> Array:
+        result = np.ones((self.parameters, self.parameters))
+        for axis, matrix in enumerate(matrices):
+            result *= matrix[np.ix_(self.codes[:, axis], self.codes[:, axis])]
+        return result
+
+    def predictor(self, corner: Array) -> Array:
+        """Dθ of parameters in corner coding, shape of the table."""
+        table = np.zeros(self.cells)
+        table[self.place] = corner
+        for size, stride in zip(self.shape, self._strides, strict=True):
+            by_category = table.reshape(-1, size, stride)
+            by_category[:, 1:] += by_category[:, :1]
+        return table.reshape(self.shape)
+
+    def cube(self, weights: Array) -> Array:
+        """Cube of the weights of cells, shape (cells + 1,): the last place is always 0."""
+        cube = np.zeros(self.cells + 1)
+        cube[:-1] = weights.ravel()
+        for size, stride in zip(self.shape, self._strides, strict=True):
+            by_category = cube[:-1].reshape(-1, size, stride)
+            by_category[:, 0] = by_category.sum(axis=1)
+        return cube
+
+    def second_moments(self, cube: Array) -> Array:
+        """D' diag(w) D, shape (p, p), from the cube of w."""
+        return np.asarray(cube[self._pairs])
+
+    @cached_property
+    def _pairs(self) -> Integers:
+        places = np.zeros((self.parameters, self.parameters), dtype=np.int64)
+        for size, stride, codes in zip(self.shape, self._strides, self.codes.T, strict=True):
+            places += _both(size, int(stride))[np.ix_(codes, codes)]
+        return np.minimum(places, self.cells)
+
+    def margin(self, cube: Array, axes: tuple[int, ...]) -> Array:
+        """Margin of w and of the columns of diag(w) D, shape (cells of the margin, 1 + p).
+
+        Parameters
+        ----------
+        cube : ndarray
+            Of w.
+        axes : tuple of int
+            Of the margin, in the order wanted.
+
+        Raises
+        ------
+        DomainTooLarge
+            If that is more than `MAX_DERIVATIVES` numbers.
+        """
+        sizes = [self.shape[axis] for axis in axes]
+        if prod(sizes) * (1 + self.parameters) > MAX_DERIVATIVES:
+            raise DomainTooLarge(
+                f"attributes: a table of {prod(sizes)} cells in a model of {self.parameters}"
+                f" parameters; expected at most {MAX_DERIVATIVES // (1 + self.parameters)} cells",
+                field="attributes",
+            )
+        sums = np.ascontiguousarray(cube[self._margin_places(axes)])
+        # The first category has what the others leave of the sum.
+        for axis, size in enumerate(sizes):
+            by_category = sums.reshape(prod(sizes[:axis]), size, -1)
+            by_category[:, 0] -= by_category[:, 1:].sum(axis=1)
+        return sums
+
+    def _margin_places(self, axes: tuple[int, ...]) -> Integers:
+        if axes in self._margins:
+            return self._margins[axes]
+        codes = np.vstack([np.zeros(len(self.shape), dtype=np.int64), self.codes])
+        others = [axis for axis in range(len(self.shape)) if axis not in axes]
+        places = (codes[:, others] @ self._strides[others])[None]
+        for axis in axes:
+            both = _both(self.shape[axis], int(self._strides[axis]))
+            places = (places[:, None] + both[:, codes[:, axis]]).reshape(-1, len(codes))
+        places = np.ascontiguousarray(np.minimum(places, self.cells))
+        if sum(map(np.size, self._margins.values())) + places.size <= MAX_DERIVATIVES:
+            self._margins[axes] = places
+        return places
+
+    @cached_property
+    def suffixes(self) -> list[tuple[Integers, Integers]]:
+        """Columns by their codes of the last axes, from the last axis to the first.
+
+        For each axis the different codes of this axis and those behind it, the constant's zeros
+        among them: which of those behind it each one has, and its code of this axis. In the end
+        these are the constant and all columns, in the order of `order`.
+        """
+        codes = np.vstack([np.zeros(len(self.shape), dtype=np.int64), self.codes])
+        number, steps = np.zeros(len(codes), dtype=np.int64), []
+        for column in codes.T[::-1]:
+            pairs, number = np.unique(
+                np.stack([number, column], axis=1), axis=0, return_inverse=True
+            )
+            number = number.ravel()
+            steps.append((pairs[:, 0], pairs[:, 1]))
+        self._order = number
+        return steps
+
+    @property
+    def order(self) -> Integers:
+        """Row of the constant and of each column in the last of `suffixes`, shape (1 + p,)."""
+        _ = self.suffixes
+        return self._order
+
+
+def _both(size: int, stride: int) -> Integers:
+    """Add to the place of two columns in a cube, by their codes of one axis."""
+    first, second = np.indices((size, size))
+    never = (first != second) & (first > 0) & (second > 0)
+    return np.where(never, _NEVER, stride * np.maximum(first, second))
+
+
+def _corner(size: int) -> Array:
+    """Constant and indicators of all categories but the first, shape (size, size)."""
+    matrix = np.eye(size)
+    matrix[:, 0] = 1.0
+    return matrix
+
+
+def _contrasts(size: int) -> Array:
+    """Constant and Helmert contrasts, in columns of mean square 1."""
+    matrix = np.triu(np.ones((size, size)))
+    matrix[range(1, size), range(size - 1)] = -np.arange(1, size)
+    matrix = np.column_stack([matrix[:, -1], matrix[:, :-1]])
+    return matrix / np.sqrt((matrix**2).mean(axis=0))

@@ -1,0 +1,257 @@
+"""Log-likelihood of reports under a loglinear model, with its score and Fisher information.
+
+With π the table of the model, D its design matrix in corner coding and μ = D'π, the reports of a
+part with the channel A have the probabilities λ = Aπ, whose derivatives λ' are the columns of
+A diag(π)(D − 1μ'). With s_y = λ_y'/λ_y, their log-likelihood Σ n_y ln λ_y has the score
+Σ n_y s_y and the expected information N Σ λ_y s_y s_y' (van den Hout & van der Heijden 2004). With
+g = A'(n/λ), by which EM weights the true cells, the score is (D − 1μ')'(πg), too, and the observed
+information (D − 1μ')' diag(Nπ − πg) (D − 1μ') + Σ n_y s_y s_y' (Louis 1982).
+
+No part needs a matrix of its reports by the cells of the table:
+
+- A mixture of the table itself and a uniform one has λ' = p diag(π)(D − 1μ'), so that its
+  information consists of second moments of D with the weights π²/λ.
+- A Kronecker product is applied axis by axis to all columns of diag(π) D at once, which have much
+  in common: a column that is about none of the last axes is the same along these as π.
+- Reports of a few attributes need the columns summed over all the others.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+from halftruth_shared import DomainTooLarge
+from halftruth_shared.channels import Channel, UniformMixture
+from halftruth_shared.mechanisms.parts import ReportPart
+
+from ..bounds import Array
+from .design import Design, Integers
+
+#: Most numbers in the derivatives of the probabilities of reports that are computed at once.
+_AT_ONCE = 2**22
+
+#: Most of these numbers for a part whose table is small enough, in all.
+_MOST_NUMBERS = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Table of a model at some parameters.
+
+    Attributes
+    ----------
+    design : Design
+    corner : ndarray, shape (p,)
+        Parameters in corner coding.
+    feasible : ndarray of bool or None
+        Cells that can be; None for all.
+    """
+
+    design: Design
+    corner: Array
+    feasible: Array | None = None
+
+    @cached_property
+    def table(self) -> Array:
+        """π."""
+        predictor = self.design.predictor(self.corner)
+        if self.feasible is not None:
+            predictor = np.where(self.feasible, predictor, -np.inf)
+        weights = np.exp(predictor - predictor.max())
+        return np.asarray(weights / weights.sum())
+
+    @cached_property
+    def cube(self) -> Array:
+        """Cube of π."""
+        return self.design.cube(self.table)
+
+    @cached_property
+    def means(self) -> Array:
+        """μ, shape (p,)."""
+        return np.asarray(self.cube[self.design.place])
+
+    def scatter(self, weights: Array) -> Array:
+        """(D − 1μ')' diag(w) (D − 1μ'), shape (p, p)."""
+        cube = self.design.cube(weights)
+        first = np.outer(cube[self.design.place], self.means)
+        around = self.design.second_moments(cube) - first - first.T
+        return np.asarray(around + weights.sum() * np.outer(self.means, self.means))
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """Score and information of reports in corner coding.
+
+    Attributes
+    ----------
+    score : ndarray, shape (p,)
+    expected, observed : ndarray, shape (p, p)
+        Information, given how many reports each part has.
+    """
+
+    score: Array
+    expected: Array
+    observed: Array
+
+    def recoded(self, matrix: Array) -> "Derivatives":
+        """Return those by other parameters, of which `matrix` makes these."""
+        expected, observed = (matrix.T @ x @ matrix for x in (self.expected, self.observed))
+        return Derivatives(matrix.T @ self.score, expected, observed)
+
+
+def log_likelihood(parts: Sequence[ReportPart], table: Array) -> float:
+    """Σ n_y ln λ_y over the reports of all parts; −∞ where one of them could not be."""
+    return math.fsum(_level(part, _probabilities(part, table)) for part in parts)
+
+
+def derivatives(parts: Sequence[ReportPart], fitted: Fitted) -> Derivatives:
+    """Score and information of the reports of all parts."""
+    parameters = fitted.design.parameters
+    expected, observed = np.zeros((2, parameters, parameters))
+    weights = np.zeros(fitted.table.shape)
+    for part in parts:
+        of_model, of_reports = _products(part, fitted)
+        expected += part.counts.sum() * of_model
+        observed += of_reports
+        weights += _weights(part, fitted.table)
+    reports = math.fsum(part.counts.sum() for part in parts)
+    weights *= fitted.table
+    cube = fitted.design.cube(weights)
+    score = cube[fitted.design.place] - weights.sum() * fitted.means
+    observed += fitted.scatter(reports * fitted.table - weights)
+    return Derivatives(score, expected, observed)
+
+
+def _level(part: ReportPart, probabilities: Array) -> float:
+    return float(scipy.special.xlogy(part.counts.ravel(), probabilities.ravel()).sum())
+
+
+def _probabilities(part: ReportPart, table: Array) -> Array:
+    """λ, shape (cells of known attributes, *reports)."""
+    axes = (*part.known, *part.positions)
+    others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+    margin = table.sum(axis=others).transpose(np.argsort(np.argsort(axes)))
+    return part.operator.forward(margin.reshape(_rows(part, table.shape), *_cells(part, table)))
+
+
+def _weights(part: ReportPart, table: Array) -> Array:
+    """g, with an axis of length 1 for each attribute that these reports are not about."""
+    axes = (*part.known, *part.positions)
+    probabilities = _probabilities(part, table)
+    counts = part.counts.reshape(probabilities.shape)
+    ratio = np.divide(counts, probabilities, out=np.zeros(counts.shape), where=counts > 0)
+    margin = part.operator.adjoint(ratio).reshape([table.shape[axis] for axis in axes])
+    kept = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
+    return margin.transpose(np.argsort(axes)).reshape(kept)
+
+
+def _rows(part: ReportPart, shape: tuple[int, ...]) -> int:
+    return math.prod(shape[axis] for axis in part.known)
+
+
+def _cells(part: ReportPart, table: Array) -> tuple[int, ...]:
+    """Shape of the tables that the operator takes."""
+    if isinstance(part.operator, Channel):
+        return part.operator.input_shape
+    return (math.prod(table.shape[axis] for axis in part.positions),)
+
+
+def _products(part: ReportPart, fitted: Fitted) -> tuple[Array, Array]:
+    """Σ λ_y s_y s_y' and Σ n_y s_y s_y'."""
+    operator, whole = part.operator, len(part.positions) == fitted.table.ndim
+    if whole and isinstance(operator, UniformMixture):
+        probabilities = (operator.keep * fitted.table + operator.spread).ravel()
+        counts, own = part.counts.ravel(), operator.keep * fitted.table.ravel()
+        shares = np.divide(own, probabilities, out=np.zeros(own.shape), where=own > 0)
+        of_model, of_reports = (
+            fitted.scatter((x * shares**2).reshape(fitted.table.shape))
+            for x in (probabilities, counts)
+        )
+        return of_model, of_reports
+    if whole and isinstance(operator, Channel) and operator.by_axis:
+        blocks = _along_axes(part, [factor.dense() for factor in operator.by_axis], fitted)
+    else:
+        blocks = _of_margin(part, fitted)
+    of_model, of_reports = np.zeros((2, fitted.design.parameters, fitted.design.parameters))
+    for counts, block in blocks:
+        probabilities, by_root = block[0], block[1:]
+        possible = probabilities > 0
+        if not possible.all():
+            counts, probabilities, by_root = counts[possible], block[0, possible], by_root[:, possible]
+        by_root /= np.sqrt(probabilities)
+        of_model += by_root @ by_root.T
+        came = counts > 0
+        by_root = by_root[:, came] * np.sqrt(counts[came] / probabilities[came])
+        of_reports += by_root @ by_root.T
+    return of_model, of_reports
+
+
+def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
+    """Counts of reports, and A diag(π)(1, D − 1μ')' with a row for each column."""
+    design = fitted.design
+    columns = design.margin(fitted.cube, (*part.known, *part.positions))
+    columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
+    rows = _rows(part, design.shape)
+    counts = part.counts.reshape(rows, -1)
+    _check_size(counts.shape[1] * (1 + design.parameters))
+    step = max(1, _AT_ONCE // (counts.shape[1] * (1 + design.parameters)))
+    by_row = columns.reshape(rows, *_cells(part, fitted.table), -1)
+    for start in range(0, rows, step):
+        several = np.moveaxis(by_row[start : start + step], -1, 0)
+        block = part.operator.forward(several)
+        yield counts[start : start + step].ravel(), block.reshape(1 + design.parameters, -1)
+
+
+def _check_size(numbers: int) -> None:
+    if numbers > _MOST_NUMBERS:
+        raise DomainTooLarge(
+            f"attributes: {numbers} derivatives of the probabilities of reports; expected at most"
+            f" {_MOST_NUMBERS}, so fewer attributes or interactions",
+            field="attributes",
+        )
+
+
+def _along_axes(
+    part: ReportPart, matrices: Sequence[Array], fitted: Fitted
+) -> Iterator[tuple[Array, Array]]:
+    """As `_of_margin`, of reports of whole records whose axes are changed one by one."""
+    design = fitted.design
+    rows = 1 + design.parameters
+    steps = list(zip(matrices[::-1], design.suffixes, strict=True))
+    # The last axes at once, and for each report of these the others.
+    columns, done = fitted.table.reshape(1, -1, 1), 0
+    while done < len(steps) and columns.shape[-1] * _AT_ONCE < rows * design.cells:
+        columns = _along_axis(columns, *steps[done])
+        done += 1
+    counts = part.counts.reshape(-1, columns.shape[-1])
+    for number in range(columns.shape[-1]):
+        block = columns[:, :, number, None]
+        for step in steps[done:]:
+            block = _along_axis(block, *step)
+        block = block.reshape(rows, -1)[design.order]
+        block[1:] -= np.outer(fitted.means, block[0])
+        yield counts[:, number], block
+
+
+def _along_axis(columns: Array, matrix: Array, suffixes: tuple[Integers, Integers]) -> Array:
+    """Apply a matrix along the last of the axes that are left.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (suffixes, cells of the axes that are left, reports of the others)
+    matrix : ndarray
+    suffixes : tuple of ndarray
+        As of `Design.suffixes`.
+    """
+    behind, codes = suffixes
+    by_category = columns.reshape(len(columns), -1, len(matrix), columns.shape[-1])
+    result = np.empty((len(codes), *by_category.shape[1:]))
+    about = codes > 0
+    result[~about] = matrix @ by_category[behind[~about]]
+    # A column that is about a category is 0 for all others.
+    of_category = by_category[behind[about], :, codes[about], None, :]
+    result[about] = of_category * matrix[:, codes[about]].T[:, None, :, None]
+    return result.reshape(len(codes), -1, len(matrix) * columns.shape[-1])

@@ -1,0 +1,278 @@
+"""Shares, ratios and odds ratios by a fitted model, with their errors.
+
+Everything is a smooth function of the parameters θ and has the variance ∇f' V ∇f (delta method).
+The logarithm of the share of an event E among a domain W has the gradient E[D | E] − E[D | W], the
+difference of two means of the design. Shares get their intervals on the logit scale, ratios on the
+log scale, so that none leaves its range.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy
+from halftruth_shared import EstimateError
+from halftruth_shared.analyses.base import Answers, Missing
+from halftruth_shared.analyses.wording import items as in_words
+
+from ..answers import category_codes
+from ..bounds import Array, check_confidence, normal_quantile
+from ..domain import Restriction
+from .fit import LoglinearModel
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Estimated shares of the cells of a table, among everybody or a domain.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        One for each axis.
+    support : ndarray
+    gradient : ndarray, shape (cells, p)
+        Derivatives of the logarithm of each share by θ, cells in row-major order; 0 where the share
+        is 0 because nobody can give these answers.
+    parameters : ndarray, shape (p, p)
+        Covariance of θ̂.
+    """
+
+    attributes: tuple[str, ...]
+    support: Array
+    gradient: Array
+    parameters: Array
+
+    def covariance(self) -> Array:
+        """Covariance of the shares, shape (cells, cells), cells in row-major order."""
+        slopes = self.gradient * self.support.reshape(-1, 1)
+        return np.asarray(slopes @ self.parameters @ slopes.T)
+
+    def variance(self) -> Array:
+        """Variance of each share, shape of `support`."""
+        return self._relative_variance() * self.support**2
+
+    def standard_error(self) -> Array:
+        """Standard error of each share, shape of `support`."""
+        return np.sqrt(self.variance())
+
+    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
+        """Interval of each share, normal on the logit scale and so inside of 0 to 1.
+
+        Returns
+        -------
+        lower, upper : ndarray, shape of `support`
+        """
+        check_confidence(confidence)
+        inside = (self.support > 0) & (self.support < 1)
+        rest = np.where(inside, 1 - self.support, 1.0)
+        width = normal_quantile(1 - confidence) * np.sqrt(self._relative_variance()) / rest
+        logit = scipy.special.logit(self.support)
+        lower, upper = (scipy.special.expit(logit + sign * width) for sign in (-1, 1))
+        return np.where(inside, lower, self.support), np.where(inside, upper, self.support)
+
+    def _relative_variance(self) -> Array:
+        squares = np.einsum("cp,cp->c", self.gradient @ self.parameters, self.gradient)
+        return np.maximum(squares, 0.0).reshape(self.support.shape)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A share or a ratio with its error.
+
+    Attributes
+    ----------
+    value : float
+    standard_error : float
+        Of `value` itself.
+    scale : {"logit", "log"}
+        On which its interval is normal.
+    scale_error : float
+        Standard error on that scale.
+    """
+
+    value: float
+    standard_error: float
+    scale: Literal["logit", "log"]
+    scale_error: float
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the interval with this confidence."""
+        check_confidence(confidence)
+        width = normal_quantile(1 - confidence) * self.scale_error
+        if self.scale == "log":
+            return self.value * math.exp(-width), self.value * math.exp(width)
+        logit = scipy.special.logit(self.value)
+        lower, upper = scipy.special.expit([logit - width, logit + width]).tolist()
+        return lower, upper
+
+
+def shares(
+    model: LoglinearModel,
+    attributes: Sequence[str],
+    where: Answers | None = None,
+    missing: Missing = "keep",
+    answering: Sequence[str] = (),
+) -> Shares:
+    """Return the table of some attributes by a model, of any length.
+
+    Parameters
+    ----------
+    model : LoglinearModel
+    attributes : sequence of str
+        An axis for each, in this order.
+    where : mapping of str to str or sequence of str, optional
+        Answers of those whom the shares are among.
+    missing : {"keep", "exclude"}
+        Whether the table is of those alone who answered all of `attributes` and `answering`, with
+        answers alone on its axes.
+    answering : sequence of str
+
+    Raises
+    ------
+    SchemaError, ParameterError
+        For an unknown attribute or answer.
+    DomainTooLarge
+        If the table has too many cells.
+    EstimateError
+        If nobody can give the answers of `where`.
+    """
+    restriction = _restriction(model, where, missing)
+    restriction.schema.positions([*attributes, *answering])
+    axes = model.schema.positions(attributes)
+    weights = _within(model, restriction, [*attributes, *answering], {})
+    mass, mean = _moments(model, weights, where)
+    columns = model.design.margin(model.design.cube(weights), axes)
+    kept = np.ix_(*restriction.kept(attributes))
+    table = columns.reshape(*(model.schema.shape[axis] for axis in axes), -1)[kept]
+    sizes, table = table.shape[:-1], table.reshape(-1, table.shape[-1])
+    own = table[:, :1]
+    means = np.divide(table[:, 1:], own, out=np.tile(mean, (len(own), 1)), where=own > 0)
+    gradient = (means - mean) @ model.design.corner
+    support = np.clip(own[:, 0] / mass, 0.0, 1.0).reshape(sizes)
+    return Shares(tuple(attributes), support, gradient, model.covariance)
+
+
+def share(
+    model: LoglinearModel, items: Answers, where: Answers | None = None, missing: Missing = "keep"
+) -> Prediction:
+    """Return the share of those who give some answers, among everybody or a domain.
+
+    Parameters
+    ----------
+    model : LoglinearModel
+    items : mapping of str to str or sequence of str
+        For each attribute an answer, or several of which any counts.
+    where, missing
+        As of `shares`.
+    """
+    level, gradient = _log_share(model, items, where, missing)
+    value = math.exp(level)
+    error = _error(model, gradient)
+    return Prediction(value, value * error, "logit", error / (1 - value) if value < 1 else 0.0)
+
+
+def risk_ratio(
+    model: LoglinearModel,
+    items: Answers,
+    group: Answers,
+    against: Answers,
+    missing: Missing = "keep",
+) -> Prediction:
+    """Return the quotient of the shares of some answers in two groups.
+
+    Parameters
+    ----------
+    model : LoglinearModel
+    items : mapping of str to str or sequence of str
+    group, against : mapping of str to str or sequence of str
+        Answers of those who are compared with those of `against`.
+    missing : {"keep", "exclude"}
+    """
+    first, second = (_log_share(model, items, where, missing) for where in (group, against))
+    return _ratio(model, first[0] - second[0], first[1] - second[1])
+
+
+def odds_ratio(
+    model: LoglinearModel,
+    items: Answers,
+    group: Answers,
+    against: Answers,
+    missing: Missing = "keep",
+) -> Prediction:
+    """Return the quotient of the odds of some answers in two groups; arguments as `risk_ratio`.
+
+    Raises
+    ------
+    EstimateError
+        If everybody in a group can only give these answers.
+    """
+    level, gradient = 0.0, np.zeros(model.design.parameters)
+    for sign, where in ((1, group), (-1, against)):
+        of_group, change = _log_share(model, items, where, missing)
+        rest = -math.expm1(of_group)
+        if not rest > 0:
+            raise EstimateError("items: nobody can give another answer", field="items")
+        level += sign * (of_group - math.log(rest))
+        gradient += sign * change / rest
+    return _ratio(model, level, gradient)
+
+
+def _ratio(model: LoglinearModel, level: float, gradient: Array) -> Prediction:
+    value, error = math.exp(level), _error(model, gradient)
+    return Prediction(value, value * error, "log", error)
+
+
+def _error(model: LoglinearModel, gradient: Array) -> float:
+    return math.sqrt(max(gradient @ model.covariance @ gradient, 0.0))
+
+
+def _log_share(
+    model: LoglinearModel, items: Answers, where: Answers | None, missing: Missing
+) -> tuple[float, Array]:
+    """Logarithm of a share, and its gradient by θ."""
+    restriction = _restriction(model, where, missing)
+    asked = list(items)
+    restriction.schema.positions(asked, "items")
+    domain = _within(model, restriction, asked, {})
+    event = _within(model, restriction, asked, items)
+    mass, mean = _moments(model, domain, where)
+    inside, conditional = _moments(model, event, items)
+    return math.log(min(inside / mass, 1.0)), (conditional - mean) @ model.design.corner
+
+
+def _restriction(model: LoglinearModel, where: Answers | None, missing: Missing) -> Restriction:
+    return Restriction(model.schema, where or {}, missing == "exclude")
+
+
+def _within(
+    model: LoglinearModel, restriction: Restriction, attributes: Sequence[str], items: Answers
+) -> Array:
+    """The model's table with 0 in all cells outside of a domain, or without some answers."""
+    kept = [set(range(size)) for size in model.schema.shape]
+    for axis, codes in zip(restriction.positions, restriction.codes, strict=True):
+        kept[axis] &= set(codes)
+    axes = model.schema.positions(attributes) if attributes else ()
+    for axis, codes in zip(axes, restriction.kept(attributes), strict=True):
+        kept[axis] &= set(codes)
+    for name, answers in items.items():
+        axis = model.schema.position(name, "items")
+        kept[axis] &= set(category_codes(model.schema.attributes[axis], answers, "items"))
+    cells = np.ix_(*map(sorted, kept))
+    inside = np.zeros_like(model.table)
+    inside[cells] = model.table[cells]
+    return inside
+
+
+def _moments(
+    model: LoglinearModel, weights: Array, answers: Mapping[str, str | Sequence[str]] | None
+) -> tuple[float, Array]:
+    """Sum of weights, and mean of the design by these."""
+    mass = float(weights.sum())
+    if not mass > 0:
+        raise EstimateError(
+            f"where: nobody can give {in_words(answers or {})}; expected other answers",
+            field="where",
+        )
+    return mass, model.design.cube(weights)[model.design.place] / mass
