@@ -113,6 +113,11 @@ class Design:
         """Dθ of parameters in corner coding, shape of the table."""
         table = np.zeros(self.cells)
         table[self.place] = corner
+        return self.expanded(table)
+
+    def expanded(self, effects: Array) -> Array:
+        """Return the table whose effects in corner coding are given, by their places in a cube."""
+        table = effects.copy()
         for size, stride in zip(self.shape, self._strides, strict=True):
             by_category = table.reshape(-1, size, stride)
             by_category[:, 1:] += by_category[:, :1]
@@ -160,14 +165,41 @@ class Design:
                 f" parameters; expected at most {MAX_DERIVATIVES // (1 + self.parameters)} cells",
                 field="attributes",
             )
-        sums = np.ascontiguousarray(cube[self._margin_places(axes)])
-        # The first category has what the others leave of the sum.
-        for axis, size in enumerate(sizes):
-            by_category = sums.reshape(prod(sizes[:axis]), size, -1)
-            by_category[:, 0] -= by_category[:, 1:].sum(axis=1)
+        sums = np.ascontiguousarray(cube[self._places_with_columns(axes)])
+        _leave_first(sums, sizes)
         return sums
 
-    def _margin_places(self, axes: tuple[int, ...]) -> Integers:
+    def margin_alone(self, cube: Array, axes: tuple[int, ...]) -> Array:
+        """Margin of w, with an axis for each of `axes`, at least 0."""
+        sums = cube[self._places(axes)]
+        _leave_first(sums, sums.shape)
+        return np.maximum(sums, 0.0)
+
+    def add_effects(self, effects: Array, values: Array, axes: tuple[int, ...]) -> None:
+        """Add the effects in corner coding of a function of some attributes.
+
+        Parameters
+        ----------
+        effects : ndarray, shape (cells,)
+            As of `expanded`.
+        values : ndarray
+            An axis for each of `axes`.
+        axes : tuple of int
+        """
+        own = values.copy()
+        for axis, size in enumerate(own.shape):
+            by_category = own.reshape(prod(own.shape[:axis]), size, -1)
+            by_category[:, 1:] -= by_category[:, :1]
+        effects[self._places(axes)] += own
+
+    def _places(self, axes: tuple[int, ...]) -> Integers:
+        """Places in a cube of the cells of a margin, with an axis for each of `axes`."""
+        places = np.zeros((), dtype=np.int64)
+        for axis in axes:
+            places = np.add.outer(places, np.arange(self.shape[axis]) * self._strides[axis])
+        return places
+
+    def _places_with_columns(self, axes: tuple[int, ...]) -> Integers:
         if axes in self._margins:
             return self._margins[axes]
         codes = np.vstack([np.zeros(len(self.shape), dtype=np.int64), self.codes])
@@ -205,6 +237,13 @@ class Design:
         """Row of the constant and of each column in the last of `suffixes`, shape (1 + p,)."""
         _ = self.suffixes
         return self._order
+
+
+def _leave_first(sums: Array, sizes: Sequence[int]) -> None:
+    """Leave in the first category of each axis what the others have not of the sum over it."""
+    for axis, size in enumerate(sizes):
+        by_category = sums.reshape(prod(sizes[:axis]), size, -1)
+        by_category[:, 0] -= by_category[:, 1:].sum(axis=1)
 
 
 def _both(size: int, stride: int) -> Integers:

@@ -37,6 +37,13 @@ _STEPS, _HALVINGS = 100, 30
 #: Scoring ends where a step would move no linear function of θ by more of its standard error.
 _PRECISION = 1e-5
 
+#: A step of scoring is short below so many standard errors.
+_FAR = 1.0
+
+#: Smallest curvature that a step is divided by, as a share of the expected information, and
+#: smallest slope in standard errors in a direction in which the likelihood is convex.
+_LEAST_CURVATURE, _LEAST_SLOPE = 0.05, 0.01
+
 #: Of a log-likelihood, what is nothing but rounding.
 _ROUNDING = 1e-12
 
@@ -79,7 +86,8 @@ class LoglinearModel:
     coefficients : ndarray, shape (p,)
         θ̂ in sum-to-zero coding.
     covariance : ndarray, shape (p, p)
-        (I + R)⁻¹, with the expected information I of the reports and the penalty's R.
+        (I + R)⁻¹, with the observed information I of the reports and the penalty's R. Where that
+        is no maximum, because the fit did not converge, I is the expected information.
     penalty : ndarray, shape (p,)
         Diagonal of R: 1 / prior variance of each parameter; 0 without a penalty.
     reports : int
@@ -138,7 +146,7 @@ def fit_model(
     counts: Counts,
     terms: Sequence[Collection[str]] | None = None,
     attributes: Sequence[str] | None = None,
-    penalty: Penalty | None = Penalty(),  # noqa: B008 - immutable
+    penalty: Penalty | None = Penalty(),
 ) -> LoglinearModel:
     """Fit a loglinear model of the answers to the counts of perturbed reports.
 
@@ -209,31 +217,38 @@ class Problem:
 
     def level(self, theta: Array) -> float:
         """Penalized log-likelihood."""
-        return log_likelihood(self.parts, self.at(theta).table) - self.ridge @ theta**2 / 2
+        return log_likelihood(self.parts, self.at(theta)) - self.ridge @ theta**2 / 2
 
-    def derivatives(self, theta: Array) -> Derivatives:
+    def derivatives(self, theta: Array, *, expected: bool) -> Derivatives:
         """Penalized score and information in sum-to-zero coding."""
-        found = derivatives(self.parts, self.at(theta)).recoded(self.design.corner)
-        added = np.diag(self.ridge)
+        of_parts = derivatives(self.parts, self.at(theta), expected=expected)
+        found, added = of_parts.recoded(self.design.corner), np.diag(self.ridge)
         return Derivatives(
-            found.score - self.ridge * theta, found.expected + added, found.observed + added
+            found.score - self.ridge * theta, found.observed + added, found.expected + added
         )
 
 
 def _maximum(schema: Schema, problem: Problem, start: Array) -> LoglinearModel:
-    """Return the maximum of the penalized likelihood.
+    """Return a maximum of the penalized likelihood.
 
-    Newton's steps are taken where the observed information is positive definite, and steps of
-    Fisher scoring elsewhere.
+    The likelihood of perturbed reports is not concave. Steps are Newton's where the observed
+    information is positive definite. Elsewhere they are those of Fisher scoring and, where these
+    have become short, follow directions of negative curvature as well.
     """
     theta, level = start, problem.level(start)
-    converged, steps = False, 0
+    converged, steps, definite = False, 0, False
     while True:
-        here = problem.derivatives(theta)
-        _check_identified(schema, problem, here.expected)
-        covariance = np.linalg.inv(here.expected)
-        step = _step(here)
-        converged = bool(here.score @ step <= _PRECISION**2)
+        asked, here = not definite, problem.derivatives(theta, expected=not definite)
+        definite = _is_definite(here.observed)
+        if not definite and not asked:
+            here = problem.derivatives(theta, expected=True)
+        information = here.observed if definite else here.expected
+        _check_identified(schema, problem, information)
+        covariance = np.linalg.inv(information)
+        step = covariance @ here.score
+        converged = definite and bool(here.score @ step <= _PRECISION**2)
+        if not definite and here.score @ step < _FAR**2:
+            step = _indefinite_step(here)
         if converged or steps == _STEPS:
             break
         for halving in range(_HALVINGS):
@@ -251,18 +266,34 @@ def _maximum(schema: Schema, problem: Problem, start: Array) -> LoglinearModel:
         covariance=covariance,
         penalty=problem.ridge,
         reports=int(sum(part.counts.sum() for part in problem.parts)),
-        log_likelihood=level + float(problem.ridge @ theta**2 / 2),
+        log_likelihood=float(level + problem.ridge @ theta**2 / 2),
         steps=steps,
         converged=converged,
     )
 
 
-def _step(here: Derivatives) -> Array:
+def _is_definite(matrix: Array) -> bool:
     try:
-        root = np.linalg.cholesky(here.observed)
+        np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.solve(here.expected, here.score))
-    return np.asarray(np.linalg.solve(root.T, np.linalg.solve(root, here.score)))
+        return False
+    return True
+
+
+def _indefinite_step(here: Derivatives) -> Array:
+    """Newton's step with the magnitudes of curvatures, in units of the expected information.
+
+    Where the likelihood is convex in a direction it goes some way there even from where it is flat,
+    which no maximum is.
+    """
+    root = np.linalg.cholesky(here.expected)
+    half = np.linalg.solve(root, here.observed)
+    curvatures, ways = np.linalg.eigh(np.linalg.solve(root, half.T))
+    slopes = ways.T @ np.linalg.solve(root, here.score)
+    small = (curvatures < 0) & (np.abs(slopes) < _LEAST_SLOPE)
+    slopes[small] = np.copysign(_LEAST_SLOPE, slopes[small])
+    step = ways @ (slopes / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
+    return np.asarray(np.linalg.solve(root.T, step))
 
 
 def _check_identified(schema: Schema, problem: Problem, information: Array) -> None:
@@ -326,9 +357,7 @@ def _schema_of(whole: Schema, attributes: Sequence[str] | None) -> Schema:
     return Schema(tuple(whole.attributes[j] for j in positions))
 
 
-def _axes_of(
-    schema: Schema, terms: Sequence[Collection[str]] | None
-) -> list[tuple[int, ...]]:
+def _axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tuple[int, ...]]:
     if terms is None:
         return list(combinations(range(len(schema.names)), 2))
     return [schema.positions(list(term), "terms") for term in terms]

@@ -73,6 +73,12 @@ class Fitted:
         """μ, shape (p,)."""
         return np.asarray(self.cube[self.design.place])
 
+    def margin(self, axes: tuple[int, ...]) -> Array:
+        """Table of some attributes, an axis for each in the order given."""
+        if axes == tuple(range(len(self.design.shape))):
+            return self.table
+        return self.design.margin_alone(self.cube, axes)
+
     def scatter(self, weights: Array) -> Array:
         """(D − 1μ')' diag(w) (D − 1μ'), shape (p, p)."""
         cube = self.design.cube(weights)
@@ -88,103 +94,101 @@ class Derivatives:
     Attributes
     ----------
     score : ndarray, shape (p,)
-    expected, observed : ndarray, shape (p, p)
-        Information, given how many reports each part has.
+    observed : ndarray, shape (p, p)
+        Observed information.
+    expected : ndarray, shape (p, p)
+        Expected information, given how many reports each part has; 0 where it was not asked for.
     """
 
     score: Array
-    expected: Array
     observed: Array
+    expected: Array
 
     def recoded(self, matrix: Array) -> "Derivatives":
         """Return those by other parameters, of which `matrix` makes these."""
-        expected, observed = (matrix.T @ x @ matrix for x in (self.expected, self.observed))
-        return Derivatives(matrix.T @ self.score, expected, observed)
+        observed, expected = (matrix.T @ x @ matrix for x in (self.observed, self.expected))
+        return Derivatives(matrix.T @ self.score, observed, expected)
 
 
-def log_likelihood(parts: Sequence[ReportPart], table: Array) -> float:
+def log_likelihood(parts: Sequence[ReportPart], fitted: Fitted) -> float:
     """Σ n_y ln λ_y over the reports of all parts; −∞ where one of them could not be."""
-    return math.fsum(_level(part, _probabilities(part, table)) for part in parts)
+    levels = (scipy.special.xlogy(part.counts, _probabilities(part, fitted)) for part in parts)
+    return math.fsum(float(level.sum()) for level in levels)
 
 
-def derivatives(parts: Sequence[ReportPart], fitted: Fitted) -> Derivatives:
-    """Score and information of the reports of all parts."""
-    parameters = fitted.design.parameters
-    expected, observed = np.zeros((2, parameters, parameters))
-    weights = np.zeros(fitted.table.shape)
+def derivatives(
+    parts: Sequence[ReportPart], fitted: Fitted, *, expected: bool = True
+) -> Derivatives:
+    """Score and information of the reports of all parts, the expected one only where asked for."""
+    design = fitted.design
+    of_model, of_reports = np.zeros((2, design.parameters, design.parameters))
+    effects = np.zeros(design.cells)
     for part in parts:
-        of_model, of_reports = _products(part, fitted)
-        expected += part.counts.sum() * of_model
-        observed += of_reports
-        weights += _weights(part, fitted.table)
+        mean, total = _products(part, fitted, expected)
+        of_model += part.counts.sum() * mean
+        of_reports += total
+        design.add_effects(effects, _weights(part, fitted), (*part.known, *part.positions))
     reports = math.fsum(part.counts.sum() for part in parts)
-    weights *= fitted.table
-    cube = fitted.design.cube(weights)
-    score = cube[fitted.design.place] - weights.sum() * fitted.means
-    observed += fitted.scatter(reports * fitted.table - weights)
-    return Derivatives(score, expected, observed)
+    weights = design.expanded(effects) * fitted.table
+    score = design.cube(weights)[design.place] - weights.sum() * fitted.means
+    observed = of_reports + fitted.scatter(reports * fitted.table - weights)
+    return Derivatives(score, observed, of_model)
 
 
-def _level(part: ReportPart, probabilities: Array) -> float:
-    return float(scipy.special.xlogy(part.counts.ravel(), probabilities.ravel()).sum())
+def _probabilities(part: ReportPart, fitted: Fitted) -> Array:
+    """λ, shape as of the counts."""
+    margin = fitted.margin((*part.known, *part.positions))
+    shape = (_rows(part, fitted), *_cells(part, fitted))
+    return part.operator.forward(margin.reshape(shape)).reshape(part.counts.shape)
 
 
-def _probabilities(part: ReportPart, table: Array) -> Array:
-    """λ, shape (cells of known attributes, *reports)."""
-    axes = (*part.known, *part.positions)
-    others = tuple(axis for axis in range(table.ndim) if axis not in axes)
-    margin = table.sum(axis=others).transpose(np.argsort(np.argsort(axes)))
-    return part.operator.forward(margin.reshape(_rows(part, table.shape), *_cells(part, table)))
+def _weights(part: ReportPart, fitted: Fitted) -> Array:
+    """The weights g of the margin that these reports are about."""
+    probabilities = _probabilities(part, fitted)
+    ratio = np.divide(
+        part.counts, probabilities, out=np.zeros(probabilities.shape), where=part.counts > 0
+    )
+    rows = _rows(part, fitted)
+    reports = part.operator.output_shape if isinstance(part.operator, Channel) else (-1,)
+    weights = part.operator.adjoint(ratio.reshape(rows, *reports))
+    return weights.reshape([fitted.design.shape[axis] for axis in (*part.known, *part.positions)])
 
 
-def _weights(part: ReportPart, table: Array) -> Array:
-    """g, with an axis of length 1 for each attribute that these reports are not about."""
-    axes = (*part.known, *part.positions)
-    probabilities = _probabilities(part, table)
-    counts = part.counts.reshape(probabilities.shape)
-    ratio = np.divide(counts, probabilities, out=np.zeros(counts.shape), where=counts > 0)
-    margin = part.operator.adjoint(ratio).reshape([table.shape[axis] for axis in axes])
-    kept = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
-    return margin.transpose(np.argsort(axes)).reshape(kept)
+def _rows(part: ReportPart, fitted: Fitted) -> int:
+    """Number of cells that these reports tell as they are."""
+    return math.prod(fitted.design.shape[axis] for axis in part.known)
 
 
-def _rows(part: ReportPart, shape: tuple[int, ...]) -> int:
-    return math.prod(shape[axis] for axis in part.known)
-
-
-def _cells(part: ReportPart, table: Array) -> tuple[int, ...]:
+def _cells(part: ReportPart, fitted: Fitted) -> tuple[int, ...]:
     """Shape of the tables that the operator takes."""
     if isinstance(part.operator, Channel):
         return part.operator.input_shape
-    return (math.prod(table.shape[axis] for axis in part.positions),)
+    return (math.prod(fitted.design.shape[axis] for axis in part.positions),)
 
 
-def _products(part: ReportPart, fitted: Fitted) -> tuple[Array, Array]:
-    """Σ λ_y s_y s_y' and Σ n_y s_y s_y'."""
+def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, Array]:
+    """Σ λ_y s_y s_y', 0 where it is not asked for, and Σ n_y s_y s_y'."""
     operator, whole = part.operator, len(part.positions) == fitted.table.ndim
     if whole and isinstance(operator, UniformMixture):
         probabilities = (operator.keep * fitted.table + operator.spread).ravel()
         counts, own = part.counts.ravel(), operator.keep * fitted.table.ravel()
         shares = np.divide(own, probabilities, out=np.zeros(own.shape), where=own > 0)
-        of_model, of_reports = (
-            fitted.scatter((x * shares**2).reshape(fitted.table.shape))
-            for x in (probabilities, counts)
-        )
-        return of_model, of_reports
+        squares = (shares**2).reshape(fitted.table.shape)
+        of_reports = fitted.scatter(counts.reshape(squares.shape) * squares)
+        if not expected:
+            return np.zeros_like(of_reports), of_reports
+        return fitted.scatter(probabilities.reshape(squares.shape) * squares), of_reports
     if whole and isinstance(operator, Channel) and operator.by_axis:
         blocks = _along_axes(part, [factor.dense() for factor in operator.by_axis], fitted)
     else:
         blocks = _of_margin(part, fitted)
     of_model, of_reports = np.zeros((2, fitted.design.parameters, fitted.design.parameters))
     for counts, block in blocks:
-        probabilities, by_root = block[0], block[1:]
-        possible = probabilities > 0
-        if not possible.all():
-            counts, probabilities, by_root = counts[possible], block[0, possible], by_root[:, possible]
-        by_root /= np.sqrt(probabilities)
-        of_model += by_root @ by_root.T
-        came = counts > 0
-        by_root = by_root[:, came] * np.sqrt(counts[came] / probabilities[came])
+        probabilities, came = block[0], counts > 0
+        if expected:
+            by_root = block[1:, probabilities > 0] / np.sqrt(probabilities[probabilities > 0])
+            of_model += by_root @ by_root.T
+        by_root = block[1:, came] * (np.sqrt(counts[came]) / probabilities[came])
         of_reports += by_root @ by_root.T
     return of_model, of_reports
 
@@ -194,11 +198,11 @@ def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]
     design = fitted.design
     columns = design.margin(fitted.cube, (*part.known, *part.positions))
     columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
-    rows = _rows(part, design.shape)
+    rows = _rows(part, fitted)
     counts = part.counts.reshape(rows, -1)
     _check_size(counts.shape[1] * (1 + design.parameters))
     step = max(1, _AT_ONCE // (counts.shape[1] * (1 + design.parameters)))
-    by_row = columns.reshape(rows, *_cells(part, fitted.table), -1)
+    by_row = columns.reshape(rows, *_cells(part, fitted), -1)
     for start in range(0, rows, step):
         several = np.moveaxis(by_row[start : start + step], -1, 0)
         block = part.operator.forward(several)

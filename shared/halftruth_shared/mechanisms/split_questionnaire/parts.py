@@ -117,9 +117,7 @@ def parts_of(
             table = found.reshape(*sizes, response.symbols)
             yield ReportPart(known, kept, GeometryOperator(response, gamma), table)
             continue
-        others = tuple(
-            len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among
-        )
+        others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
         table = found.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
         keep = (gamma - 1) * response.share(gamma)
         yield ReportPart(known, kept, UniformMixture(table.shape[-1:], keep), table)

@@ -183,9 +183,7 @@ class SplitReconstruction(Reconstruction):
         from .parts import parts_of
 
         among = self.schema.positions(attributes)
-        every = parts_of(
-            self._views, self._gamma, self.schema.shape, self._public, counts, among
-        )
+        every = parts_of(self._views, self._gamma, self.schema.shape, self._public, counts, among)
         return list(every)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

@@ -1,0 +1,125 @@
+"""Score and information of reports, against dense matrices and fractions."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.model import information
+from halftruth_collector.estimation.model.design import Design
+from halftruth_collector.estimation.model.information import Fitted, derivatives, log_likelihood
+from halftruth_shared.mechanisms.split_questionnaire import parts as split_parts
+from weights_of_views import DESIGNS
+from weights_of_views import survey_of as split_survey
+
+from ..definitions import KINDS
+from .dense import DenseModel, blocks_of
+
+
+@pytest.fixture(scope="module", params=[*KINDS, *DESIGNS, "public-response"])
+def case(request, make_survey, make_schema):
+    """Parts of the reports of a survey, its model at some parameters, and the same densely."""
+    if request.param in DESIGNS:
+        survey = split_survey(DESIGNS[request.param])
+    else:
+        survey = make_survey(request.param.replace("public", "randomized"), (3, 2, 4))
+    shape, rng = survey.schema.shape, np.random.default_rng(3)
+    records = np.stack([rng.integers(0, size, 300) for size in shape], axis=1)
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    terms = list(combinations(range(len(shape)), 2))
+    design = Design(shape, terms)
+    theta = rng.normal(size=design.parameters) / 2
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    parts = reconstruction.parts(counts, survey.schema.names)
+    return parts, Fitted(design, theta), DenseModel(shape, terms, blocks_of(survey, counts)), theta
+
+
+def test_the_likelihood_is_that_of_the_channel(case):
+    parts, fitted, dense, theta = case
+    np.testing.assert_allclose(fitted.table.ravel(), dense.table(theta), rtol=1e-12)
+    assert log_likelihood(parts, fitted) == pytest.approx(dense.level(theta), rel=1e-12)
+    assert sum(part.counts.sum() for part in parts) == 300
+
+
+@pytest.mark.parametrize("at_once", [2**22, 200])
+def test_score_and_information_are_those_of_dense_matrices(case, monkeypatch, at_once):
+    """All at once, or a few reports at a time."""
+    parts, fitted, dense, theta = case
+    monkeypatch.setattr(information, "_AT_ONCE", at_once)
+    found = derivatives(parts, fitted)
+    np.testing.assert_allclose(found.score, dense.score(theta), atol=1e-10)
+    np.testing.assert_allclose(found.expected, dense.expected(theta), atol=1e-10)
+    for way in np.random.default_rng(4).normal(size=(3, len(theta))):
+        there, before = theta + 1e-5 * way, theta - 1e-5 * way
+        slope = (dense.level(there) - dense.level(before)) / 2e-5
+        assert found.score @ way == pytest.approx(slope, abs=1e-5)
+        change = (dense.score(before) - dense.score(there)) / 2e-5
+        np.testing.assert_allclose(found.observed @ way, change, atol=1e-5)
+    again = derivatives(parts, fitted, expected=False)
+    np.testing.assert_allclose(again.observed, found.observed)
+    assert not again.expected.any()
+
+
+def test_large_geometries_are_summed_by_transforms(monkeypatch):
+    survey = split_survey(DESIGNS["mixed"])
+    rng = np.random.default_rng(0)
+    records = np.stack([rng.integers(0, size, 50) for size in survey.schema.shape], axis=1)
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    operators = [
+        part.operator
+        for part in reconstruction.parts(counts, survey.schema.names)
+        if isinstance(part.operator, split_parts.GeometryOperator)
+    ]
+    assert operators
+    for operator in operators:
+        cells = rng.random((3, operator._response.cells))
+        symbols = rng.random((3, operator._response.symbols))
+        by_pairs = operator.forward(cells), operator.adjoint(symbols)
+        np.testing.assert_allclose(by_pairs[0].sum(axis=1), cells.sum(axis=1))
+        with monkeypatch.context() as patch:
+            patch.setattr(split_parts, "_MOST_PAIRS", 0)
+            np.testing.assert_allclose(operator.forward(cells), by_pairs[0])
+            np.testing.assert_allclose(operator.adjoint(symbols), by_pairs[1])
+
+
+def test_score_and_information_are_exactly_those_of_fractions(make_survey):
+    """Two questions kept with 4/5 and 3/4, and true shares that are fractions."""
+    survey = make_survey("randomized-response", (2, 2))
+    numbers = [7, 1, 2, 5]
+    counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 0], [1, 1]], numbers)
+    table = [Fraction(k, 12) for k in (6, 2, 1, 3)]
+    keep = (Fraction(4, 5), Fraction(3, 4))
+    cells = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    channel = [
+        [
+            (keep[0] if u[0] == v[0] else 1 - keep[0]) * (keep[1] if u[1] == v[1] else 1 - keep[1])
+            for u in cells
+        ]
+        for v in cells
+    ]
+    columns = [[Fraction(u[0]), Fraction(u[1]), Fraction(u[0] * u[1])] for u in cells]
+    means = [sum(p * row[k] for p, row in zip(table, columns, strict=True)) for k in range(3)]
+    reports = [sum(a * p for a, p in zip(row, table, strict=True)) for row in channel]
+    slopes = [
+        [
+            sum(a * p * (d[k] - means[k]) for a, p, d in zip(row, table, columns, strict=True))
+            for k in range(3)
+        ]
+        for row in channel
+    ]
+    score = [
+        sum(n * s[k] / r for n, s, r in zip(numbers, slopes, reports, strict=True))
+        for k in range(3)
+    ]
+    expected = [
+        [15 * sum(s[j] * s[k] / r for s, r in zip(slopes, reports, strict=True)) for k in range(3)]
+        for j in range(3)
+    ]
+    # Odds against the first categories, and the odds ratio (6·3)/(2·1).
+    theta = np.log([1 / 6, 2 / 6, 9.0])
+    parts = survey.mechanism.reconstruction(survey.schema).parts(counts, survey.schema.names)
+    found = derivatives(parts, Fitted(Design((2, 2), [(0, 1)]), theta))
+    np.testing.assert_allclose(found.score, np.array(score, dtype=float), rtol=1e-12)
+    np.testing.assert_allclose(found.expected, np.array(expected, dtype=float), atol=1e-13)
