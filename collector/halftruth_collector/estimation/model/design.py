@@ -59,10 +59,11 @@ class Design:
 
     def __init__(self, shape: tuple[int, ...], generators: Collection[Collection[int]]) -> None:
         self.shape = shape
-        terms = {(axis,) for axis in range(len(shape))}
+        terms: set[tuple[int, ...]] = {(axis,) for axis in range(len(shape))}
         for generator in generators:
             axes = sorted(generator)
-            terms |= {each for size in range(1, len(axes) + 1) for each in combinations(axes, size)}
+            for size in range(1, len(axes) + 1):
+                terms.update(combinations(axes, size))
         self.terms = tuple(sorted(terms, key=lambda term: (len(term), term)))
         columns = [prod(shape[axis] - 1 for axis in term) for term in self.terms]
         if sum(columns) > MAX_PARAMETERS:
@@ -96,7 +97,7 @@ class Design:
     @cached_property
     def corner(self) -> Array:
         """T, by which parameters θ in sum-to-zero coding are Tθ in corner coding, shape (p, p)."""
-        return self._recoded([np.linalg.solve(_corner(d), _contrasts(d)) for d in self.shape])
+        return self._recoded([_corner_inverse(d) @ _contrasts(d) for d in self.shape])
 
     @cached_property
     def contrast(self) -> Array:
@@ -260,9 +261,15 @@ def _corner(size: int) -> Array:
     return matrix
 
 
+def _corner_inverse(size: int) -> Array:
+    matrix = np.eye(size)
+    matrix[1:, 0] = -1.0
+    return matrix
+
+
 def _contrasts(size: int) -> Array:
     """Constant and Helmert contrasts, in columns of mean square 1."""
     matrix = np.triu(np.ones((size, size)))
     matrix[range(1, size), range(size - 1)] = -np.arange(1, size)
     matrix = np.column_stack([matrix[:, -1], matrix[:, :-1]])
-    return matrix / np.sqrt((matrix**2).mean(axis=0))
+    return np.asarray(matrix / np.sqrt((matrix**2).mean(axis=0)))

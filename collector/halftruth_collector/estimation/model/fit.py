@@ -2,7 +2,6 @@
 
 The true table is π(u) = exp(D_u θ − ψ(θ)), reports have the probabilities λ = Aπ, and θ maximizes
 Σ n_y ln λ_y, whatever the mechanism (van den Hout & van der Heijden 2004; Agresti 2013, ch. 9).
-Fisher scoring needs a few steps, each halved until the likelihood grows.
 
 A weak ridge penalty, which is a normal prior of θ, keeps a parameter finite where hardly anybody
 gives an answer. θ is in orthogonal contrasts of mean square 1, so that neither the order of
@@ -26,29 +25,11 @@ from ..bounds import Array
 from ..counts import Counts
 from ..likelihood import project_to_simplex
 from .design import Design
-from .information import Derivatives, Fitted, derivatives, log_likelihood
+from .information import Fitted
+from .maximum import Problem, maximum
 
 #: Largest table that is modelled.
 MODEL_CELLS = 2**18
-
-#: Most steps of scoring, and most halvings of each.
-_STEPS, _HALVINGS = 100, 30
-
-#: Scoring ends where a step would move no linear function of θ by more of its standard error.
-_PRECISION = 1e-5
-
-#: A step of scoring is short below so many standard errors.
-_FAR = 1.0
-
-#: Smallest curvature that a step is divided by, as a share of the expected information, and
-#: smallest slope in standard errors in a direction in which the likelihood is convex.
-_LEAST_CURVATURE, _LEAST_SLOPE = 0.05, 0.01
-
-#: Of a log-likelihood, what is nothing but rounding.
-_ROUNDING = 1e-12
-
-#: Smallest share of a parameter's information that it shares with no other, without a penalty.
-_SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -180,7 +161,7 @@ def fit_model(
     >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> counts = Counts.from_cells(survey, cells, [500, 100, 150, 250])
     >>> fit_model(survey, counts, penalty=None).table.round(3).tolist()
-    [[0.582, 0.043], [0.105, 0.27]]
+    [[0.602, 0.023], [0.086, 0.289]]
     """
     counts.check(survey)
     schema = _schema_of(survey.schema, attributes)
@@ -190,132 +171,18 @@ def fit_model(
     _check_told(schema, design, parts)
     ridge = _ridge(design, penalty)
     start = design.contrast @ _independence(reconstruction, counts, schema, design)
-    return _maximum(schema, Problem(design, parts, ridge, feasible(schema)), start)
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is maximized: the penalized log-likelihood of some reports.
-
-    Attributes
-    ----------
-    design : Design
-    parts : list of ReportPart
-        Positions are axes of the table.
-    ridge : ndarray, shape (p,)
-        Diagonal of R.
-    feasible : ndarray of bool or None
-    """
-
-    design: Design
-    parts: list[ReportPart]
-    ridge: Array
-    feasible: NDArray[np.bool_] | None = None
-
-    def at(self, theta: Array) -> Fitted:
-        return Fitted(self.design, self.design.corner @ theta, self.feasible)
-
-    def level(self, theta: Array) -> float:
-        """Penalized log-likelihood."""
-        return log_likelihood(self.parts, self.at(theta)) - self.ridge @ theta**2 / 2
-
-    def derivatives(self, theta: Array, *, expected: bool) -> Derivatives:
-        """Penalized score and information in sum-to-zero coding."""
-        of_parts = derivatives(self.parts, self.at(theta), expected=expected)
-        found, added = of_parts.recoded(self.design.corner), np.diag(self.ridge)
-        return Derivatives(
-            found.score - self.ridge * theta, found.observed + added, found.expected + added
-        )
-
-
-def _maximum(schema: Schema, problem: Problem, start: Array) -> LoglinearModel:
-    """Return a maximum of the penalized likelihood.
-
-    The likelihood of perturbed reports is not concave. Steps are Newton's where the observed
-    information is positive definite. Elsewhere they are those of Fisher scoring and, where these
-    have become short, follow directions of negative curvature as well.
-    """
-    theta, level = start, problem.level(start)
-    converged, steps, definite = False, 0, False
-    while True:
-        asked, here = not definite, problem.derivatives(theta, expected=not definite)
-        definite = _is_definite(here.observed)
-        if not definite and not asked:
-            here = problem.derivatives(theta, expected=True)
-        information = here.observed if definite else here.expected
-        _check_identified(schema, problem, information)
-        covariance = np.linalg.inv(information)
-        step = covariance @ here.score
-        converged = definite and bool(here.score @ step <= _PRECISION**2)
-        if not definite and here.score @ step < _FAR**2:
-            step = _indefinite_step(here)
-        if converged or steps == _STEPS:
-            break
-        for halving in range(_HALVINGS):
-            trial = theta + step / 2**halving
-            reached = problem.level(trial)
-            if reached >= level - _ROUNDING * abs(level):
-                break
-        else:
-            break
-        theta, level, steps = trial, reached, steps + 1
+    problem = Problem(schema.names, design, parts, ridge, feasible(schema))
+    found = maximum(problem, start)
     return LoglinearModel(
         schema=schema,
-        fitted=problem.at(theta),
-        coefficients=theta,
-        covariance=covariance,
-        penalty=problem.ridge,
-        reports=int(sum(part.counts.sum() for part in problem.parts)),
-        log_likelihood=float(level + problem.ridge @ theta**2 / 2),
-        steps=steps,
-        converged=converged,
-    )
-
-
-def _is_definite(matrix: Array) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _indefinite_step(here: Derivatives) -> Array:
-    """Newton's step with the magnitudes of curvatures, in units of the expected information.
-
-    Where the likelihood is convex in a direction it goes some way there even from where it is flat,
-    which no maximum is.
-    """
-    root = np.linalg.cholesky(here.expected)
-    half = np.linalg.solve(root, here.observed)
-    curvatures, ways = np.linalg.eigh(np.linalg.solve(root, half.T))
-    slopes = ways.T @ np.linalg.solve(root, here.score)
-    small = (curvatures < 0) & (np.abs(slopes) < _LEAST_SLOPE)
-    slopes[small] = np.copysign(_LEAST_SLOPE, slopes[small])
-    step = ways @ (slopes / np.maximum(np.abs(curvatures), _LEAST_CURVATURE))
-    return np.asarray(np.linalg.solve(root.T, step))
-
-
-def _check_identified(schema: Schema, problem: Problem, information: Array) -> None:
-    """Refuse what only a penalty would determine, where there is none.
-
-    Raises
-    ------
-    EstimateError
-    """
-    if problem.ridge.all():
-        return
-    diagonal = np.diag(information)
-    units = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values, vectors = np.linalg.eigh(information * np.outer(units, units))
-    if values[0] > _SINGULAR:
-        return
-    of_term = np.bincount(problem.design.term_of, vectors[:, 0] ** 2)
-    names = _listing(schema, problem.design.terms[int(np.argmax(of_term))])
-    raise EstimateError(
-        f"terms: the reports do not determine the effect of {names}; expected a penalty, more"
-        " reports, or terms without it",
-        field="terms",
+        fitted=problem.at(found.theta),
+        coefficients=found.theta,
+        covariance=found.covariance,
+        penalty=ridge,
+        reports=int(sum(part.counts.sum() for part in parts)),
+        log_likelihood=found.level + float(ridge @ found.theta**2) / 2,
+        steps=found.steps,
+        converged=found.converged,
     )
 
 

@@ -26,6 +26,7 @@ import scipy
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.channels import Channel, UniformMixture
 from halftruth_shared.mechanisms.parts import ReportPart
+from numpy.typing import NDArray
 
 from ..bounds import Array
 from .design import Design, Integers
@@ -52,7 +53,7 @@ class Fitted:
 
     design: Design
     corner: Array
-    feasible: Array | None = None
+    feasible: NDArray[np.bool_] | None = None
 
     @cached_property
     def table(self) -> Array:

@@ -55,7 +55,7 @@ class Shares:
 
     def standard_error(self) -> Array:
         """Standard error of each share, shape of `support`."""
-        return np.sqrt(self.variance())
+        return np.asarray(np.sqrt(self.variance()))
 
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Interval of each share, normal on the logit scale and so inside of 0 to 1.
@@ -225,7 +225,7 @@ def _ratio(model: LoglinearModel, level: float, gradient: Array) -> Prediction:
 
 
 def _error(model: LoglinearModel, gradient: Array) -> float:
-    return math.sqrt(max(gradient @ model.covariance @ gradient, 0.0))
+    return math.sqrt(max(float(gradient @ model.covariance @ gradient), 0.0))
 
 
 def _log_share(

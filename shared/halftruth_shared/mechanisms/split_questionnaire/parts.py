@@ -112,7 +112,8 @@ def parts_of(
         symbols = cells[start:end, -1] - view.first
         row = [cells[start:end, column] for column in columns]
         place = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
-        found = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
+        sums = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
+        found: Array = sums.astype(np.float64)
         if response.prime:
             table = found.reshape(*sizes, response.symbols)
             yield ReportPart(known, kept, GeometryOperator(response, gamma), table)

@@ -76,10 +76,10 @@ def coverage(survey, truth, reports, surveys, least=0.0):
 
 @pytest.mark.parametrize("strength", [0.0, 0.7])
 def test_intervals_hold_the_truth_as_often_as_they_say(strength):
-    """Of 40 surveys, of independent and of dependent answers; fails by chance in 1 of 1 000."""
+    """Of 25 surveys, of independent and of dependent answers."""
     survey = Survey("w", "W", schema(), mechanism(SPLIT))
-    found, _ = coverage(survey, world(strength), 1_000, 40)
-    assert all(0.90 <= share <= 0.99 for share in found.values()), found
+    found, _ = coverage(survey, world(strength), 1_000, 25)
+    assert all(0.89 <= share <= 0.99 for share in found.values()), found
 
 
 @pytest.mark.nightly
