@@ -1,19 +1,25 @@
 """One model of all answers: a loglinear model of the true table, fitted to perturbed reports.
 
 ``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
-estimates them, and ``predict`` reads shares and ratios of any number of attributes from it.
+estimates them, ``predict`` reads shares and ratios of any number of attributes from it, and
+``regression`` coefficients. ``perturbed_outcome`` is for a survey that perturbs one answer alone.
 """
 
 from .fit import LoglinearModel, Penalty, fit_model
+from .perturbed_outcome import perturbed_outcome_regression
 from .predict import Prediction, Shares, odds_ratio, risk_ratio, share, shares
+from .regression import LogitCoefficients, regression
 
 __all__ = [
+    "LogitCoefficients",
     "LoglinearModel",
     "Penalty",
     "Prediction",
     "Shares",
     "fit_model",
     "odds_ratio",
+    "perturbed_outcome_regression",
+    "regression",
     "risk_ratio",
     "share",
     "shares",
