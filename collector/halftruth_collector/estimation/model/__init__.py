@@ -2,20 +2,24 @@
 
 ``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
 estimates them, ``predict`` reads shares and ratios of any number of attributes from it, and
-``regression`` coefficients. ``perturbed_outcome`` is for a survey that perturbs one answer alone.
+``regression`` coefficients; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for a
+survey that perturbs one answer alone.
 """
 
+from .adequacy import LackOfFit, adequacy
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import perturbed_outcome_regression
 from .predict import Prediction, Shares, odds_ratio, risk_ratio, share, shares
 from .regression import LogitCoefficients, regression
 
 __all__ = [
+    "LackOfFit",
     "LogitCoefficients",
     "LoglinearModel",
     "Penalty",
     "Prediction",
     "Shares",
+    "adequacy",
     "fit_model",
     "odds_ratio",
     "perturbed_outcome_regression",

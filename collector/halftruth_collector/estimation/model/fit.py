@@ -167,7 +167,7 @@ def fit_model(
     schema = _schema_of(survey.schema, attributes)
     reconstruction = survey.mechanism.reconstruction(survey.schema)
     design = Design(schema.shape, _axes_of(schema, terms))
-    parts = _parts(reconstruction, counts, schema, survey.schema)
+    parts = parts_of(survey, counts, schema)
     _check_told(schema, design, parts)
     ridge = _ridge(design, penalty)
     start = design.contrast @ _independence(reconstruction, counts, schema, design)
@@ -193,14 +193,18 @@ def _check_told(schema: Schema, design: Design, parts: Sequence[ReportPart]) -> 
     ------
     EstimateError
     """
-    told = {frozenset((*part.known, *part.positions)) for part in parts if part.counts.any()}
     for term in design.terms:
-        if not any(together.issuperset(term) for together in told):
+        if not is_told(term, parts):
             raise EstimateError(
                 f"terms: no report tells of {_listing(schema, term)}{' together' * (len(term) > 1)}"
                 "; expected terms of attributes that are reported together",
                 field="terms",
             )
+
+
+def is_told(term: Collection[int], parts: Sequence[ReportPart]) -> bool:
+    """Return whether some reports tell of all attributes of an interaction together."""
+    return any({*part.known, *part.positions}.issuperset(term) for part in parts)
 
 
 def _listing(schema: Schema, term: Sequence[int]) -> str:
@@ -230,11 +234,9 @@ def _axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tu
     return [schema.positions(list(term), "terms") for term in terms]
 
 
-def _parts(
-    reconstruction: Reconstruction, counts: Counts, schema: Schema, whole: Schema
-) -> list[ReportPart]:
+def parts_of(survey: Survey, counts: Counts, schema: Schema) -> list[ReportPart]:
     """Return the parts of the reports, with axes of the table of `schema` as their positions."""
-    axes = {j: axis for axis, j in enumerate(whole.positions(schema.names))}
+    axes = {j: axis for axis, j in enumerate(survey.schema.positions(schema.names))}
     return [
         ReportPart(
             tuple(axes[j] for j in part.known),
@@ -242,7 +244,7 @@ def _parts(
             part.operator,
             part.counts,
         )
-        for part in reconstruction.parts(counts, schema.names)
+        for part in survey.mechanism.reconstruction(survey.schema).parts(counts, schema.names)
         if part.counts.any()
     ]
 

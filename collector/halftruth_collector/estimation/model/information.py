@@ -179,12 +179,8 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
         if not expected:
             return np.zeros_like(of_reports), of_reports
         return fitted.scatter(probabilities.reshape(squares.shape) * squares), of_reports
-    if whole and isinstance(operator, Channel) and operator.by_axis:
-        blocks = _along_axes(part, [factor.dense() for factor in operator.by_axis], fitted)
-    else:
-        blocks = _of_margin(part, fitted)
     of_model, of_reports = np.zeros((2, fitted.design.parameters, fitted.design.parameters))
-    for counts, block in blocks:
+    for counts, block in blocks(part, fitted):
         probabilities, came = block[0], counts > 0
         if expected:
             by_root = block[1:, probabilities > 0] / np.sqrt(probabilities[probabilities > 0])
@@ -194,8 +190,23 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
     return of_model, of_reports
 
 
+def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
+    """Counts of some reports after others, and A diag(π)(1, D − 1μ')' with a row for each column.
+
+    Raises
+    ------
+    DomainTooLarge
+        If these are too many numbers.
+    """
+    operator = part.operator
+    whole = len(part.positions) == fitted.table.ndim
+    if whole and isinstance(operator, Channel) and operator.by_axis:
+        return _along_axes(part, [factor.dense() for factor in operator.by_axis], fitted)
+    return _of_margin(part, fitted)
+
+
 def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
-    """Counts of reports, and A diag(π)(1, D − 1μ')' with a row for each column."""
+    """As `blocks`, of reports of a few attributes."""
     design = fitted.design
     columns = design.margin(fitted.cube, (*part.known, *part.positions))
     columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
@@ -222,7 +233,7 @@ def _check_size(numbers: int) -> None:
 def _along_axes(
     part: ReportPart, matrices: Sequence[Array], fitted: Fitted
 ) -> Iterator[tuple[Array, Array]]:
-    """As `_of_margin`, of reports of whole records whose axes are changed one by one."""
+    """As `blocks`, of reports of whole records whose axes are changed one by one."""
     design = fitted.design
     rows = 1 + design.parameters
     steps = list(zip(matrices[::-1], design.suffixes, strict=True))
