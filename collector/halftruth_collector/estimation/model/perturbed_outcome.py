@@ -13,6 +13,7 @@ import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.mechanisms import RecordReconstruction
+from numpy.typing import NDArray
 
 from ..answers import answer_codes
 from ..bounds import Array
@@ -94,7 +95,7 @@ def perturbed_outcome_regression(
         reference=schema.attributes[schema.position(outcome)].categories[base],
         terms=terms,
         coefficients=coefficients,
-        covariance=np.linalg.inv(information),
+        covariance=np.asarray(np.linalg.inv(information), dtype=np.float64),
     )
 
 
@@ -126,7 +127,7 @@ def _channel(survey: Survey, outcome: str, predictors: Sequence[str]) -> Array:
     return factors[-1].dense()
 
 
-def _combinations(counts: Counts, positions: Sequence[int]) -> tuple[Array, Array]:
+def _combinations(counts: Counts, positions: Sequence[int]) -> tuple[NDArray[np.int64], Array]:
     """Combinations of predictors that occur, and the number of each report of the outcome."""
     cells = counts.cells[:, positions]
     # A column that is the same for all stands for no predictors, of which NumPy makes none.

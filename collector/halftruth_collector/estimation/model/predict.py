@@ -3,7 +3,8 @@
 Everything is a smooth function of the parameters θ and has the variance ∇f' V ∇f (delta method).
 The logarithm of the share of an event E among a domain W has the gradient E[D | E] − E[D | W], the
 difference of two means of the design. Shares get their intervals on the logit scale, ratios on the
-log scale, so that none leaves its range.
+log scale, so that none leaves its range. All is said of the population that the respondents are a
+sample of.
 """
 
 import math
@@ -74,7 +75,7 @@ class Shares:
 
     def _relative_variance(self) -> Array:
         squares = np.einsum("cp,cp->c", self.gradient @ self.parameters, self.gradient)
-        return np.maximum(squares, 0.0).reshape(self.support.shape)
+        return np.asarray(np.maximum(squares, 0.0).reshape(self.support.shape))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 from halftruth_shared import EstimateError, ParameterError, Schema
 from halftruth_shared.analyses.base import Answers, Items
+from numpy.typing import NDArray
 
 from ..answers import answer_codes, category_code
 from ..bounds import Array, check_confidence, normal_quantile
@@ -105,7 +106,8 @@ def regression(
     terms, by_answer = predictor_columns(model.schema, predictors, reference or {}, scores or {})
     answers, base = outcome_answers(model.schema, outcome, reference or {})
     table = joint.support.reshape(-1, len(answers) + 1)
-    cells = np.indices(joint.support.shape[:-1]).reshape(len(predictors), len(table)).T
+    cells = np.indices(joint.support.shape[:-1], dtype=np.int64)
+    cells = cells.reshape(len(predictors), len(table)).T
     design = design_of(by_answer, cells)
     coefficients, means = _maximum(design, table, base)
     information = _information(design, table.sum(axis=1), means)
@@ -162,7 +164,7 @@ def outcome_answers(schema: Schema, outcome: str, reference: Items) -> tuple[lis
     return [answer for answer in answers if answer != base], answers.index(base)
 
 
-def design_of(by_answer: Sequence[Array], cells: Array) -> Array:
+def design_of(by_answer: Sequence[Array], cells: NDArray[np.int64]) -> Array:
     """Intercept and predictors of each combination of answers, shape (combinations, k)."""
     columns = [column[codes] for column, codes in zip(by_answer, cells.T, strict=True)]
     return np.hstack([np.ones((len(cells), 1)), *columns])
@@ -178,7 +180,7 @@ def means_of(design: Array, coefficients: Array, base: int) -> tuple[Array, Arra
 def spread(design: Array, by_answer: Array) -> Array:
     """Σ_x w(x) ⊗ x x' with a matrix w over the answers for each combination."""
     products = np.einsum("xk,xab,xl->akbl", design, by_answer, design, optimize=True)
-    return products.reshape(by_answer.shape[1] * design.shape[1], -1)
+    return np.asarray(products.reshape(by_answer.shape[1] * design.shape[1], -1))
 
 
 def _information(design: Array, weights: Array, means: Array) -> Array:
