@@ -150,7 +150,7 @@ def _weights(part: ReportPart, fitted: Fitted) -> Array:
         part.counts, probabilities, out=np.zeros(probabilities.shape), where=part.counts > 0
     )
     rows = _rows(part, fitted)
-    reports = part.operator.output_shape if isinstance(part.operator, Channel) else (-1,)
+    reports = part.operator.shape if isinstance(part.operator, Channel) else (-1,)
     weights = part.operator.adjoint(ratio.reshape(rows, *reports))
     return weights.reshape([fitted.design.shape[axis] for axis in (*part.known, *part.positions)])
 
@@ -163,7 +163,7 @@ def _rows(part: ReportPart, fitted: Fitted) -> int:
 def _cells(part: ReportPart, fitted: Fitted) -> tuple[int, ...]:
     """Shape of the tables that the operator takes."""
     if isinstance(part.operator, Channel):
-        return part.operator.input_shape
+        return part.operator.shape
     return (math.prod(fitted.design.shape[axis] for axis in part.positions),)
 
 
@@ -200,8 +200,8 @@ def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
     """
     operator = part.operator
     whole = len(part.positions) == fitted.table.ndim
-    if whole and isinstance(operator, Channel) and operator.by_axis:
-        return _along_axes(part, [factor.dense() for factor in operator.by_axis], fitted)
+    if whole and isinstance(operator, Channel) and operator.factors:
+        return _along_axes(part, [factor.dense() for factor in operator.factors], fitted)
     return _of_margin(part, fitted)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.mechanisms import RecordReconstruction
+from halftruth_shared.mechanisms.records import RecordReconstruction
 from numpy.typing import NDArray
 
 from ..answers import answer_codes
@@ -118,7 +118,7 @@ def _channel(survey: Survey, outcome: str, predictors: Sequence[str]) -> Array:
             field="outcome",
         )
     for name, factor in zip(predictors, factors, strict=False):
-        if not np.allclose(factor.dense(), np.eye(factor.input_shape[0])):
+        if not np.allclose(factor.dense(), np.eye(factor.shape[0])):
             raise ParameterError(
                 f"predictors: '{name}' is perturbed; expected predictors that are not, or a"
                 " regression by a model of all answers",

@@ -12,13 +12,15 @@ from ...channels import UniformMixture
 from ...channels.axes import Array
 from ..parts import ReportPart
 from ..reconstruction import ReportCounts
-from .incidence import orthogonal_sums, placement
-from .inference import symbols_of
+from .incidence import belongs, orthogonal_sums, placement
 from .responses import Response
 from .views import View
 
 #: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
 _MOST_PAIRS = 2**23
+
+#: Pairs that are looked at at once.
+_AT_ONCE = 2**21
 
 
 class GeometryOperator:
@@ -63,12 +65,12 @@ class GeometryOperator:
 @lru_cache(maxsize=16)
 def _pairs(response: Response) -> "scipy.sparse.csr_array":
     """Return which symbols (rows) are each cell's own (columns)."""
-    own = symbols_of(response, np.arange(response.cells))
-    ends = np.arange(response.cells + 1) * response.inside
-    columns = scipy.sparse.csc_array(
-        (np.ones(own.size), own.ravel(), ends), shape=(response.symbols, response.cells)
-    )
-    return columns.tocsr()
+    step = max(1, _AT_ONCE // response.cells)
+    blocks = [
+        scipy.sparse.csr_array(belongs(some, response).astype(np.float64))
+        for some in np.split(np.arange(response.symbols), range(step, response.symbols, step))
+    ]
+    return scipy.sparse.vstack(blocks, format="csr")
 
 
 def parts_of(
