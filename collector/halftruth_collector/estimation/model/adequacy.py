@@ -20,8 +20,9 @@ from ..bounds import Array
 from ..contrasts import holm_p_values
 from ..counts import Counts
 from .design import Design
-from .fit import LoglinearModel, is_told, parts_of
+from .fit import LoglinearModel
 from .information import Fitted, blocks
+from .preparation import is_told, parts_of
 
 #: Smallest share of the largest eigenvalue of V that is not nothing.
 _ROUNDING = 1e-9

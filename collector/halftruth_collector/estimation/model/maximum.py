@@ -80,6 +80,8 @@ class Maximum:
     covariance : ndarray, shape (p, p)
     level : float
         The penalized log-likelihood.
+    penalty : float
+        What was added to the log-likelihood for that, at most 0.
     steps : int
     converged : bool
     """
@@ -87,6 +89,7 @@ class Maximum:
     theta: Array
     covariance: Array
     level: float
+    penalty: float
     steps: int
     converged: bool
 
@@ -122,7 +125,8 @@ def maximum(problem: Problem, start: Array) -> Maximum:
         else:
             break
         theta, level, steps = trial, reached, steps + 1
-    return Maximum(theta, covariance, level, steps, converged)
+    penalty = -float(problem.ridge @ theta**2) / 2
+    return Maximum(theta, covariance, level, penalty, steps, converged)
 
 
 def _is_definite(matrix: Array) -> bool:

@@ -107,8 +107,7 @@ def regression(
     answers, base = outcome_answers(model.schema, outcome, reference or {})
     table = joint.support.reshape(-1, len(answers) + 1)
     cells = np.indices(joint.support.shape[:-1], dtype=np.int64)
-    cells = cells.reshape(len(predictors), len(table)).T
-    design = design_of(by_answer, cells)
+    design = design_of(by_answer, cells.reshape(len(predictors), len(table)).T)
     coefficients, means = _maximum(design, table, base)
     information = _information(design, table.sum(axis=1), means)
     # The derivative of the score by each cell of the table, and of the table by θ.
