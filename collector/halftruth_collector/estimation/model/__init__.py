@@ -9,7 +9,7 @@ survey that perturbs one answer alone.
 from .adequacy import LackOfFit, adequacy
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import perturbed_outcome_regression
-from .predict import Prediction, Shares, odds_ratio, risk_ratio, share, shares
+from .predict import Prediction, Shares, itemsets, odds_ratio, risk_ratio, share, shares
 from .regression import LogitCoefficients, regression
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Shares",
     "adequacy",
     "fit_model",
+    "itemsets",
     "odds_ratio",
     "perturbed_outcome_regression",
     "regression",

@@ -17,6 +17,7 @@ import scipy
 from halftruth_shared import EstimateError
 from halftruth_shared.analyses.base import Answers, Missing
 from halftruth_shared.analyses.wording import items as in_words
+from numpy.typing import NDArray
 
 from ..answers import category_codes
 from ..bounds import Array, check_confidence, normal_quantile
@@ -153,6 +154,40 @@ def shares(
     gradient = (means - mean) @ model.design.corner
     support = np.clip(own[:, 0] / mass, 0.0, 1.0).reshape(sizes)
     return Shares(tuple(attributes), support, gradient, model.covariance)
+
+
+def itemsets(
+    model: LoglinearModel, codes: NDArray[np.integer], confidence: float = 0.95
+) -> tuple[Array, Array, Array, Array]:
+    """Return the supports of itemsets of any lengths, with standard errors and intervals.
+
+    Parameters
+    ----------
+    model : LoglinearModel
+    codes : ndarray of int, shape (K, M)
+        A category of one attribute of the model or more, −1 where an attribute is left open.
+    confidence : float
+
+    Returns
+    -------
+    support, standard_error, lower, upper : ndarray, shape (K,)
+
+    Raises
+    ------
+    DomainTooLarge
+        If the table of the attributes of one has too many cells.
+    """
+    result = np.empty((4, len(codes)))
+    patterns, kind = np.unique(codes >= 0, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        rows, axes = np.flatnonzero(kind.ravel() == number), np.flatnonzero(pattern)
+        table = shares(model, [model.schema.names[axis] for axis in axes])
+        cells = tuple(codes[rows][:, axes].T)
+        numbers = (table.support, table.standard_error(), *table.interval(confidence))
+        for place, values in enumerate(numbers):
+            result[place, rows] = values[cells]
+    support, error, lower, upper = result
+    return support, error, lower, upper
 
 
 def share(

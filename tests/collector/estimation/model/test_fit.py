@@ -1,11 +1,12 @@
 """Fitted loglinear models, against closed forms, iterative proportional fitting and dense score."""
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.model import Penalty, fit_model
+from halftruth_collector.estimation.model import Penalty, fit_model, shares
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -15,6 +16,7 @@ from halftruth_shared import (
     RandomizedResponse,
     Schema,
     SchemaError,
+    SplitQuestionnaire,
     Survey,
 )
 from weights_of_views import DESIGNS
@@ -240,6 +242,24 @@ def test_what_reports_do_not_determine_is_named(public_survey):
     with pytest.raises(EstimateError, match=r"^terms: the reports do not determine the effect of"):
         fit_model(survey, counted(survey, table), penalty=None)
     assert fit_model(survey, counted(survey, table)).converged
+
+
+def test_eight_questions_of_four_answers_need_no_matrix_of_cells_by_parameters():
+    """That would be 65 536 × 276 numbers, 145 megabytes."""
+    schema = Schema([Attribute(f"q{j}", ["a", "b", "c", "d"]) for j in range(8)])
+    mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
+    survey = Survey("s", "S", schema, mechanism)
+    counts = simulated(survey, 3_000)
+    tracemalloc.start()
+    model = fit_model(survey, counts)
+    lower, upper = shares(model, schema.names[:5]).interval()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert model.converged
+    assert model.design.parameters == 276
+    assert model.table.size == 65_536
+    assert ((lower > 0) & (upper < 1)).all()
+    assert peak < 60e6
 
 
 def test_models_that_cannot_be_are_refused():

@@ -6,7 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts
-from halftruth_collector.estimation.model import fit_model, odds_ratio, risk_ratio, share, shares
+from halftruth_collector.estimation.model import (
+    fit_model,
+    itemsets,
+    odds_ratio,
+    risk_ratio,
+    share,
+    shares,
+)
 from halftruth_collector.estimation.model.information import Fitted
 from halftruth_shared import (
     Attribute,
@@ -115,6 +122,21 @@ def test_a_share_is_the_cell_of_its_table(model):
     everybody = share(model, {"b": ["no", "yes"]})
     assert everybody.value == pytest.approx(1)
     assert everybody.standard_error == pytest.approx(0, abs=1e-9)
+
+
+def test_itemsets_of_all_lengths_have_the_shares_of_their_tables(model):
+    codes = np.array([[0, -1, -1], [-1, 1, 2], [2, 0, 1], [1, -1, 3], [0, 1, 0]])
+    support, error, lower, upper = itemsets(model, codes, 0.9)
+    for k, row in enumerate(codes):
+        items = {
+            "abc"[axis]: model.schema.attributes[axis].categories[code]
+            for axis, code in enumerate(row)
+            if code >= 0
+        }
+        one = share(model, items)
+        assert support[k] == pytest.approx(one.value)
+        assert error[k] == pytest.approx(one.standard_error)
+        assert (lower[k], upper[k]) == pytest.approx(one.interval(0.9))
 
 
 def test_ratios_compare_two_groups_on_the_log_scale(model):
