@@ -199,8 +199,8 @@ def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
         If these are too many numbers.
     """
     operator = part.operator
-    whole = len(part.positions) == fitted.table.ndim
-    if whole and isinstance(operator, Channel) and operator.factors:
+    # A view of all attributes has one axis for all its cells.
+    if isinstance(operator, Channel) and operator.factors and operator.shape == fitted.table.shape:
         return _along_axes(part, [factor.dense() for factor in operator.factors], fitted)
     return _of_margin(part, fitted)
 
