@@ -9,7 +9,8 @@ survey that perturbs one answer alone.
 from .adequacy import LackOfFit, adequacy
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import perturbed_outcome_regression
-from .predict import Prediction, Shares, itemsets, odds_ratio, risk_ratio, share, shares
+from .predict import itemsets, odds_ratio, risk_ratio, share, shares
+from .predictions import Prediction, Shares
 from .regression import LogitCoefficients, regression
 
 __all__ = [
