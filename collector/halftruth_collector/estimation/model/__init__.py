@@ -4,6 +4,8 @@
 estimates them, ``predict`` reads shares and ratios of any number of attributes from it, and
 ``regression`` coefficients; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for a
 survey that perturbs one answer alone.
+
+Unfinished: no analysis, page or command offers the model yet.
 """
 
 from .adequacy import LackOfFit, adequacy

@@ -83,6 +83,7 @@ def test_what_three_answers_have_together_is_found_and_named():
     assert ("a", "b", "c") not in [test.term for test in adequacy(survey, counts, larger)]
 
 
+@pytest.mark.nightly
 def test_models_that_hold_are_rejected_as_rarely_as_said():
     """Of 160 tests at 5 %, 8 are expected; more than 20 by chance in 1 of 10 000."""
     survey = split_of_triples((2, 2, 2, 2))

@@ -244,6 +244,7 @@ def test_what_reports_do_not_determine_is_named(public_survey):
     assert fit_model(survey, counted(survey, table)).converged
 
 
+@pytest.mark.nightly
 def test_eight_questions_of_four_answers_need_no_matrix_of_cells_by_parameters():
     """That would be 65 536 × 276 numbers, 145 megabytes."""
     schema = Schema([Attribute(f"q{j}", ["a", "b", "c", "d"]) for j in range(8)])

@@ -2,7 +2,6 @@
 
 import csv
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +29,8 @@ from scipy.special import expit, logsumexp
 from ..definitions import Z, schema_of
 
 SHAPE = (3, 2, 4, 2)
-#: Where data of published surveys lie that the project does not ship.
-FIELD = Path(os.environ.get("HALFTRUTH_FIELD_DATA", "field-data")) / "nigeria.csv"
+#: A published survey that the project does not ship, beside the repository.
+FIELD = Path(__file__).resolve().parents[4].parent / "shared" / "field-data" / "nigeria.csv"
 
 
 def simulated(survey, count, seed=0):
