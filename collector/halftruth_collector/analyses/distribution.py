@@ -14,7 +14,7 @@ from halftruth_shared.analyses.distribution import (
     QuantileEstimate,
 )
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import interval_in_words, number, number_in_words, share
+from halftruth_shared.analyses.wording import number
 
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
@@ -160,35 +160,9 @@ def _shares(found: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
 
 
 def grid(result: DistributionResult) -> Grid:
-    """Each group with its numbers, then its shares."""
-    level = sentences.level(result.query.confidence)
-    rows: list[list[str]] = []
-    for found in result.groups:
-        group, people = _named(found), number(found.base, 0)
-        for name, moment in (("mean", found.mean), ("standard deviation", found.deviation)):
-            rows.append([group, people, name, *sentences.number_cells(moment), "", ""])
-            people = ""
-        for quantile in found.quantiles:
-            rows.append(
-                [group, people, _percentile(quantile), *sentences.number_cells(quantile),
-                 _category(quantile), ""]
-            )  # fmt: skip
-    for found in result.groups:
-        group = _named(found)
-        for one in found.answers:
-            cumulative = _cumulative(one.cumulative)
-            rows.append([group, "", one.answer, *sentences.share_cells(one), "", cumulative])
-    by = result.query.groups or "group"
-    heads = [by, "people, about", "estimate", "value", level, "answer there", "cumulative share"]
-    return Grid(heads, rows)
-
-
-def _cumulative(found: Estimate) -> str:
-    """A cumulative share with its interval; that of the last answer is everybody."""
-    text = number_in_words(found, as_share=True)
-    if found.ends is None or not found.standard_error:
-        return share(found.value, None)
-    return f"{text} ({interval_in_words(found, as_share=True)})"
+    """Numbers of each group, then its shares; percentiles with their answer and its interval."""
+    others = {"base": "people, about", "answer": "answer there", "answer_from": "from answer"}
+    return sentences.estimates_grid(result, {**others, "answer_to": "to answer"})
 
 
 def _named(found: GroupDistribution) -> str:
@@ -204,14 +178,6 @@ def _percentile(found: QuantileEstimate) -> str:
 def _th(found: QuantileEstimate) -> str:
     tens, ones = divmod(found.percentile, 10)
     return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
-
-
-def _category(found: QuantileEstimate) -> str:
-    """The answer of a quantile, and those between which it is."""
-    if found.answer is None or found.answers is None:
-        return found.answer or ""
-    first, last = found.answers
-    return found.answer if first == last else f"{found.answer} ({first} – {last})"
 
 
 def chart(result: DistributionResult) -> BarChart | WhiskerChart:

@@ -11,11 +11,18 @@ from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
-from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, items, number
+from halftruth_shared.analyses.wording import (
+    estimate_in_words,
+    interval_in_words,
+    items,
+    number,
+    value,
+)
 
 from .base import Grid
 
 _SYMBOLS = {
+    "deviation": "standard deviation",
     "phi": "φ",
     "kappa": "κ",
     "chi_squared": "χ²",
@@ -75,20 +82,30 @@ def estimates_grid(result: EstimatesResult, others: Mapping[str, str] | None = N
         Headings of further columns, by their names in the result.
     """
     query: Any = getattr(result, "query", None)
-    shares, names = result.QUANTITY in SHARES, [name for name, _ in result.others]
+    names, kind = [name for name, _ in result.others], "".join(result.KEYS[:1])
     places = [names.index(name) for name in others or {}]
-    written, shown = (share_cells if shares else measure_cells), 1 if _is_guess(result) else 2
-    of_measures = list(result.keys) == ["measure"]
-    rows = [
-        [
-            *(map(named, map(str, keys)) if of_measures else keys),
-            *written(estimate)[:shown],
-            *(cells[place] for place in places),
-        ]
-        for keys, estimate, cells in result.estimates()
-    ]
-    numbers = [result.QUANTITY if shares else VALUE, level(query.confidence)][:shown]
-    return Grid([*result.keys, *numbers, *(others or {}).values()], rows)
+    shown = 1 if _is_guess(result) else 2
+    rows: list[list[object]] = []
+    for keys, estimate, cells in result.estimates():
+        shares = (keys[0] if kind == "estimate" else result.QUANTITY) in SHARES
+        rows.append(
+            [
+                named(str(keys[0])) if kind in ("estimate", "measure") else keys[0],
+                *keys[1:],
+                *(share_cells if shares else measure_cells)(estimate)[:shown],
+                *(_plain(cells[place]) for place in places),
+            ]
+        )
+    numbers = [result.QUANTITY if result.QUANTITY in SHARES else VALUE, level(query.confidence)]
+    return Grid([*result.keys, *numbers[:shown], *(others or {}).values()], rows)
+
+
+def _plain(cell: object) -> object:
+    if cell is None:
+        return ""
+    if not isinstance(cell, float):
+        return cell
+    return number(cell, 0) if cell >= 1000 else value(cell, None)
 
 
 def verdict(result: Any, *, usable: bool) -> list[str]:
