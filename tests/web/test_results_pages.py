@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_shared.analyses.charts import Axis, BarChart
+from halftruth_shared.analyses.charts import EstimateChart
 from halftruth_shared.protocol.reports import Report
 from PIL import Image
 from playwright.sync_api import expect
@@ -21,7 +21,7 @@ VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(da
 @pytest.fixture
 def filled(live, survey):
     """A collector with 3 000 reports of people who differ, which has drawn before."""
-    to_svg(BarChart("", (), Axis("share"), (), "", ""))
+    to_svg(EstimateChart("", (), (), ""))
     rng = np.random.default_rng(4)
     smoker = rng.integers(0, 2, 3_000)
     drinks = np.minimum(smoker + rng.integers(0, 2, 3_000), 2)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from halftruth_shared import Attribute, ParameterError, Survey
-from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.comparison import (
     ComparisonQuery,
     ComparisonResult,
@@ -180,7 +180,7 @@ def _points(effect: Estimate) -> Estimate:
     return replace(effect, value=100 * effect.value, interval=(100 * lower, 100 * upper))
 
 
-def chart(result: ComparisonResult) -> WhiskerChart:
+def chart(result: ComparisonResult) -> EstimateChart:
     """Shares of the groups, below them the effects with a line where there is no difference."""
     query = result.query
     shares = [sentences.drawn(each.group, each) for each in result.groups]
@@ -200,7 +200,7 @@ def chart(result: ComparisonResult) -> WhiskerChart:
         points = Axis("percentage points")
         panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
     together = query.simultaneous != "none"
-    return WhiskerChart(
+    return EstimateChart(
         title=f"{_what(result)} in {result.survey}, by {query.groups}",
         notes=(
             *sentences.notes(result, [*shares, *effects], together=together),

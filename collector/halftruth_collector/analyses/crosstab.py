@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Chart, HeatMap, Mark
+from halftruth_shared.analyses.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -190,25 +190,26 @@ def chart(result: CrosstabResult) -> Chart:
     title = f"Cross-tabulation of {row} by {by} in {result.survey}"
     axis = Axis(_of_whom(result), shares=True)
     if len(result.cells) <= _BARS:
-        groups = tuple(
-            BarGroup(
-                _key(result, first, key),
+        panels = tuple(
+            Panel(
+                axis,
                 tuple(_drawn(result, c, c.values[second]) for c, _ in line),
+                _key(result, first, key),
             )
             for key, line in _lines(result, first, second).items()
         )
-        bars = [bar for group in groups for bar in group.bars]
-        return BarChart(
+        bars = [bar for panel in panels for bar in panel.rows]
+        return EstimateChart(
             title=title,
             notes=(
                 *_notes(result, bars),
                 *sentences.negative(bars),
                 *sentences.in_one_tone(bars),
             ),
-            axis=axis,
-            groups=groups,
-            bars_label=second,
+            panels=panels,
             values_label=f"share ({sentences.level(result.query.confidence)})",
+            bars=True,
+            labels=second,
         )
     lines = _lines(result, row, column)
     drawn = tuple(

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Mark, Panel, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
@@ -180,7 +180,7 @@ def _th(found: QuantileEstimate) -> str:
     return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
 
 
-def chart(result: DistributionResult) -> BarChart | WhiskerChart:
+def chart(result: DistributionResult) -> EstimateChart:
     """Shares as a histogram or, of groups, their means, quantiles and cumulative shares."""
     level = sentences.level(result.query.confidence)
     if result.query.groups is None:
@@ -198,7 +198,7 @@ def chart(result: DistributionResult) -> BarChart | WhiskerChart:
             for i, answer in enumerate(result.answers[:-1])
         ]
     rows_shown = [row for panel in panels for row in panel.rows]
-    return WhiskerChart(
+    return EstimateChart(
         title=f"{result.label} in {result.survey}, by {result.query.groups}",
         notes=(*sentences.notes(result, rows_shown), *warnings(result), *_counted_as(result)),
         panels=tuple(panels),
@@ -216,17 +216,18 @@ def _up_to(group: GroupDistribution, i: int) -> Mark:
     return _row(group, group.answers[i].cumulative)
 
 
-def _histogram(result: DistributionResult, level: str) -> BarChart:
+def _histogram(result: DistributionResult, level: str) -> EstimateChart:
     [everybody] = result.groups
     bars = [sentences.drawn(answer.answer, answer) for answer in everybody.answers]
-    groups = [BarGroup("Share", tuple(bars))]
+    axis = Axis("share of those who answered", shares=True)
+    panels = [Panel(axis, tuple(bars), "Share")]
     if len(bars) <= _FEW_ANSWERS:
         rising = [
             sentences.drawn(_upto(result, answer.answer), answer.cumulative)
             for answer in everybody.answers[:-1]
         ]
-        groups.append(BarGroup("Cumulative share", tuple(rising)))
-    return BarChart(
+        panels.append(Panel(axis, tuple(rising), "Cumulative share"))
+    return EstimateChart(
         title=f"{result.label} in {result.survey}",
         notes=(
             *sentences.notes(result, bars),
@@ -234,10 +235,10 @@ def _histogram(result: DistributionResult, level: str) -> BarChart:
             *sentences.negative(bars),
             *_counted_as(result),
         ),
-        axis=Axis("share of those who answered", shares=True),
-        groups=tuple(groups),
-        bars_label="answer",
+        panels=tuple(panels),
         values_label=f"share ({level})",
+        bars=True,
+        labels="answer",
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import get_args
 
 from halftruth_shared.analyses.base import Decision
-from halftruth_shared.analyses.charts import Axis, Panel, Reference, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, percent
 
@@ -41,7 +41,7 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
     )
 
 
-def chart(result: ItemsetsResult) -> WhiskerChart:
+def chart(result: ItemsetsResult) -> EstimateChart:
     """Supports of itemsets against the threshold, largest first.
 
     Where some itemsets are usable the others are left out; and of more than `MAX_ITEMSETS` those
@@ -59,7 +59,7 @@ def chart(result: ItemsetsResult) -> WhiskerChart:
     )
     threshold = percent(query.min_support)
     lengths = {len(itemset.items) for itemset in clearest}
-    return WhiskerChart(
+    return EstimateChart(
         title=f"Supports of itemsets in {result.survey}",
         notes=(
             *sentences.notes(result, rows, together=query.select == "bonferroni"),

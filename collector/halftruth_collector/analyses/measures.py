@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, Mark, Panel, Reference, Scale, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference, Scale
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
 
 from ..estimation.answers import present_items
@@ -22,7 +22,7 @@ def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     return MeasuresResult(**counted.origin(), query=query, present=present, measures=measures)
 
 
-def chart(result: MeasuresResult) -> WhiskerChart:
+def chart(result: MeasuresResult) -> EstimateChart:
     """Association measures, one panel for each scale on which they can be compared."""
     known = {measure.name: measure for measure in result.measures}
     panels = [
@@ -39,7 +39,7 @@ def chart(result: MeasuresResult) -> WhiskerChart:
         "Intervals of ratios are on the logarithmic scale; measures that cannot be negative are"
         " corrected for what chance adds.",
     ]
-    return WhiskerChart(
+    return EstimateChart(
         title=f"Association of {sentences.listed(result.query.attributes)} in {result.survey}",
         notes=tuple(notes),
         panels=shown,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Curve, CurveChart
+from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, EstimateChart, Panel
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -77,7 +77,7 @@ def grid(result: OverviewResult) -> Grid:
     return Grid(header[: 2 + shown], rows)
 
 
-def chart(result: OverviewResult) -> BarChart:
+def chart(result: OverviewResult) -> EstimateChart:
     """Shares of all answers, grouped by question."""
     title = f"Answers in {result.survey}"
     return chart_of_questions(result, title, sentences.estimated(result.query.estimate))
@@ -85,13 +85,14 @@ def chart(result: OverviewResult) -> BarChart:
 
 def chart_of_questions(
     result: OverviewResult | WeightedResult, title: str, notes: Sequence[str]
-) -> BarChart:
+) -> EstimateChart:
     """Shares of the answers to the first questions, as many as can be read."""
-    groups: list[BarGroup] = []
+    panels: list[Panel] = []
+    axis = Axis("share of the people", shares=True)
     shown, whole, confidence = 0, 0, result.query.confidence
     for question in result.questions:
         shown += len(question.answers)
-        if groups and shown > MAX_ANSWERS:
+        if panels and shown > MAX_ANSWERS:
             break
         whole += 1
         missing = question.missing if isinstance(question, QuestionOverview) else []
@@ -102,9 +103,9 @@ def chart_of_questions(
             # Why shares are undefined is the same for all, and in the notes.
             drawn = (sentences.drawn(answer.answer, answer, confidence) for answer in answers)
             bars = tuple(replace(bar, reason=None) for bar in drawn)
-            groups += [BarGroup(heading, bars)] if bars else []
-    every = [bar for group in groups for bar in group.bars]
-    return BarChart(
+            panels += [Panel(axis, bars, heading)] if bars else []
+    every = [bar for panel in panels for bar in panel.rows]
+    return EstimateChart(
         title=title,
         notes=(
             *sentences.notes(result, every),
@@ -113,10 +114,10 @@ def chart_of_questions(
             *sentences.in_one_tone(every),
             *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
         ),
-        axis=Axis("share of the people", shares=True),
-        groups=tuple(groups),
-        bars_label="answer",
+        panels=tuple(panels),
         values_label=sentences.with_level("share", result),
+        bars=True,
+        labels="answer",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 from halftruth_shared import Survey
-from halftruth_shared.analyses.charts import Axis, Mark, Panel, Reference, WhiskerChart
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
 from halftruth_shared.analyses.wording import (
@@ -123,7 +123,7 @@ def _term(found: Coefficient) -> str:
     return f"{found.term}, each unit" if scored else found.term
 
 
-def chart(result: RegressionResult) -> WhiskerChart:
+def chart(result: RegressionResult) -> EstimateChart:
     """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercept."""
     logistic = result.query.model == "logistic"
     rows = tuple(_whisker(found, logistic) for found in result.coefficients[1:])
@@ -131,7 +131,7 @@ def chart(result: RegressionResult) -> WhiskerChart:
     axis = Axis("odds ratio", scale="log") if logistic else Axis("difference in mean score")
     line = Reference(1, "no difference") if logistic else Reference(0, "no difference")
     what = f"odds of {items(result.present)}" if logistic else f"mean of {result.query.outcome}"
-    return WhiskerChart(
+    return EstimateChart(
         title=f"What the {what} go{'' if logistic else 'es'} with in {result.survey}",
         notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
         panels=(Panel(axis, rows, reference=line),),

@@ -8,7 +8,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
-from halftruth_shared.analyses.charts import BarChart, BarGroup, Chart
+from halftruth_shared.analyses.charts import Chart, EstimateChart
 from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
@@ -103,13 +103,13 @@ def period(days: Sequence[date]) -> str:
     return f"counted on {first}" if first == last else f"counted from {first} to {last}"
 
 
-def _chart(result: OverviewResult, place: int) -> BarChart:
+def _chart(result: OverviewResult, place: int) -> EstimateChart:
     """The overview's chart of one question, by its label, without common notes."""
     question = result.questions[place]
     chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
-    groups = tuple(BarGroup("", group.bars) for group in chart.groups)
+    panels = tuple(replace(panel, heading="") for panel in chart.panels)
     notes = [] if question.reliability == "usable" else [f"{question.reliability.capitalize()}."]
-    return replace(chart, title=question.label, notes=tuple(notes), groups=groups)
+    return replace(chart, title=question.label, notes=tuple(notes), panels=panels)
 
 
 @dataclass(frozen=True)

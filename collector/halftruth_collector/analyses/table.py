@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.analyses.charts import Axis, BarChart, BarGroup, Mark
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items
 
@@ -45,7 +45,7 @@ def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...
         yield cell, dict(zip(names, values, strict=True))
 
 
-def chart(result: TableResult) -> BarChart:
+def chart(result: TableResult) -> EstimateChart:
     """Supports of the cells of a table, grouped by its first attribute where it has several.
 
     Of more than `MAX_CELLS` cells, those furthest from zero are shown.
@@ -54,12 +54,13 @@ def chart(result: TableResult) -> BarChart:
     order = sorted(range(len(result.cells)), key=lambda i: -abs(result.cells[i].value))
     shown = [result.cells[i] for i in sorted(order[:MAX_CELLS])]
     grouped = groupby(shown, key=lambda cell: items({first: cell.values[first]}) if others else "")
-    groups = tuple(
-        BarGroup(heading, tuple(_bar(result, cell, others or [first]) for cell in group))
+    axis = Axis("support", shares=True)
+    panels = tuple(
+        Panel(axis, tuple(_bar(result, cell, others or [first]) for cell in group), heading)
         for heading, group in grouped
     )
-    bars = [bar for group in groups for bar in group.bars]
-    return BarChart(
+    bars = [bar for panel in panels for bar in panel.rows]
+    return EstimateChart(
         title=f"Supports of {sentences.listed(result.query.attributes)} in {result.survey}",
         notes=(
             *sentences.notes(result, bars),
@@ -69,10 +70,10 @@ def chart(result: TableResult) -> BarChart:
             *sentences.in_one_tone(bars),
             *sentences.left_out(len(bars), len(result.cells), "cells furthest from zero"),
         ),
-        axis=Axis("support", shares=True),
-        groups=groups,
-        bars_label=", ".join(others or [first]),
+        panels=panels,
         values_label=sentences.with_level("support", result),
+        bars=True,
+        labels=", ".join(others or [first]),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.charts import BarChart
+from halftruth_shared.analyses.charts import EstimateChart
 from halftruth_shared.analyses.weighted import (
     WeightedAnswer,
     WeightedQuery,
@@ -146,7 +146,7 @@ def grid(result: WeightedResult) -> Grid:
     )
 
 
-def chart(result: WeightedResult) -> BarChart:
+def chart(result: WeightedResult) -> EstimateChart:
     """Shares of all answers given the margins, grouped by question."""
     how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
     title = f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}"

@@ -19,7 +19,7 @@ from halftruth_shared.analyses.wording import (
     value,
 )
 
-from .charts import Axis, BarChart, BarGroup, Mark, Panel, Reference, WhiskerChart
+from .charts import Axis, EstimateChart, Mark, Panel, Reference
 from .estimate import Estimate
 from .reading import fields, write
 
@@ -253,7 +253,7 @@ def _verdicts(result: Any) -> Iterator[str]:
             yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def chart_of(result: Any) -> BarChart | WhiskerChart:
+def chart_of(result: Any) -> EstimateChart:
     """Chart of the estimates of a result with their intervals: shares alone as bars, else dots."""
     of_quantities = result.keys[0] in _QUANTITIES
     split = result.PANELS if of_quantities else min(result.PANELS, len(result.keys) - 1)
@@ -266,21 +266,19 @@ def chart_of(result: Any) -> BarChart | WhiskerChart:
         line = Reference(1, "no difference") if axis.scale == "log" else None
         panels.append(Panel(axis, tuple(drawn), heading.replace("_", " "), line))
     every = [row for panel in panels for row in panel.rows]
-    common: dict[str, Any] = {
-        "title": f"{name_of_result(result)} of {result.survey}",
-        "notes": (
+    return EstimateChart(
+        title=f"{name_of_result(result)} of {result.survey}",
+        notes=(
             *_parameters(result),
             f"{of_reports(result)}; {level(confidence)}s",
             *of_group(result),
             *([PALE] if any(row.doubtful for row in every) else []),
             *([] if every else ["Nothing was found."]),
         ),
-        "values_label": f"estimate ({level(confidence)})",
-    }
-    if panels and all(panel.axis.shares for panel in panels):
-        groups = tuple(BarGroup(panel.heading, panel.rows) for panel in panels)
-        return BarChart(axis=panels[0].axis, groups=groups, bars_label="", **common)
-    return WhiskerChart(panels=tuple(panels), **common)
+        panels=tuple(panels),
+        values_label=f"estimate ({level(confidence)})",
+        bars=bool(panels) and all(panel.axis.shares for panel in panels),
+    )
 
 
 def _axis(quantity: str) -> Axis:

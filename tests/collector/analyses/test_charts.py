@@ -12,7 +12,6 @@ from halftruth_collector.analyses.table import chart as table_chart
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation.measures import MEASURES
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import BarChart
 from halftruth_shared.analyses.itemsets import (
     ItemsetEstimate,
     ItemsetsQuery,
@@ -119,12 +118,6 @@ CHARTS = {
 }
 
 
-def rows(chart):
-    if isinstance(chart, BarChart):
-        return [bar for group in chart.groups for bar in group.bars]
-    return [row for panel in chart.panels for row in panel.rows]
-
-
 def texts(svg):
     """All text that a picture shows."""
     return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
@@ -135,7 +128,7 @@ def plain(text):
 
 
 def test_itemsets_keep_their_numbers_largest_first():
-    assert [(r.label, r.value, r.lower, r.upper, r.category) for r in rows(CHARTS["itemsets"])] == [
+    assert [(r.label, r.value, r.lower, r.upper, r.category) for r in CHARTS["itemsets"].rows] == [
         (
             ", ".join(f"{name}={value}" for name, value in entry.items.items()),
             entry.value,
@@ -157,15 +150,15 @@ def test_of_many_itemsets_the_clearest_are_shown_and_the_chart_says_so():
     noise = [itemset({"smoker": "yes", "x": str(i)}, 3.0 + i, 1.5) for i in range(20)]
     clear = [itemset({"x": str(i)}, 0.1 + i / 1000, 0.001) for i in range(MAX_ITEMSETS)]
     chart = itemsets_chart(itemsets(*noise, *clear))
-    assert {row.label for row in rows(chart)} == {f"x={i}" for i in range(MAX_ITEMSETS)}
+    assert {row.label for row in chart.rows} == {f"x={i}" for i in range(MAX_ITEMSETS)}
     assert "Shown are the 40 of 60 itemsets that are the most standard errors" in chart.description
 
 
 def test_itemsets_that_are_not_usable_are_drawn_only_where_no_other_is():
     noise = replace(itemset({"smoker": "yes", "x": "1"}, 3.4, 0.8), reliability="not usable")
     clear = itemset({"x": "2"}, 0.1, 0.04)
-    assert [row.label for row in rows(itemsets_chart(itemsets(noise, clear)))] == ["x=2"]
-    assert [row.value for row in rows(itemsets_chart(itemsets(noise)))] == [3.4]
+    assert [row.label for row in itemsets_chart(itemsets(noise, clear)).rows] == ["x=2"]
+    assert [row.value for row in itemsets_chart(itemsets(noise)).rows] == [3.4]
 
 
 def test_a_length_that_is_not_usable_is_named():
@@ -196,7 +189,7 @@ def test_a_length_that_is_not_usable_is_named():
 
 def test_an_itemset_without_interval_is_a_dot_and_the_chart_says_so():
     chart = itemsets_chart(itemsets(itemset({"smoker": "yes"}, 0.3, None, "undecided")))
-    [row] = rows(chart)
+    [row] = chart.rows
     assert (row.value, row.lower, row.upper) == (0.3, None, None)
     assert "Without interval, as the error is undefined: 1 of 1." in chart.description
     assert "30.0 %, no interval" in map(plain, texts(to_svg(chart)))
@@ -222,22 +215,22 @@ def test_the_notes_say_what_the_intervals_hold_for(query, said):
 
 def test_a_table_is_grouped_by_its_first_attribute():
     chart = CHARTS["table"]
-    assert [(group.heading, [bar.label for bar in group.bars]) for group in chart.groups] == [
+    assert [(group.heading, [bar.label for bar in group.rows]) for group in chart.panels] == [
         ("smoker=no", ["never", "daily"]),
         ("smoker=yes", ["never", "daily"]),
     ]
-    assert [(b.value, b.lower, b.upper) for b in rows(chart)] == [
+    assert [(b.value, b.lower, b.upper) for b in chart.rows] == [
         (cell.value, *cell.interval) for cell in TABLE.cells
     ]
     three = table_chart(table([("a", "b", "c", 0.3), ("d", "b", "c", 0.7)], "x", "y", "z"))
-    assert [bar.label for bar in rows(three)] == ["b, c", "b, c"]
-    [single] = table_chart(table([("no", 0.4), ("yes", 0.6)], "smoker")).groups
-    assert (single.heading, [bar.label for bar in single.bars]) == ("", ["no", "yes"])
+    assert [bar.label for bar in three.rows] == ["b, c", "b, c"]
+    [single] = table_chart(table([("no", 0.4), ("yes", 0.6)], "smoker")).panels
+    assert (single.heading, [bar.label for bar in single.rows]) == ("", ["no", "yes"])
 
 
 def test_a_negative_estimate_stays_negative():
     chart = CHARTS["table"]
-    assert rows(chart)[-1].value == -0.04
+    assert chart.rows[-1].value == -0.04
     assert "A negative support" in chart.description
     drawn = list(map(plain, texts(to_svg(chart))))
     assert "−4.0 % (−6.0 to −2.0)" in drawn
@@ -246,8 +239,8 @@ def test_a_negative_estimate_stays_negative():
 def test_of_many_cells_those_furthest_from_zero_are_shown():
     cells = [("no", str(i), 0.001) for i in range(MAX_CELLS)]
     chart = table_chart(table([*cells, ("yes", "x", -0.5)], "smoker", "drinks"))
-    assert len(rows(chart)) == MAX_CELLS
-    assert rows(chart)[-1].value == -0.5
+    assert len(chart.rows) == MAX_CELLS
+    assert chart.rows[-1].value == -0.5
     assert "Shown are the 100 of 101 cells furthest from zero" in chart.description
 
 
@@ -255,7 +248,7 @@ def test_every_measure_has_a_scale_and_keeps_its_numbers():
     result = measures(*(measure(m.name, 0.5 + i, 0.1) for i, m in enumerate(MEASURES)))
     chart = measures_chart(result)
     assert "Other" not in [panel.heading for panel in chart.panels]
-    assert sorted((r.value, r.lower, r.upper) for r in rows(chart)) == [
+    assert sorted((r.value, r.lower, r.upper) for r in chart.rows) == [
         (m.value, *m.interval) for m in result.measures
     ]
 
@@ -278,7 +271,7 @@ def test_measures_share_an_axis_only_where_they_can_be_compared():
 
 def test_what_is_undefined_is_a_word_with_its_reason():
     chart = CHARTS["measures"]
-    [row] = [row for row in rows(chart) if row.label == "G²"]
+    [row] = [row for row in chart.rows if row.label == "G²"]
     assert row.value is None
     assert "undefined: a cell has a negative estimate" in texts(to_svg(chart))
     assert "G² undefined: a cell has a negative estimate" in chart.description

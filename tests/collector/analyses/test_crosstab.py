@@ -12,7 +12,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.charts import BarChart, HeatMap
+from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from respondents import SCHEMA, SURVEYS, drawn_counts, independent_people, people
 
@@ -92,7 +92,7 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
         assert cell.sampling_error == pytest.approx(np.sqrt(openly), rel=2e-3)
         total = cell.sampling_error**2 + cell.perturbation_error**2
         assert cell.standard_error == pytest.approx(np.sqrt(total))
-    bars = [bar for group in CROSSTAB.chart(found).groups for bar in group.bars]
+    bars = [bar for group in CROSSTAB.chart(found).panels for bar in group.rows]
     assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
     # The thick part is as long as the normal interval of shares that are told openly.
     for cell, bar in zip(found.cells, bars if percentages != "column" else (), strict=False):
@@ -181,7 +181,7 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     line = CROSSTAB.grid(found).rows[1]
     assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])
     chart = CROSSTAB.chart(found)
-    assert [bar.value for bar in chart.groups[1].bars] == [None] * 3
+    assert [bar.value for bar in chart.panels[1].rows] == [None] * 3
     assert "undefined: its base cannot be told from zero" in to_svg(chart)
 
 
@@ -197,18 +197,18 @@ def test_where_most_groups_are_open_the_verdict_says_so():
     assert {cell.standard_error for cell in single.cells} == {None}
     assert [base.share.interval for base in single.bases] == [None, None]
     assert CROSSTAB.grid(single).rows
-    assert CROSSTAB.chart(single).groups
+    assert CROSSTAB.chart(single).panels
 
 
 def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     survey = SURVEYS["randomized-response"]
     bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
-    assert isinstance(bars, BarChart)
-    assert [group.heading for group in bars.groups] == ["sex=female", "sex=male"]
-    assert [bar.label for bar in bars.groups[0].bars] == ["left", "right", "none"]
-    assert bars.axis.label == "share of those with the same sex"
+    assert bars.bars
+    assert [group.heading for group in bars.panels] == ["sex=female", "sex=male"]
+    assert [bar.label for bar in bars.panels[0].rows] == ["left", "right", "none"]
+    assert bars.panels[0].axis.label == "share of those with the same sex"
     layered = CROSSTAB.chart(result(survey, "sex", "vote", "town"))
-    assert layered.groups[1].heading == "town=big, sex=male"
+    assert layered.panels[1].heading == "town=big, sex=male"
 
     schema = Schema([Attribute(name, [f"c{i}" for i in range(7)]) for name in "ab"])
     many = Survey("many", "Many", schema, RandomizedResponse({"a": "0.7", "b": "0.7"}))

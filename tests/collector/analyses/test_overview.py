@@ -62,7 +62,7 @@ def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
             total = found.perturbation_error**2 + found.sampling_error**2
             assert found.standard_error == pytest.approx(math.sqrt(total))
     chart = ANALYSES["overview"].chart(overview(target=target))
-    for bar in (bar for group in chart.groups for bar in group.bars):
+    for bar in chart.rows:
         if target == "respondents":
             assert bar.inner is None
         else:
@@ -114,7 +114,7 @@ def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
     grid = ANALYSES["overview"].grid(overview())
     assert [row[0] for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
     chart = ANALYSES["overview"].chart(overview())
-    assert [group.heading for group in chart.groups] == ["Do you smoke?", "drinks"]
+    assert [group.heading for group in chart.panels] == ["Do you smoke?", "drinks"]
     assert "2\u202f000 reports" in chart.description
 
 

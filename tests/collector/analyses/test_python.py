@@ -170,14 +170,9 @@ def test_every_result_is_a_table_and_a_picture(study, name):
         with pytest.raises(ParameterError, match=f"^plot: {name} has no estimates with intervals"):
             found.plot()
         return
-    assert [row.value for row in rows_of(chart_of(found))] == [
+    assert [row.value for row in chart_of(found).rows] == [
         estimate.value for _, estimate, _ in found.estimates()
     ]
-
-
-def rows_of(chart):
-    groups = getattr(chart, "groups", None)
-    return [row for part in groups or chart.panels for row in (part.bars if groups else part.rows)]
 
 
 def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
@@ -298,13 +293,13 @@ def test_a_set_of_ratios_need_not_be_an_interval():
     )
     rows = Cells(found._repr_html_()).rows
     assert [row[3] for row in rows[1:]] == ["up to −0.5, or from 0.25 on", OPEN]
-    assert {row.interval for row in rows_of(chart_of(found))} == {None}
+    assert {row.interval for row in chart_of(found).rows} == {None}
 
 
 def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
     found = study.analyst.overview("study", attributes=["smoker"])
     chart, answers = chart_of(found), found.questions[0].answers
-    for row, answer in zip(rows_of(chart), answers, strict=True):
+    for row, answer in zip(chart.rows, answers, strict=True):
         assert row.inner[1] - row.inner[0] == pytest.approx(2 * 1.959964 * answer.sampling_error)
         assert row.interval == answer.interval
     assert "without perturbation the interval would be this long" in chart.description
@@ -312,7 +307,7 @@ def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
 
 def test_of_exactly_these_respondents_nothing_is_sampling(study):
     chart = chart_of(study.analyst.overview("study", target="respondents"))
-    assert {row.inner for row in rows_of(chart)} == {None}
+    assert {row.inner for row in chart.rows} == {None}
 
 
 @pytest.mark.parametrize(

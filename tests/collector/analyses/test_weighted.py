@@ -74,8 +74,8 @@ def test_all_questions_without_a_margin_are_asked_by_default():
     assert [row[0] for row in WEIGHTED.grid(result).rows] == ["What do you vote?", "", "smoker", ""]
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers in s, weighted to sex"
-    assert [group.heading for group in chart.groups] == ["What do you vote?", "smoker"]
-    for bar in chart.groups[0].bars:
+    assert [group.heading for group in chart.panels] == ["What do you vote?", "smoker"]
+    for bar in chart.panels[0].rows:
         assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
 
 

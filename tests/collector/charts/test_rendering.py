@@ -12,15 +12,13 @@ from halftruth_collector.charts.rendering import check_file, render, to_svg
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.charts import (
     Axis,
-    BarChart,
-    BarGroup,
     Curve,
     CurveChart,
+    EstimateChart,
     HeatMap,
     Mark,
     Panel,
     Reference,
-    WhiskerChart,
 )
 from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
 from halftruth_shared.analyses.charts.specification import (
@@ -44,6 +42,10 @@ UNBROKEN = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamte
 
 def near(label, value, half, category=None, inner=None):
     return Mark(label, value, value - half, value + half, category, inner=inner)
+
+
+def bars(heading, *rows):
+    return Panel(SUPPORT, rows, heading)
 
 
 def noisy_itemsets(count=40, seed=1):
@@ -81,28 +83,26 @@ def grid(size):
 
 
 CHARTS = {
-    "itemsets": WhiskerChart(
+    "itemsets": EstimateChart(
         "Supports of itemsets in census",
         ("48 842 reports; 95 % intervals, each by itself, for the population.", LONG),
         (Panel(SUPPORT, noisy_itemsets(), reference=Reference(0.02, "min. support 2 %")),),
         "support (95 % interval)",
         ("frequent", "undecided", "infrequent"),
     ),
-    "overview": BarChart(
+    "overview": EstimateChart(
         f"Every question of a survey: {LONG}",
         (),
-        SUPPORT,
         (
-            BarGroup(LONG, (near("no", 1.04, 0.1, inner=(1.0, 1.1)), near("yes", -0.04, 0.1))),
-            BarGroup(
-                "city", (near("東京", 0.4, 0.1), near(LONG, 0.3, 0.1), near(UNBROKEN, 0.3, 0.1))
-            ),
-            BarGroup("other", (Mark("empty", reason="the group has no respondents at all"),)),
+            bars(LONG, near("no", 1.04, 0.1, inner=(1.0, 1.1)), near("yes", -0.04, 0.1)),
+            bars("city", near("東京", 0.4, 0.1), near(LONG, 0.3, 0.1), near(UNBROKEN, 0.3, 0.1)),
+            bars("other", Mark("empty", reason="the group has no respondents at all")),
         ),
-        "answer",
         "share (95 % interval)",
+        bars=True,
+        labels="answer",
     ),
-    "measures": WhiskerChart(
+    "measures": EstimateChart(
         "Association of smoker and drinks",
         ("Intervals are normal ones by the delta method.",),
         (
@@ -208,11 +208,7 @@ def contrast(one, other):
 def rows(chart):
     if isinstance(chart, HeatMap):
         return [cell for row in chart.cells for cell in row if cell]
-    if isinstance(chart, BarChart):
-        return [bar for group in chart.groups for bar in group.bars]
-    return (
-        [] if isinstance(chart, CurveChart) else [r for panel in chart.panels for r in panel.rows]
-    )
+    return [] if isinstance(chart, CurveChart) else chart.rows
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -325,7 +321,8 @@ def test_every_value_is_within_its_axis(name):
 
 
 def test_bars_begin_at_zero():
-    chart = BarChart("t", (), Axis("", scale="log"), (BarGroup("", (near("a", 5, 0.1),)),), "", "")
+    panel = Panel(Axis("", scale="log"), (near("a", 5, 0.1),))
+    chart = EstimateChart("t", (), (panel,), "", bars=True)
     for picture in (figure("overview"), drawn(chart)):
         [axes] = picture.axes
         low, high = axes.get_xlim()
@@ -341,7 +338,7 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
     arrows = {(line.get_marker(), *line.get_xdata()) for line in axes.lines}
     assert ("<", low) in arrows
     shares = [near(str(i), 0.5, 0.02) for i in range(5)] + [Mark("far", 0.5, 0.2, float("inf"))]
-    [axes] = drawn(WhiskerChart("t", (), (Panel(SUPPORT, tuple(shares)),), "")).axes
+    [axes] = drawn(EstimateChart("t", (), (Panel(SUPPORT, tuple(shares)),), "")).axes
     assert (">", axes.get_xlim()[1]) in {
         (line.get_marker(), *line.get_xdata()) for line in axes.lines
     }
@@ -350,7 +347,7 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
 def test_one_very_long_interval_does_not_hide_the_others():
     around = [near(str(i), 0.1 * i, 0.05) for i in range(5)]
     [axes] = drawn(
-        WhiskerChart("t", (), (Panel(SUPPORT, (*around, near("x", 0.2, 1e6))),), "")
+        EstimateChart("t", (), (Panel(SUPPORT, (*around, near("x", 0.2, 1e6))),), "")
     ).axes
     low, high = axes.get_xlim()
     assert high - low < 5
@@ -358,7 +355,7 @@ def test_one_very_long_interval_does_not_hide_the_others():
 
 def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
     panel = Panel(SUPPORT, (Mark("a", reason="no respondents"), Mark("b")))
-    chart = WhiskerChart("Nothing", (), (panel,), "x")
+    chart = EstimateChart("Nothing", (), (panel,), "x")
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert "a undefined: no respondents; b undefined" in chart.description
     [axes] = drawn(chart).axes
@@ -370,14 +367,14 @@ def test_an_interval_within_is_thicker_and_named():
     widths = [float(c.get_linewidth()[0]) for c in figure("overview").axes[0].collections]
     assert max(widths) > 2 * min(widths)
     assert INNER_LABEL in texts(svg("overview"))
-    assert INNER_LABEL not in to_svg(BarChart("t", (), SUPPORT, (), "", ""))
+    assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), "", bars=True))
 
 
 def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():
     def chart(count):
         some = [near(f"cell {i}", i / count, 0.1) for i in range(count)]
-        groups = (BarGroup("one", tuple(some[:50])), BarGroup("other", tuple(some[50:])))
-        return BarChart("t", (), SUPPORT, groups, "", "")
+        groups = (bars("one", *some[:50]), bars("other", *some[50:]))
+        return EstimateChart("t", (), groups, "", bars=True)
 
     figures = [drawn(chart(count), whole=False) for count in (1, 40, MOST_ROWS, 5000)]
     heights = [each.get_figheight() for each in figures]
@@ -402,8 +399,8 @@ def test_large_grids_and_many_curves_are_cut_and_say_so():
 @pytest.mark.parametrize(
     "chart",
     [
-        WhiskerChart("Nothing", ("No itemset was found.",), (), ""),
-        BarChart("Nothing", (), SUPPORT, (BarGroup("empty", ()),), "", ""),
+        EstimateChart("Nothing", ("No itemset was found.",), (), ""),
+        EstimateChart("Nothing", (), (bars("empty"),), "", bars=True),
         CurveChart("Nothing", (), Axis("x"), Axis("y", scale="log"), (Curve("c", (1,), (None,)),)),
         CurveChart("Nothing", (), Axis("x"), Axis("y"), ()),
         CurveChart("Nothing", (), Axis("x", scale="log"), Axis("y"), (Curve("c", (), ()),)),
@@ -418,7 +415,7 @@ def test_nothing_is_a_picture_with_a_title(chart):
 def test_labels_are_text_whatever_is_in_them():
     odd = ("price=5 $ to $10 & <b>", "city=東京", r"x=a\b", "مدينة=القاهرة", "a=]]>")
     some = tuple(near(label, 0.1, 0.01) for label in odd)
-    drawing = to_svg(WhiskerChart("$x$ <i>", (), (Panel(SUPPORT, some),), ""))
+    drawing = to_svg(EstimateChart("$x$ <i>", (), (Panel(SUPPORT, some),), ""))
     assert {*odd, "$x$ <i>"} <= set(texts(drawing))
 
 

@@ -2,30 +2,26 @@
 
 from .specification import (
     Axis,
-    BarChart,
-    BarGroup,
     Chart,
     Curve,
     CurveChart,
+    EstimateChart,
     HeatMap,
     Mark,
     Panel,
     Reference,
     Scale,
-    WhiskerChart,
 )
 
 __all__ = [
     "Axis",
-    "BarChart",
-    "BarGroup",
     "Chart",
     "Curve",
     "CurveChart",
+    "EstimateChart",
     "HeatMap",
     "Mark",
     "Panel",
     "Reference",
     "Scale",
-    "WhiskerChart",
 ]

@@ -31,14 +31,13 @@ from .specification import (
     INNER_LABEL,
     OUTER_LABEL,
     Axis,
-    BarChart,
     Chart,
     CurveChart,
+    EstimateChart,
     HeatMap,
     Mark,
     Panel,
     Reference,
-    WhiskerChart,
     shortened,
     written,
 )
@@ -125,32 +124,31 @@ def figure_of(chart: Chart) -> Figure:
     return _grid(chart) if isinstance(chart, HeatMap) else _rows(chart)
 
 
-def _rows(chart: WhiskerChart | BarChart) -> Figure:
+def _rows(chart: EstimateChart) -> Figure:
     """Panels below each other, each on its own axis."""
     figure = Drawn(figsize=(WIDTH / 72, 1))
-    if isinstance(chart, BarChart):
-        # Bars begin at zero, which a logarithmic axis does not have.
-        axis = replace(chart.axis, scale="linear")
-        panels = [[Panel(axis, group.bars, group.heading) for group in chart.groups]]
-        captions = (chart.bars_label, chart.values_label)
-    else:
-        panels, captions = [[panel] for panel in chart.panels], ("", chart.values_label)
-    panels = [groups for groups in panels if any(group.rows for group in groups)]
-    if not panels:
+    drawn = [panel for panel in chart.panels if panel.rows]
+    if not drawn:
         return _page(figure, chart, [], 0)
+    panels, captions = [[panel] for panel in drawn], ("", chart.values_label)
+    if chart.bars:
+        # Bars begin at zero, which a logarithmic axis does not have.
+        axis = replace(drawn[0].axis, scale="linear")
+        panels = [[replace(panel, axis=axis) for panel in drawn]]
+        captions = (chart.labels, chart.values_label)
     every = list(figure.subplots(len(panels), squeeze=False)[:, 0])
     heights = []
     for axes, groups in zip(every, panels, strict=True):
         y = _words(axes, 0, *captions, color=QUIET) if axes is every[0] and any(captions) else 0
         heights.append(_panel(axes, y, groups, chart))
     every[0].get_gridspec().set_height_ratios(heights)
-    _legend(every[0], chart, [row for groups in panels for group in groups for row in group.rows])
+    _legend(every[0], chart)
     return _page(figure, chart, every, sum(heights))
 
 
-def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: WhiskerChart | BarChart) -> float:
+def _panel(axes: Axes, y: float, groups: Sequence[Panel], chart: EstimateChart) -> float:
     """Draw groups of rows on one axis, from y downwards; returns where they end."""
-    bars, axis, reference = isinstance(chart, BarChart), groups[0].axis, groups[0].reference
+    bars, axis, reference = chart.bars, groups[0].axis, groups[0].reference
     rows = [row for group in groups for row in group.rows]
     values = [row.value for row in rows if row.value is not None]
     line = [reference.value] if reference else []
@@ -248,19 +246,22 @@ def _intervals(axes: Axes, placed: Sequence[tuple[float, Mark]], colour: str) ->
             drawn.set_in_layout(False)
 
 
-def _look(chart: WhiskerChart | BarChart, category: str | None) -> dict[str, Any]:
-    if isinstance(chart, BarChart):
+def _look(chart: EstimateChart, category: str | None) -> dict[str, Any]:
+    if chart.bars:
         return {"color": INK}
     place = chart.categories.index(category) if category in chart.categories else 0
     return _MARKS[place % len(_MARKS)]
 
 
-def _legend(axes: Axes, chart: WhiskerChart | BarChart, rows: Sequence[Mark]) -> None:
+def _legend(axes: Axes, chart: EstimateChart) -> None:
     """Above the first panel, what categories there are and what thick lines mean."""
-    names = () if isinstance(chart, BarChart) else chart.categories
-    found = {row.category for row in rows}
-    handles = [Line2D([], [], label=name, **_look(chart, name)) for name in names if name in found]
-    if any(row.inner for row in rows):
+    found = {row.category for row in chart.rows}
+    handles = [
+        Line2D([], [], label=name, **_look(chart, name))
+        for name in chart.categories
+        if name in found
+    ]
+    if any(row.inner for row in chart.rows):
         handles.append(Line2D([], [], color=INNER, linewidth=3.5, label=INNER_LABEL))
         handles.append(Line2D([], [], color=INK, linewidth=1.5, label=OUTER_LABEL))
     if handles:

@@ -94,22 +94,33 @@ class _Titled:
 
 
 @dataclass(frozen=True)
-class WhiskerChart(_Titled):
-    """Estimates as dots, each with its interval as a whisker; one row for each.
+class EstimateChart(_Titled):
+    """Estimates with their intervals, one row for each: as dots, or as bars from zero.
 
     Attributes
     ----------
     panels : tuple of Panel
-        One for each scale, below each other.
+        One for each scale, below each other; bars have a single axis, that of the first.
     values_label : str
         What the numbers beside the rows are.
     categories : tuple of str
-        What rows can be told apart by, in the order of a legend.
+        What rows can be told apart by, in the order of a legend; not of bars.
+    bars : bool
+        Whether they are bars.
+    labels : str
+        What the labels of bars are.
     """
 
     panels: tuple[Panel, ...]
     values_label: str
     categories: tuple[str, ...] = ()
+    bars: bool = False
+    labels: str = ""
+
+    @property
+    def rows(self) -> list[Mark]:
+        """Rows of all panels."""
+        return [row for panel in self.panels for row in panel.rows]
 
     @property
     def description(self) -> str:
@@ -119,41 +130,6 @@ class WhiskerChart(_Titled):
             *self.notes,
             *(_in_words(panel.heading, panel.rows, panel.axis) for panel in self.panels),
             *(_line(panel.reference, panel.axis) for panel in self.panels if panel.reference),
-        )
-
-
-@dataclass(frozen=True)
-class BarGroup:
-    """Bars under one heading."""
-
-    heading: str
-    bars: tuple[Mark, ...]
-
-
-@dataclass(frozen=True)
-class BarChart(_Titled):
-    """Estimates as bars from zero, each with its interval as an error bar.
-
-    Attributes
-    ----------
-    bars_label : str
-        What the labels of the bars are.
-    values_label : str
-        What the numbers beside the bars are.
-    """
-
-    axis: Axis
-    groups: tuple[BarGroup, ...]
-    bars_label: str
-    values_label: str
-
-    @property
-    def description(self) -> str:
-        """The text alternative: all that the picture shows, in one paragraph."""
-        return _paragraph(
-            self.title,
-            *self.notes,
-            *(_in_words(group.heading, group.bars, self.axis) for group in self.groups),
         )
 
 
@@ -227,7 +203,7 @@ class CurveChart(_Titled):
         return f"{curve.name}: from {points[0]} to {points[1]}"
 
 
-Chart = WhiskerChart | BarChart | CurveChart | HeatMap
+Chart = EstimateChart | CurveChart | HeatMap
 
 
 #: Rows, cells of a grid along each side, and curves beyond which a chart is cut: a picture of
@@ -246,24 +222,12 @@ def shortened(chart: Chart) -> Chart:
         left = max(len(chart.rows), len(chart.columns)) - MOST_NAMES
         cut = replace(chart, rows=chart.rows[names], columns=chart.columns[names], cells=cells)
         return _noted(cut, left, "rows or columns")
-    if isinstance(chart, BarChart):
-        bars, left = _first([group.bars for group in chart.groups])
-        groups = zip(chart.groups, bars, strict=True)
-        kept = tuple(replace(group, bars=some) for group, some in groups if some)
-        return _noted(replace(chart, groups=kept), left, "rows")
-    rows, left = _first([panel.rows for panel in chart.panels])
-    panels = zip(chart.panels, rows, strict=True)
-    some_panels = tuple(replace(panel, rows=some) for panel, some in panels if some)
-    return _noted(replace(chart, panels=some_panels), left, "rows")
-
-
-def _first(groups: Sequence[tuple[Mark, ...]]) -> tuple[list[tuple[Mark, ...]], int]:
-    """The first rows of all groups together, and how many are left out."""
-    kept, room = [], MOST_ROWS
-    for group in groups:
-        kept.append(group[:room])
-        room -= len(kept[-1])
-    return kept, sum(map(len, groups)) - MOST_ROWS + room
+    panels, room = [], MOST_ROWS
+    for panel in chart.panels:
+        panels.append(replace(panel, rows=panel.rows[:room]))
+        room -= len(panels[-1].rows)
+    some_panels = tuple(panel for panel in panels if panel.rows)
+    return _noted(replace(chart, panels=some_panels), len(chart.rows) - MOST_ROWS + room, "rows")
 
 
 def _noted(chart: Chart, left: int, what: str) -> Chart:
