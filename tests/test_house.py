@@ -64,29 +64,29 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 14_181,
-    "client/halftruth_client/**/*.py": 1_905,
-    "client/halftruth_client/js/**/*.js": 8_082,
+    "shared/halftruth_shared/**/*.py": 13_851,  # parts of reports, for that model
+    "client/halftruth_client/**/*.py": 1_857,
+    "client/halftruth_client/js/**/*.js": 7_566,
     "docs/studies/**/*.py": 4_717,
-    "collector/halftruth_collector/**/*.py": 30_378,
-    "collector/halftruth_collector/access/**/*.py": 349,
-    "collector/halftruth_collector/analyses/**/*.py": 4_670,
-    "collector/halftruth_collector/campaign/**/*.py": 973,
-    "collector/halftruth_collector/charts/**/*.py": 989,
-    "collector/halftruth_collector/cli/**/*.py": 2_330,
+    "collector/halftruth_collector/**/*.py": 30_346,
+    "collector/halftruth_collector/access/**/*.py": 329,
+    "collector/halftruth_collector/analyses/**/*.py": 4_390,
+    "collector/halftruth_collector/campaign/**/*.py": 948,
+    "collector/halftruth_collector/charts/**/*.py": 214,
+    "collector/halftruth_collector/cli/**/*.py": 2_296,
     "collector/halftruth_collector/demo/**/*.py": 499,
-    "collector/halftruth_collector/designing/**/*.py": 1_031,
-    "collector/halftruth_collector/disclosure/**/*.py": 1_322,
-    "collector/halftruth_collector/estimation/**/*.py": 8_219,
-    "collector/halftruth_collector/importing/**/*.py": 1_037,
-    "collector/halftruth_collector/intake/**/*.py": 854,
-    "collector/halftruth_collector/ops/**/*.py": 428,
-    "collector/halftruth_collector/server/**/*.py": 504,
-    "collector/halftruth_collector/store/**/*.py": 2_897,
-    "collector/halftruth_collector/web/**/*.py": 3_688,
+    "collector/halftruth_collector/designing/**/*.py": 1_001,
+    "collector/halftruth_collector/disclosure/**/*.py": 1_299,
+    "collector/halftruth_collector/estimation/**/*.py": 9_763,  # one model of all answers
+    "collector/halftruth_collector/importing/**/*.py": 1_035,
+    "collector/halftruth_collector/intake/**/*.py": 836,
+    "collector/halftruth_collector/ops/**/*.py": 392,
+    "collector/halftruth_collector/server/**/*.py": 499,
+    "collector/halftruth_collector/store/**/*.py": 2_680,
+    "collector/halftruth_collector/web/**/*.py": 3_612,
     "collector/halftruth_collector/**/*.js": 242,
-    "tests/**/*.py": 53_525,  # benchmarks in one process do not take each other's children
-    "tests/**/*.mjs": 3_295,
+    "tests/**/*.py": 49_896,  # that model
+    "tests/**/*.mjs": 3_202,
 }
 
 

@@ -189,6 +189,11 @@ SPLIT_CASES = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def cases():
+    return RECORD_CASES + SPLIT_CASES
+
+
 @pytest.fixture(params=RECORD_CASES + SPLIT_CASES, ids=str)
 def case(request):
     """A mechanism of any kind with its exact matrix."""

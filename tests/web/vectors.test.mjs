@@ -1,21 +1,20 @@
 // The client gives the reports of tests/vectors, which were computed without it.
 
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { randomBelow } from "../../client/halftruth_client/js/sampling.js";
 import { knownBytes, readVectors } from "./helpers.mjs";
 
-const MECHANISMS = [
-  "gamma-diagonal",
-  "randomized-gamma-diagonal",
-  "randomized-response",
-  "distortion-matrices",
-  "split-questionnaire",
-];
-
 const vectors = (name) => readVectors(name).vectors;
+
+/** Kinds of mechanisms: those that the vectors have draws of. */
+const MECHANISMS = readdirSync(new URL("../vectors", import.meta.url))
+  .filter((file) => file.endsWith(".json"))
+  .map((file) => file.slice(0, -".json".length))
+  .filter((kind) => vectors(kind)?.[0]?.draws);
 
 for (const kind of MECHANISMS) {
   for (const { survey: document, digest, draws } of vectors(kind)) {

@@ -11,7 +11,10 @@ from functools import cache
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared.mechanisms import MECHANISMS
 from scipy.stats import chi2, norm
+
+from .definitions import KINDS
 
 SHAPE = (2, 3, 2)
 SHARES = np.array([14, 6, 9, 11, 4, 10, 8, 12, 5, 7, 6, 8]) / 100
@@ -20,6 +23,11 @@ TARGETS = ("population", "respondents")
 #: Every attribute subset, by length.
 SUBSETS = {1: ("a", "b", "c"), 2: ("ab", "ca", "bc"), 3: ("abc",)}
 EVERY_CELL = np.stack(np.unravel_index(np.arange(12), SHAPE), axis=1)
+
+
+def test_every_mechanism_is_simulated_here_or_where_its_own_definition_is():
+    elsewhere = {"randomized-gamma-diagonal", "split-questionnaire"}
+    assert {*KINDS, *elsewhere} == {mechanism.kind for mechanism in MECHANISMS}
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from halftruth_shared import (
     epsilon,
     worst_case_posterior,
 )
+from halftruth_shared.mechanisms import MECHANISMS
 
 
 def worst_ratio(matrix, cells, public=()):
@@ -32,6 +33,10 @@ def worst_ratio(matrix, cells, public=()):
                     return math.inf
                 worst = max(worst, row[a] / row[b])
     return worst
+
+
+def test_every_mechanism_is_among_those_whose_matrix_is_written_out(cases):
+    assert {type(case.mechanism) for case in cases} == set(MECHANISMS)
 
 
 def test_the_amplification_is_the_worst_ratio_of_the_exact_matrix(case):
