@@ -64,7 +64,7 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 13_851,  # parts of reports, for that model
+    "shared/halftruth_shared/**/*.py": 13_893,  # parts of reports, for that model
     "client/halftruth_client/**/*.py": 1_857,
     "client/halftruth_client/js/**/*.js": 7_566,
     "docs/studies/**/*.py": 4_717,
@@ -85,7 +85,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_680,
     "collector/halftruth_collector/web/**/*.py": 3_612,
     "collector/halftruth_collector/**/*.js": 242,
-    "tests/**/*.py": 49_896,  # that model
+    "tests/**/*.py": 49_892,  # that model
     "tests/**/*.mjs": 3_202,
 }
 

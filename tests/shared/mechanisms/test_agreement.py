@@ -1,6 +1,5 @@
 """Sums over orthogonal points, against dense matrices."""
 
-import dense_split
 import numpy as np
 import pytest
 from halftruth_shared.mechanisms.split_questionnaire.incidence import (
@@ -8,12 +7,14 @@ from halftruth_shared.mechanisms.split_questionnaire.incidence import (
     placement,
     sums_over,
 )
-from halftruth_shared.mechanisms.split_questionnaire.responses import points, response
+from halftruth_shared.mechanisms.split_questionnaire.responses import coordinates, points, response
 
 
 def orthogonal(prime, dimension):
     """Which points are orthogonal, by all products of their coordinates."""
-    vectors = np.array(dense_split.points(prime, dimension))
+    vectors = np.array(
+        [coordinates(point, prime, dimension) for point in range(points(prime, dimension))]
+    )
     return vectors @ vectors.T % prime == 0
 
 

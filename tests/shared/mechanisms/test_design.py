@@ -10,7 +10,6 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import combinations
 
-import dense_split
 import msgspec
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from halftruth_shared.mechanisms.split_questionnaire.bound import information_bo
 from halftruth_shared.mechanisms.split_questionnaire.components import EXPONENT
 from halftruth_shared.mechanisms.split_questionnaire.design import choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
+    coordinates,
     most_direct,
     nearest_prime,
     points,
@@ -273,7 +273,7 @@ def test_information_is_that_of_the_channel(prime, dimension, cells):
     gamma = Fraction(5, 2)
     answered = response(cells, prime, direct=1)
     assert answered.symbols == points(prime, dimension)
-    vectors = np.array(dense_split.points(prime, dimension))
+    vectors = np.array([coordinates(point, prime, dimension) for point in range(answered.symbols)])
     orthogonal = (vectors @ vectors.T) % prime == 0
     rng = np.random.default_rng(11)
     contrasts = np.eye(cells) - 1 / cells

@@ -10,9 +10,9 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
     is_prime,
-    modulus,
     most_direct,
     nearest_prime,
+    placed,
     points,
     response,
 )
@@ -46,21 +46,16 @@ def test_cells_share_as_many_symbols_as_a_response_says(prime, dimension):
 
 @pytest.mark.parametrize("count", [7, 13, 15, 31, 381, 1_000, 7_240])
 def test_every_cell_has_a_point_of_its_own(count):
-    placement = placed_of(np.arange(count), count).tolist()
+    placement = [placed(cell, count) for cell in range(count)]
     assert sorted(placement) == list(range(count))
+    assert placed_of(np.arange(count), count).tolist() == placement
     assert placement == dense_split.placement(count, count)
 
 
 def test_the_largest_geometry_is_placed_without_rounding():
     count = points(MAX_PRIME, 3)
     cells = [0, 1, 2, 3, 12_345, MAX_CELLS - 1]
-    ring, expected = modulus(count), []
-    for cell in cells:
-        point = (cell + ring // 3) ** 3 % ring
-        while point >= count:
-            point = (point + ring // 3) ** 3 % ring
-        expected.append(point)
-    assert placed_of(np.array(cells), count).tolist() == expected
+    assert placed_of(np.array(cells), count).tolist() == [placed(cell, count) for cell in cells]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Sums over the orthogonal points of a projective geometry, by the Fourier transform.
 
-Points are one-dimensional subspaces of F_q^t, numbered as by `coordinates_of`: first the
+Points are one-dimensional subspaces of F_q^t, numbered as by `responses.coordinates`: first the
 q^{t−1} points (1, y') and then those of PG(t−2, q) with a 0 in front.
 """
 

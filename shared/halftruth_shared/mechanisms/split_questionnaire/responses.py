@@ -149,3 +149,48 @@ def modulus(symbols: int) -> int:
     while candidate % 3 != 2 or not is_prime(candidate):
         candidate += 1
     return candidate
+
+
+def placed(cell: int, symbols: int) -> int:
+    """Return the index of the point that represents a cell, distinct for each.
+
+    Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
+    number of points, they lie like random ones.
+    """
+    ring = modulus(symbols)
+    point = cell
+    while True:
+        point = (point + ring // 3) ** 3 % ring
+        if point < symbols:
+            return point
+
+
+def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
+    """The coordinates of a point, of which the first that is not 0 is 1.
+
+    Points are numbered by the place of that 1, and where it is the same by the coordinates that
+    follow, as digits of a number.
+
+    >>> [coordinates(point, 2, 2) for point in range(3)]
+    [(1, 0), (1, 1), (0, 1)]
+    """
+    place, block = 0, prime ** (dimension - 1)
+    while point >= block:
+        point -= block
+        place, block = place + 1, block // prime
+    digits = []
+    for _ in range(dimension - 1 - place):
+        point, digit = divmod(point, prime)
+        digits.append(digit)
+    return (0,) * place + (1, *reversed(digits))
+
+
+def number(vector: tuple[int, ...], prime: int) -> int:
+    """Index of the point of a vector that is not 0 everywhere; the inverse of `coordinates`."""
+    dimension, place, value = len(vector), 0, 0
+    while not vector[place]:
+        place += 1
+    scale = 1 if vector[place] == 1 else pow(vector[place], -1, prime)
+    for entry in vector[place + 1 :]:
+        value = value * prime + entry * scale % prime
+    return points(prime, dimension) - points(prime, dimension - place) + value

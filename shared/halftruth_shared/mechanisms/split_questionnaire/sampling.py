@@ -7,13 +7,14 @@ from fractions import Fraction
 from functools import cache, cached_property
 from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...sampling import DrawBelow, RandBelow, Sampler
-from .responses import Response, modulus, points
+from .responses import Response, coordinates, modulus, number, placed, points
 from .views import View
 
 Integers = NDArray[np.int64]
@@ -32,12 +33,30 @@ def symbol(response: Response, gamma: Fraction, cell: int, randbelow: RandBelow)
     """Draw a symbol that answers for a cell."""
     own, other = gamma.as_integer_ratio()
     chances = own * response.inside
-    drawn = randbelow(outcomes(response, gamma))
+    drawn = randbelow(chances + other * (response.symbols - response.inside))
     inside = drawn < chances
     place = drawn // own if inside else (drawn - chances) // other
-    if not response.prime:
+    prime, rest_of = response.prime, response.dimension - 1
+    if not prime:
         return cell if inside else place + (place >= cell)
-    return int(_by_place(response, *(np.array([x]) for x in (cell, place, inside)))[0])
+    vector = coordinates(placed(cell, response.symbols), prime, rest_of + 1)
+    pivot = vector.index(1)
+    # The orthogonal points are those of the other coordinates, the pivot's being solved from
+    # ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, and that one is solved likewise.
+    rest = (coordinates if inside else digits)(place, prime, rest_of)
+    # Before its pivot, u is 0.
+    across = sum(map(mul, vector[pivot + 1 :], rest[pivot:]))
+    answer = ((not inside) - across) % prime
+    return number((*rest[:pivot], answer, *rest[pivot:]), prime)
+
+
+def digits(value: int, base: int, count: int) -> tuple[int, ...]:
+    """The last so many digits of a number, the most significant first."""
+    digits = []
+    for _ in range(count):
+        value, digit = divmod(value, base)
+        digits.append(digit)
+    return tuple(reversed(digits))
 
 
 def symbols(response: Response, gamma: Fraction, cells: Integers, draw: DrawBelow) -> Integers:
@@ -48,17 +67,6 @@ def symbols(response: Response, gamma: Fraction, cells: Integers, draw: DrawBelo
     place = np.where(inside, drawn // own, (drawn - own * response.inside) // other)
     if not response.prime:
         return np.where(inside, cells, place + (place >= cells))
-    return _by_place(response, cells, place, inside)
-
-
-def _by_place(
-    response: Response, cells: Integers, place: Integers, inside: NDArray[np.bool_]
-) -> Integers:
-    """Symbols of a geometry by their place among those of a cell, or among the others.
-
-    The orthogonal points are those of the other coordinates, the pivot's being solved from
-    ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, and that one is solved likewise.
-    """
     prime, dimension = response.prime, response.dimension
     vectors = coordinates_of(placed_of(cells, response.symbols), prime, dimension)
     rest = digits_of(place, prime, dimension - 1)
@@ -90,11 +98,7 @@ def solved(vectors: Integers, rest: Integers, product: Integers, prime: int) -> 
 
 
 def placed_of(cells: Integers, count: int) -> Integers:
-    """Indices of the points that represent cells, of so many points; distinct for each.
-
-    Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
-    number of points, they lie like random ones.
-    """
+    """`placed` of many cells, of so many points."""
     ring = np.uint64(modulus(count))
     third = ring // np.uint64(3)
     indices = cells.astype(np.uint64)
@@ -108,7 +112,7 @@ def placed_of(cells: Integers, count: int) -> Integers:
 
 
 def digits_of(values: Integers, base: int, count: int) -> Integers:
-    """The last so many digits of numbers, the most significant first, shape (count, N)."""
+    """`digits` of many numbers, shape (count, N)."""
     digits = np.empty((count, len(values)), dtype=np.int64)
     for j in reversed(range(count)):
         # Much quicker than the remainder.
@@ -119,14 +123,7 @@ def digits_of(values: Integers, base: int, count: int) -> Integers:
 
 
 def coordinates_of(indices: Integers, prime: int, dimension: int) -> Integers:
-    """Coordinates of points, of which the first that is not 0 is 1, shape (t, N).
-
-    Points are numbered by the place of that 1, and where it is the same by the coordinates that
-    follow, as digits of a number.
-
-    >>> coordinates_of(np.arange(3), 2, 2).T.tolist()
-    [[1, 0], [1, 1], [0, 1]]
-    """
+    """`coordinates` of many points, shape (t, N)."""
     blocks = _blocks(prime, dimension)
     place = np.searchsorted(blocks, indices, side="right") - 1
     coordinates = digits_of(indices - blocks[place], prime, dimension)
@@ -135,7 +132,7 @@ def coordinates_of(indices: Integers, prime: int, dimension: int) -> Integers:
 
 
 def numbers_of(vectors: Integers, prime: int) -> Integers:
-    """Indices of the points of vectors that are not 0, shape (t, N); inverts `coordinates_of`."""
+    """`number` of many vectors, shape (t, N)."""
     dimension = len(vectors)
     place = np.argmax(vectors != 0, axis=0)
     scale = _inverses(prime)[vectors[place, np.arange(len(place))]]
