@@ -34,7 +34,7 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is maximized: the penalized log-likelihood of some reports.
+    """Maximization problem: the penalized log-likelihood of some reports.
 
     Attributes
     ----------

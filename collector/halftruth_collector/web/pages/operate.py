@@ -144,7 +144,7 @@ def keys(problem: HalftruthError | None = None) -> Answer:
 
 @blueprint.get("/retention")
 def retention(done: list[Deleted] | None = None, problem: HalftruthError | None = None) -> Answer:
-    """What is kept how long."""
+    """Retention periods of everything that is stored."""
     closed = [state for state in collector().store.states() if state.closed_at is not None]
     return _page("operate_retention.html", problem, closed=closed, days=KEEP_DAYS, done=done)
 

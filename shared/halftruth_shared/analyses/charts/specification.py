@@ -66,7 +66,7 @@ class Mark:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it is not usable, and so pale or hollow."""
+        """True if it is not usable, and so pale or hollow."""
         return self.category == "not usable"
 
     @property

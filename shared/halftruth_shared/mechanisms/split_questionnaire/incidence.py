@@ -93,7 +93,7 @@ def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.in
 def belongs(
     symbols: NDArray[np.int64], response: Response, cells: slice = slice(None)
 ) -> NDArray[np.bool_]:
-    """Whether symbols of a geometry are those of its cells, shape (symbols, cells)."""
+    """Incidence of symbols and cells of a geometry, shape (symbols, cells)."""
     points = symbols, placement(response)[cells]
     rows, columns = (coordinates_of(p, response.prime, response.dimension) for p in points)
     # Coordinates are below 2¹⁶, so that no sum of products is rounded.
