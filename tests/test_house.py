@@ -68,16 +68,16 @@ MOST_LINES = {
     "client/halftruth_client/**/*.py": 1_857,
     "client/halftruth_client/js/**/*.js": 7_566,
     "docs/studies/**/*.py": 4_717,
-    "collector/halftruth_collector/**/*.py": 30_346,
+    "collector/halftruth_collector/**/*.py": 30_700,  # that model among the estimates
     "collector/halftruth_collector/access/**/*.py": 329,
-    "collector/halftruth_collector/analyses/**/*.py": 4_390,
+    "collector/halftruth_collector/analyses/**/*.py": 4_500,  # the model in every analysis of shares
     "collector/halftruth_collector/campaign/**/*.py": 948,
     "collector/halftruth_collector/charts/**/*.py": 214,
     "collector/halftruth_collector/cli/**/*.py": 2_296,
     "collector/halftruth_collector/demo/**/*.py": 499,
     "collector/halftruth_collector/designing/**/*.py": 1_001,
     "collector/halftruth_collector/disclosure/**/*.py": 1_299,
-    "collector/halftruth_collector/estimation/**/*.py": 9_763,  # one model of all answers
+    "collector/halftruth_collector/estimation/**/*.py": 10_000,  # one model of all answers
     "collector/halftruth_collector/importing/**/*.py": 1_035,
     "collector/halftruth_collector/intake/**/*.py": 836,
     "collector/halftruth_collector/ops/**/*.py": 392,
@@ -85,7 +85,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_680,
     "collector/halftruth_collector/web/**/*.py": 3_612,
     "collector/halftruth_collector/**/*.js": 242,
-    "tests/**/*.py": 49_892,  # that model
+    "tests/**/*.py": 50_200,  # that model
     "tests/**/*.mjs": 3_202,
 }
 

@@ -21,6 +21,7 @@ from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
+from ..estimation.model import LoglinearModel, cached_model
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
@@ -60,6 +61,27 @@ class Counted:
         if self._missing == "keep":
             return self.estimator
         return Estimator(self.survey, self.counts, self._where)
+
+    def model(
+        self,
+        interactions: Sequence[Sequence[str]] = (),
+        attributes: Sequence[str] | None = None,
+    ) -> LoglinearModel:
+        """Return the loglinear model of everybody's true answers, fitted once for these counts.
+
+        Parameters
+        ----------
+        interactions : sequence of sequences of str
+            Attributes of further interactions, besides all pairs.
+        attributes : sequence of str, optional
+            Those that the model is about; all by default.
+
+        Raises
+        ------
+        SchemaError, ParameterError, DomainTooLarge, EstimateError
+            As of `fit_model`.
+        """
+        return cached_model(self.survey, self.counts, interactions, attributes)
 
     def check(self) -> None:
         """Check that there are enough reports for an answer.

@@ -9,6 +9,7 @@ Unfinished: no analysis, page or command offers the model yet.
 """
 
 from .adequacy import LackOfFit, adequacy
+from .cached import cached_model
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import perturbed_outcome_regression
 from .predict import itemsets, odds_ratio, risk_ratio, share, shares
@@ -23,6 +24,7 @@ __all__ = [
     "Prediction",
     "Shares",
     "adequacy",
+    "cached_model",
     "fit_model",
     "itemsets",
     "odds_ratio",

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.model import Penalty, fit_model, shares
+from halftruth_collector.estimation.model import Penalty, cached_model, fit_model, shares
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -276,3 +276,15 @@ def test_models_that_cannot_be_are_refused():
         fit_model(survey, counts, [["q0", "x"]], attributes=names[:3])
     with pytest.raises(ParameterError, match=r"^penalty: main: expected a variance above 0"):
         Penalty(main=0)
+
+
+def test_a_model_is_fitted_once_for_equal_counts(make_survey):
+    survey = make_survey("gamma-diagonal", (2, 3, 2))
+    counts = simulated(survey, 400)
+    again = Counts.from_cells(survey, counts.cells, counts.counts)
+    model = cached_model(survey, counts, [["a", "b", "c"]])
+    assert cached_model(survey, again, [["a", "b", "c"]]) is model
+    assert ("a", "b", "c") in model.terms
+    assert cached_model(survey, again) is not model
+    more = Counts.from_cells(survey, counts.cells, counts.counts + 1)
+    assert cached_model(survey, more, [["a", "b", "c"]]) is not model
