@@ -187,7 +187,6 @@ ASKED = {
     "rule": {"antecedent": {"q0": "yes"}, "consequent": {"q1": "yes"}},
     "partial-correlation": {"attributes": ["q0", "q1"], "given": ["q2"], "present": {"q2": "yes"}},
     "loglinear": {"terms": [["q0", "q1"]]},
-    "classifier": {"predict": "q1", "features": ["q0"]},
     "regression": {"outcome": "q1", "predictors": ["age", "q0"]},
     "comparison": {"answer": {"q1": "yes"}, "groups": "age"},
     "distribution": {"attribute": "q1", "groups": "age"},

@@ -263,7 +263,6 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
             way: {"margins": margins, "attributes": [b], "method": way}
             for way in ("raking", "calibration")
         },
-        "classifier": {"tree": {"predict": a, "kind": "decision-tree", "estimate": "moment"}},
         "overview": {"": {}, **({"where": third} if third else {})},
     }
     return found.get(name, {})

@@ -14,7 +14,6 @@ _PLACES = {
     "audit": "audit:audit",
     "audit-log": "maintenance:audit_log",
     "backup": "maintenance:backup",
-    "classify": "classify:classify",
     "compact": "maintenance:compact",
     "count": "campaign:count",
     "demo": "demo:demo",

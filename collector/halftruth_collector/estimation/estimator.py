@@ -17,12 +17,6 @@ from halftruth_shared.analyses.base import (
     Target,
     TypicalError,
 )
-from halftruth_shared.analyses.classifier import (
-    ClassifierKind,
-    ClassifierQuery,
-    DecisionTree,
-    NaiveBayes,
-)
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import TableEstimate
@@ -32,7 +26,6 @@ from .bounds import Array, check_confidence, check_field, check_target, checked
 from .counts import Counts
 from .independence import IndependenceTest, independence_test
 from .itemsets import Itemsets, mine_itemsets
-from .learning import check_features, decision_tree, naive_bayes
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
 from .partial import names_of_partial, partial_correlation
@@ -90,8 +83,6 @@ class Estimator:
     >>> [phi] = estimator.measures(["smoker", "coughs"], measures=["phi"])
     >>> round(phi.value, 3), round(phi.standard_error, 3)
     (0.766, 0.046)
-    >>> estimator.classifier("coughs").predict([{"smoker": "yes"}, {"smoker": "no"}]).tolist()
-    ['yes', 'no']
     >>> smokers = estimator.where({"smoker": "yes"})
     >>> smokers.table(["coughs"]).support.round(3).tolist(), round(smokers.group().share, 3)
     ([0.229, 0.771], 0.375)
@@ -350,51 +341,6 @@ class Estimator:
         """
         table = self.table(names_of_partial(self.schema, attributes, given))
         return partial_correlation(self.schema, table, present or {}, confidence, target)
-
-    def classifier(
-        self,
-        predict: str,
-        kind: ClassifierKind = "naive-bayes",
-        features: Sequence[str] | None = None,
-        max_depth: int = 3,
-        min_support: float = 0.05,
-        confidence: float = 0.95,
-        estimate: Method = "likelihood",
-    ) -> NaiveBayes | DecisionTree:
-        """Learn to predict one attribute from others, from reconstructed tables.
-
-        Parameters are the fields of `ClassifierQuery`. A tree is no deeper than reports tell of
-        questions together; negative shares of the moment estimate count as 0.
-        """
-        checked(
-            ClassifierQuery(
-                predict=predict,
-                kind=kind,
-                max_depth=max_depth,
-                min_support=min_support,
-                confidence=confidence,
-                estimate=estimate,
-            )
-        )
-        self._check_keeping()
-        schema = self.schema
-        chosen = check_features(schema, predict, features)
-
-        def tables(names: Sequence[str]) -> tuple[Array, Array]:
-            lower, _ = self.table(names).interval(confidence)
-            return self.support(names, estimate), lower
-
-        def p_value(group: Items, feature: str) -> float | None:
-            try:
-                people = self.where({**self.tables.restriction.where, **group}) if group else self
-                return people.independence([feature, predict]).p_value
-            except EstimateError:
-                return None
-
-        if kind == "naive-bayes":
-            return naive_bayes(schema, tables, predict, chosen, self.reports)
-        depth = min(max_depth, max(1, self.max_order - 1))
-        return decision_tree(schema, tables, predict, chosen, depth, min_support, p_value)
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

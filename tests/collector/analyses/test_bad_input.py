@@ -173,14 +173,6 @@ BAD = [
     ("loglinear", {"terms": [["smoker"], ["weight"]]}, "terms", "attribute 'weight'"),
     ("loglinear", {"terms": [["smoker"], []]}, "terms", "one or more of"),
     ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice"),
-    ("classifier", {"predict": "age", "features": ["age", "vote"]}, "features", "other attributes"),
-    ("classifier", {"predict": "age", "features": []}, "features", "expected one"),
-    ("classifier", {"predict": "age", "features": PAIR * 2}, "features", "twice"),
-    ("classifier", {"predict": "age", "max_depth": 0}, "max_depth", "of at least 1"),
-    *(
-        ("classifier", {"predict": "age", "min_support": bad}, "min_support", "above 0 and below 1")
-        for bad in (0, 1, 7, math.nan)
-    ),
 ]
 
 

@@ -99,15 +99,6 @@ def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one
     assert not found["cd"].typical.learned
 
 
-def test_a_classifier_learned_from_the_best_guess_says_how_far_that_is_off():
-    query = ANALYSES["classifier"].query(predict="a", features=["b"])
-    few, many = (ANALYSES["classifier"].compute(counted(n, seed=3), query) for n in (150, 30_000))
-    [said] = [s for s in ANALYSES["classifier"].warnings(few) if "best guess" in s]
-    assert "nothing about associations was learned" in said
-    [said] = [s for s in ANALYSES["classifier"].warnings(many) if "best guess" in s]
-    assert "nothing about associations" not in said
-
-
 @pytest.mark.parametrize("where", [None, {"d": "yes"}])
 def test_the_typical_error_is_about_that_of_the_truth_and_bounds_are_above_it(where):
     """Of twelve surveys of two lengths: at most three of 24 bounds too low, once in 1 000 times."""

@@ -9,7 +9,6 @@ from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.analyses.labels import Labels, labelled
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.classifier import ClassifierQuery
 from halftruth_shared.errors import HalftruthError
 
 QUESTIONS = {"smoker": "Do you smoke?", "drinks": "Alcohol at work", "place": "Wo leben Sie?"}
@@ -60,20 +59,6 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
     assert not [name for name in ("smoker", "drinks", "n0", "y1", "n-north") if name in text], text
     # Files keep the names.
     assert msgspec.json.encode(found) == before
-
-
-@pytest.mark.parametrize("kind", ["naive-bayes", "decision-tree"])
-def test_a_classifier_says_labels_of_what_it_does_not_know(counted, kind):
-    analysis = ANALYSES["classifier"]
-    sure = 1 - 1e-12
-    query = ClassifierQuery(predict="smoker", kind=kind, confidence=sure, estimate="moment")
-    few = Counts.from_cells(SURVEY, [[0, 0, 0], [1, 2, 1]], [30, 20])
-    found = analysis.compute(Counted(SURVEY, few, counted.as_of, min_reports=1), query)
-    assert found.model.warnings
-    assert all(name in SCHEMA.names for warning in found.model.warnings for name in warning)
-    [said] = analysis.warnings(labelled(found, SURVEY))
-    assert "Do you smoke?" in said or "everybody" in said
-    assert not [name for name in ("smoker", "drinks", "n0", "y1") if name in said]
 
 
 def test_labels_that_several_questions_have_are_told_apart():

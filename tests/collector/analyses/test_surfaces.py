@@ -100,7 +100,6 @@ def computed(path, asked, estimator):
     fields = {
         "rules": "rules",
         "rule": "rule",
-        "classifier": "model",
         "associations": "associations",
     }
     return {fields.get(path, "measures"): list(found) if path == "rules" else found}
@@ -497,25 +496,7 @@ ANALYSES = {
         lambda answer: 3,
         ["0 df, p-value undefined"],
     ),
-    "naive-bayes": (
-        "classifier",
-        {"predict": "coughs", "features": ["smoker", "vote"], "estimate": "moment"},
-        ["where", "share", "class", "probability"],
-        lambda answer: 2 * (1 + 2 + 3),
-        ["everybody", "smoker=yes", "vote=none, a=b", "probability of this answer in the class"],
-    ),
-    "decision-tree": (
-        "classifier",
-        {"predict": "vote", "kind": "decision-tree", "max_depth": 2, "min_support": 0.01},
-        ["where", "share", "class", "probability"],
-        lambda answer: 3 * leaves(answer["model"]["root"]),
-        ["age=old", "none, a=b", "not known to be above 0", "probability of the class"],
-    ),
 }
-
-
-def leaves(node):
-    return sum(map(leaves, node["children"].values())) if node["children"] else 1
 
 
 every_analysis = pytest.mark.parametrize(
@@ -624,16 +605,6 @@ def test_text_shows_the_test_of_a_loglinear_model(study, halftruth):
     # Independence of two answers that hang together is refuted also after distortion.
     assert fit.chi_squared > 50
     assert f"Chi-squared {fit.chi_squared:.2f}, 1 df, p-value below 0.0001" in printed
-
-
-def test_the_first_warnings_of_a_classifier_are_printed(get, halftruth):
-    asked = {"predict": "vote", "kind": "decision-tree", "max_depth": 4, "min_support": 0.001}
-    warnings = get("classifier", asked)[1]["model"]["warnings"]
-    printed = halftruth(*command("classifier", "study", asked))[1]
-    assert len(warnings) > 5
-    [line] = [line for line in printed.splitlines() if "not known to be above 0" in line]
-    first = "; ".join(items(warning) for warning in warnings[:4])
-    assert line.endswith(f": {first}; {len(warnings) - 4} others.")
 
 
 def test_statements_of_whole_record_mechanisms_are_printed(halftruth):

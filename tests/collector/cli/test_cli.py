@@ -166,7 +166,7 @@ finally:
 
 def test_help_names_every_command(halftruth):
     said = halftruth("--help")[1]
-    for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "classify", "plan"):
+    for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "plan"):
         assert f"  {command} " in said
         assert halftruth(command, "--help")[0] == 0
 

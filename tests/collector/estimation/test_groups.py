@@ -246,7 +246,6 @@ def test_what_is_filtered_on_cannot_be_asked_about():
     for ask, field in (
         (lambda: group.table(["a", "w"]), "attributes"),
         (lambda: group.rule({"w": "c1"}, {"a": "c0"}), "antecedent"),
-        (lambda: group.classifier("w"), "predict"),
     ):
         with pytest.raises(ParameterError) as caught:
             ask()

@@ -65,11 +65,6 @@ def test_tests_and_models_from_views(study):
     estimator, _, longest = study
     assert estimator.independence(["a", "c"]).p_value < 1e-6
     assert estimator.independence(["a", "b"]).p_value > 1e-3
-    for kind in ("naive-bayes", "decision-tree"):
-        for estimate in ("moment", "likelihood"):
-            model = estimator.classifier("a", kind, estimate=estimate)
-            record = {"b": "c0", "c": "c1", "d": "c1"}
-            assert model.predict([record]).tolist() == ["c1"]
     if longest == 4:
         found = estimator.partial_correlation(["a", "c"], ["b"])
         assert 0.3 < found.value < 0.9
