@@ -1,127 +1,76 @@
 """Mining against brute force: every itemset enumerated, bounded and selected one by one."""
 
-from itertools import combinations, product
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 from halftruth_collector.analyses.verdicts import on_length
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.multiplicity import count_candidates
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.analyses.wording import half_width, percent
-from scipy.stats import norm
+
+from .definitions import estimator_of
+from .mining import ALONE, TOGETHER, as_itemset, brute_force, slopes_of
 
 SHAPE = (2, 3, 2, 4)
 TARGETS = ("population", "respondents")
-SELECTIONS = ("estimate", "lower", "upper")
-
-
-def brute_force(bounds, min_support, max_length, confidence, select):
-    """What mining should give, and which itemsets it should examine.
-
-    `bounds` has the support and variance of every itemset. An itemset is examined if no proper
-    subset of it has an upper bound below the threshold that holds for all subsets of the longest
-    itemset at once: the error is shared by as many.
-    """
-    longest = max(len(itemset) for itemset in bounds)
-    longest = min(longest, max_length or longest)
-    z = norm.isf((1 - confidence) / 2)
-    wider = norm.isf((1 - confidence) / 2 / 2**longest)
-    ends, ruled_out = {}, set()
-    for itemset, (support, variance) in bounds.items():
-        half = z * np.sqrt(variance)
-        ends[itemset] = (support - half, support, support + half)
-        if support + wider * np.sqrt(variance) < min_support:
-            ruled_out.add(itemset)
-    selected, examined = {}, {}
-    for itemset, (lower, support, upper) in ends.items():
-        if max_length is not None and len(itemset) > max_length:
-            continue
-        subsets = [s for k in range(1, len(itemset)) for s in combinations(itemset, k)]
-        if not ruled_out.isdisjoint(subsets):
-            continue
-        examined.setdefault(len(itemset), []).append((upper - lower) / 2)
-        reached = {
-            "estimate": support >= min_support,
-            "lower": lower >= min_support,
-            "upper": not upper < min_support,
-        }[select]
-        if reached:
-            decision = "undecided"
-            if upper < min_support:
-                decision = "infrequent"
-            elif lower >= min_support:
-                decision = "frequent"
-            selected[itemset] = (support, lower, upper, decision)
-    return selected, examined
-
-
-def as_itemsets(schema, itemsets):
-    """Mined itemsets by their items, from what iterating gives."""
-    found = {}
-    for itemset in itemsets:
-        key = tuple(
-            (schema.position(name), schema.attributes[schema.position(name)].categories.index(item))
-            for name, item in itemset.items.items()
-        )
-        assert key not in found
-        found[key] = itemset
-    return found
+SELECTIONS = (*ALONE, *TOGETHER)
 
 
 AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
 
 
-@pytest.fixture
-def check(oracle, monkeypatch):
-    """Compare mining with brute force, as small domains are mined and as large ones are."""
-    known = {}
+@pytest.fixture(scope="module")
+def known(oracle):
+    """Support and variance of every itemset of some reports, each worked out once."""
+    return cache(lambda survey, rows, target: oracle.itemsets(survey, np.array(rows), target))
 
-    def against_brute_force(survey, reports, **asked):
-        target = asked.get("target", "population")
-        key = survey.digest, reports.tobytes(), target
-        if key not in known:
-            known[key] = oracle.itemsets(survey, reports, target)
-        confidence = asked.get("confidence", 0.95)
-        expected = brute_force(
-            known[key],
-            asked["min_support"],
-            asked.get("max_length"),
-            confidence,
-            asked.get("select", "estimate"),
-        )
+
+@pytest.fixture
+def check(known, monkeypatch):
+    """Compare mining with brute force, as small domains are mined and as large ones are."""
+
+    def against_brute_force(survey, reports, min_support, **asked):
+        target, confidence = asked.get("target", "population"), asked.get("confidence", 0.95)
+        select, longest = asked.get("select", "estimate"), asked.get("max_length")
+        bounds = known(survey, tuple(map(tuple, reports.tolist())), target)
+        slopes = slopes_of(survey, bounds, min_support, target, len(reports))
+        candidates = count_candidates(survey.schema, longest or len(survey.schema.shape))
+        expected = brute_force(bounds, slopes, candidates, min_support, longest, confidence, select)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
-            mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(**asked)
-            assert_mined(survey, mined, *expected, norm.isf((1 - confidence) / 2))
+            mined = estimator_of(survey, reports).itemsets(min_support, **asked)
+            assert mined.candidates == candidates
+            assert_mined(mined, *expected)
         return mined
 
     return against_brute_force
 
 
-def assert_mined(survey, mined, expected, examined, z):
-    found = as_itemsets(survey.schema, mined)
+def assert_mined(mined, expected, examined):
+    found = {as_itemset(codes): row for row, codes in enumerate(mined.codes.tolist())}
+    assert len(found) == len(mined)
     assert found.keys() == expected.keys()
-    for itemset, (support, lower, upper, decision) in expected.items():
-        estimate = found[itemset]
-        assert estimate.value == pytest.approx(support, abs=1e-10)
-        assert estimate.decision == decision
-        if np.isnan(lower):
-            assert (estimate.standard_error, estimate.interval) == (None, None)
+    listed = list(mined)
+    for itemset, (support, error, lower, upper, decision) in expected.items():
+        row = found[itemset]
+        assert mined.support[row] == pytest.approx(support, abs=1e-10)
+        assert listed[row].decision == decision
+        numbers = mined.standard_error[row], mined.lower[row], mined.upper[row]
+        assert numbers == pytest.approx((error, lower, upper), abs=1e-9, nan_ok=True)
+    for entry in mined.precision:
+        halves = [half for x, half in examined.items() if len(x) == entry.length]
+        assert entry.examined == len(halves)
+        halves = [half for half in halves if not np.isnan(half)]
+        if 2 * len(halves) > entry.examined:
+            assert entry.half_width == pytest.approx(np.median(halves))
         else:
-            assert estimate.interval == pytest.approx((lower, upper), abs=1e-9)
-            assert estimate.standard_error == pytest.approx((upper - lower) / 2 / z, abs=1e-9)
-    precision = {entry.length: entry for entry in mined.precision}
-    assert {length: entry.examined for length, entry in precision.items()} == {
-        length: len(halves) for length, halves in examined.items()
-    }
-    for length, halves in examined.items():
-        known = [half for half in halves if not np.isnan(half)]
-        if 2 * len(known) > len(halves):
-            assert precision[length].half_width == pytest.approx(np.median(known))
-        else:
-            assert precision[length].half_width is None
+            assert entry.half_width is None
+    assert [entry.length for entry in mined.precision] == sorted({*map(len, examined)})
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -129,25 +78,27 @@ def test_mining_equals_brute_force(make_survey, make_reports, check, kind, targe
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=21, concentration=0.2)
     for select in SELECTIONS:
-        assert len(check(survey, reports, min_support=0.15, select=select, target=target)) > 0
+        assert len(check(survey, reports, 0.15, select=select, target=target)) > 0
 
 
-def test_max_length_ends_mining(make_survey, make_reports, check, kind):
-    survey = make_survey(kind, SHAPE)
+@pytest.mark.parametrize("select", ["estimate", *TOGETHER])
+def test_max_length_ends_mining(make_survey, make_reports, check, select):
+    survey = make_survey("gamma-diagonal", SHAPE)
     reports = make_reports(survey, 3000, seed=22, concentration=0.2)
     for max_length in (None, 1, 3, 9):
-        mined = check(survey, reports, min_support=0.05, max_length=max_length)
-        assert mined.lengths.max() == min(max_length or 4, 4)
+        mined = check(survey, reports, 0.05, max_length=max_length, select=select)
+        assert mined.lengths.max() <= min(max_length or 4, 4)
+        assert select in TOGETHER or mined.lengths.max() == min(max_length or 4, 4)
 
 
 @pytest.mark.parametrize(
     "items", [{1: [2]}, {0: [1], 2: [1]}, {0: [0], 1: [0, 2], 2: [1], 3: [3, 1]}, {3: []}]
 )
-def test_only_items_count(make_survey, make_reports, check, kind, items):
-    survey = make_survey(kind, SHAPE, items)
+def test_only_items_count(make_survey, make_reports, check, items):
+    survey = make_survey("distortion-matrices", SHAPE, items)
     reports = make_reports(survey, 3000, seed=23, concentration=0.3)
-    for select in ("estimate", "upper"):
-        mined = check(survey, reports, min_support=0.1, select=select)
+    for select in ("estimate", "upper", *TOGETHER):
+        mined = check(survey, reports, 0.1, select=select)
         for position, codes in items.items():
             assert set(mined.codes[:, position].tolist()) <= {-1, *codes}
 
@@ -155,16 +106,18 @@ def test_only_items_count(make_survey, make_reports, check, kind, items):
 def test_every_threshold_is_served(make_survey, make_reports, check):
     survey = make_survey("distortion-matrices", SHAPE)
     reports = make_reports(survey, 2000, seed=24, concentration=0.2)
-    for min_support, select in product((0.001, 0.02, 0.3, 0.9, 1), SELECTIONS):
-        check(survey, reports, min_support=min_support, select=select)
+    for min_support, select in product((0.001, 0.02, 0.3, 0.9, 1), ALONE):
+        check(survey, reports, min_support, select=select)
+    for select in TOGETHER:
+        assert len(check(survey, reports, 0.02, select=select)) > 0
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_confidence_is_served(make_survey, make_reports, check, kind, target):
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, 1000, seed=25)
-    for confidence in (0.01, 0.9999):
-        check(survey, reports, min_support=0.2, confidence=confidence, target=target)
+    for confidence, select in product((0.01, 0.6, 0.9999), ("estimate", *TOGETHER)):
+        check(survey, reports, 0.2, confidence=confidence, select=select, target=target)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])
@@ -175,7 +128,7 @@ def test_a_handful_of_reports_is_mined_with_what_they_determine(
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, count, seed=26)
     for select in ("estimate", "upper"):
-        check(survey, reports, min_support=0.3, target=target, select=select)
+        check(survey, reports, 0.3, target=target, select=select)
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
@@ -185,7 +138,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=28)
-    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.01)
+    mined = estimator_of(survey, reports).itemsets(0.01)
     keys = [(len(itemset.items), -itemset.value) for itemset in mined]
     assert keys == sorted(keys)
     assert len(mined) == len(keys) > 20
@@ -205,7 +158,7 @@ def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
     rng = np.random.default_rng(39)
     for count in range(3, 60):
         reports = rng.integers(0, (2, 3, 2), (count, 3))
-        check(survey, reports, min_support=1, target="respondents", select="upper")
+        check(survey, reports, 1, target="respondents", select="upper")
 
 
 def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
@@ -221,7 +174,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 5000, seed=33)
-    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(1)
+    mined = estimator_of(survey, reports).itemsets(1)
     assert len(mined) == 0
     assert list(mined) == []
     assert mined.codes.shape == (0, 4)
@@ -232,9 +185,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
 def test_a_high_confidence_is_served_for_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
-    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(
-        0.9, confidence=0.9999999, select="upper"
-    )
+    mined = estimator_of(survey, reports).itemsets(0.9, confidence=0.9999999, select="upper")
     assert len(mined) == 0
 
 
@@ -306,7 +257,7 @@ def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentenc
     shape, count, threshold, (least, most), words = VERDICTS[case]
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
-    mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(threshold)
+    mined = estimator_of(survey, reports).itemsets(threshold)
     first = on_length(mined.precision[0], threshold)
     assert least < first.half_width <= most
     assert first.verdict.startswith(words)

@@ -1,7 +1,7 @@
 """Decisions on all itemsets at once, against plain loops over all subset relations."""
 
 import math
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,109 +16,20 @@ from halftruth_collector.estimation.multiplicity import (
 from halftruth_shared import DomainTooLarge
 from scipy.stats import norm
 
+from .mining import (
+    ALONE,
+    TOGETHER,
+    all_bounds,
+    as_codes,
+    as_itemset,
+    closed_family,
+    is_subset,
+    proved,
+)
+
 SHAPE = (2, 3, 2, 4)
 TARGETS = ("population", "respondents")
-SELECTIONS = ("estimate", "lower", "upper", "bonferroni", "holm")
-TOGETHER = ("bonferroni", "holm")
-
-
-# --- Oracles: an itemset is a tuple of (position, code), a family a dict of these.
-
-
-def is_subset(small, large):
-    return set(small) <= set(large)
-
-
-def subsets(itemset):
-    """All of an itemset but the empty one."""
-    return [part for k in range(1, len(itemset) + 1) for part in combinations(itemset, k)]
-
-
-def highest(support, error, quantile, slope):
-    """The share that the estimate would be so many standard errors below, by bisection."""
-    if math.isnan(error):
-        return math.nan
-    near, far = 0.0, 1.0 + 10 * quantile * error + 10 * quantile**2 * slope
-    for _ in range(100):
-        middle = (near + far) / 2
-        below = middle <= quantile * math.sqrt(error**2 + slope * middle)
-        near, far = (middle, far) if below else (near, middle)
-    return support + near
-
-
-def all_bounds(family, quantile, slopes=None):
-    """Lower and upper bound of each itemset of {itemset: (support, error)}, NaN if one is unknown.
-
-    Directly from the subset relation: the highest lower bound of all that contain it, the lowest
-    upper bound of all that it contains.
-    """
-    known = {x: values for x, values in family.items() if not math.isnan(values[1])}
-    result = {}
-    for itemset in family:
-        lower = [s - quantile * e for x, (s, e) in known.items() if is_subset(itemset, x)]
-        upper = [
-            highest(s, e, quantile, (slopes or {}).get(x, 0.0))
-            for x, (s, e) in known.items()
-            if is_subset(x, itemset)
-        ]
-        result[itemset] = (max(lower), min(upper)) if lower and upper else (math.nan, math.nan)
-    return result
-
-
-def step_down(p_values, alpha, candidates):
-    """Holm's procedure, one p-value after the other."""
-    rejected = set()
-    for itemset, p in sorted(p_values.items(), key=lambda pair: pair[1]):
-        if p > alpha / (candidates - len(rejected)):
-            break
-        rejected.add(itemset)
-    return rejected
-
-
-def proved(family, min_support, alpha, candidates, slopes=None):
-    """Itemsets of {itemset: (support, error)} proved frequent, and those proved infrequent."""
-    known = [x for x, (_, error) in family.items() if not math.isnan(error)]
-    above = np.array([(family[x][0] - min_support) / family[x][1] for x in known])
-    more = [(slopes or {}).get(x, 0.0) * max(min_support - family[x][0], 0.0) for x in known]
-    below = [
-        (min_support - family[x][0]) / math.sqrt(family[x][1] ** 2 + grown)
-        for x, grown in zip(known, more, strict=True)
-    ]
-    large, small = (
-        step_down(dict(zip(known, norm.sf(scores).tolist(), strict=True)), alpha, candidates)
-        for scores in (above, below)
-    )
-    frequent = {x for x in family if any(is_subset(x, other) for other in large)}
-    infrequent = {x for x in family if any(is_subset(other, x) for other in small)}
-    return frequent, infrequent
-
-
-def holm(family, min_support, alpha, candidates, slopes=None):
-    """The same without those proved both ways."""
-    frequent, infrequent = proved(family, min_support, alpha, candidates, slopes)
-    return frequent - infrequent, infrequent - frequent
-
-
-def closed_family(rng, shape, seeds):
-    """Some random itemsets and all of their subsets, in random order."""
-    found = set()
-    for _ in range(seeds):
-        length = rng.integers(1, len(shape) + 1)
-        positions = sorted(rng.choice(len(shape), length, replace=False).tolist())
-        found.update(subsets(tuple((j, int(rng.integers(shape[j]))) for j in positions)))
-    return [sorted(found)[k] for k in rng.permutation(len(found))]
-
-
-def as_codes(itemsets, attributes):
-    codes = np.full((len(itemsets), attributes), -1, dtype=np.int64)
-    for row, itemset in enumerate(itemsets):
-        for position, code in itemset:
-            codes[row, position] = code
-    return codes
-
-
-def as_itemset(codes):
-    return tuple((j, code) for j, code in enumerate(codes) if code >= 0)
+SELECTIONS = (*ALONE, *TOGETHER)
 
 
 def random_family(seed, spread, unknown=0.0, ties=False):
@@ -356,73 +267,6 @@ def test_no_itemset_is_no_decision():
 
 
 # --- Through the estimator.
-
-
-def brute_force(bounds, slopes, min_support, max_length, confidence, select, candidates):
-    """What mining should give, of the support and variance of every itemset."""
-    longest = max(len(itemset) for itemset in bounds)
-    longest = min(longest, max_length or longest)
-    wider = norm.isf((1 - confidence) / 2 / 2**longest)
-    family = {x: (s, math.sqrt(v)) for x, (s, v) in bounds.items()}
-    ruled_out = {x for x, (s, e) in family.items() if s + wider * e < min_support}
-    examined = {
-        x: values
-        for x, values in family.items()
-        if len(x) <= longest and ruled_out.isdisjoint(set(subsets(x)) - {x})
-    }
-    alpha = 1 - confidence
-    if select == "bonferroni":
-        ends = all_bounds(examined, norm.isf(alpha / candidates), slopes)
-        chosen = {x for x, (lower, _) in ends.items() if lower >= min_support}
-    else:
-        z = norm.isf(alpha / 2)
-        ends = {x: (s - z * e, s + z * e) for x, (s, e) in examined.items()}
-        chosen = holm(examined, min_support, alpha, candidates, slopes)[0]
-    return {x: (*examined[x], *ends[x]) for x in chosen}
-
-
-def slopes_of(survey, truth, min_support, target, reports=8000):
-    """By how much each variance grows up to the threshold, by the variances of both shares."""
-    reconstruction, names = survey.mechanism.reconstruction(survey.schema), survey.schema.names
-    found = {}
-    for itemset, (support, _) in truth.items():
-        unit = reconstruction.unit_variance([names[j] for j, _ in itemset], target)
-        slope = unit.linear.max() + unit.quadratic.max() * (support + min_support)
-        found[itemset] = max(slope, 0.0) / reports
-    return found
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    ("items", "max_length", "min_support", "confidence"),
-    [
-        ({}, None, 0.1, 0.95),
-        ({}, 2, 0.2, 0.99),
-        ({0: [1], 3: [2, 0]}, None, 0.05, 0.6),
-        ({1: []}, 3, 0.02, 0.95),
-    ],
-)
-def test_mining_equals_brute_force(
-    make_survey, make_reports, oracle, kind, target, items, max_length, min_support, confidence
-):
-    survey = make_survey(kind, SHAPE, items)
-    reports = make_reports(survey, 8000, seed=72, concentration=0.1)
-    truth = oracle.itemsets(survey, reports, target)
-    for select in TOGETHER:
-        asked = min_support, max_length, confidence, select
-        mined = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(*asked, target)
-        slopes = slopes_of(survey, truth, min_support, target)
-        expected = brute_force(truth, slopes, *asked, mined.candidates)
-        found = {as_itemset(codes): row for row, codes in enumerate(mined.codes.tolist())}
-        assert found.keys() == expected.keys() != set()
-        for itemset, (support, error, lower, upper) in expected.items():
-            row = found[itemset]
-            assert mined.support[row] == pytest.approx(support, abs=1e-10)
-            assert mined.standard_error[row] == pytest.approx(error, abs=1e-9)
-            assert (mined.lower[row], mined.upper[row]) == pytest.approx((lower, upper), abs=1e-9)
-            # Whatever is selected has all of its subsets selected.
-            assert found.keys() >= set(subsets(itemset))
-        assert {itemset.decision for itemset in mined} == {"frequent"}
 
 
 @pytest.mark.parametrize("target", TARGETS)
