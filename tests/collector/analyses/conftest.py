@@ -67,7 +67,7 @@ def command(path, survey, asked):
     return words
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """A collector that answers on loopback, with two surveys that have reports and one without."""
     database = f"sqlite:///{tmp_path_factory.mktemp('study') / 'study.db'}"

@@ -25,74 +25,49 @@ COIL_COUNTS = [2143, 568, 1269, 1842]
 CENSUS_ITEMSETS = [19, 101, 204, 172, 72, 13]
 
 
-@pytest.fixture
-def coil():
-    """Two of the insurance items, each perturbed with p = 0.9."""
+@pytest.fixture(scope="module")
+def tables():
+    """Of two insurance items kept with p = 0.9: from the printed shares, and from whole counts."""
     schema = Schema([Attribute("G", ["0", "1"]), Attribute("H", ["0", "1"])])
-    return Survey("coil", "COIL", schema, RandomizedResponse({"G": "0.9", "H": "0.9"}))
-
-
-@pytest.fixture
-def rounded_table(coil):
-    """The table that the printed, rounded shares give."""
-    channel = coil.mechanism.channel(coil.schema, ["G", "H"])
+    coil = Survey("coil", "COIL", schema, RandomizedResponse({"G": "0.9", "H": "0.9"}))
+    channel = coil.mechanism.channel(schema, ["G", "H"])
     observed = np.reshape(PRINTED_OBSERVED, (2, 2))
-    return ChannelTable(("G", "H"), channel, observed, COIL_REPORTS)
+    counts = Counts.from_cells(coil, [[0, 0], [0, 1], [1, 0], [1, 1]], COIL_COUNTS)
+    rounded = ChannelTable(("G", "H"), channel, observed, COIL_REPORTS)
+    return rounded, Estimator(coil, counts).table(["G", "H"])
 
 
-@pytest.fixture
-def whole_table(coil):
-    """The table of whole counts."""
-    cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    counts = Counts.from_cells(coil, cells, COIL_COUNTS)
-    return Estimator(coil, counts).table(["G", "H"])
-
-
-def test_the_rounded_shares_give_the_printed_estimate(rounded_table):
-    np.testing.assert_allclose(rounded_table.support.ravel(), PRINTED_SUPPORT, atol=1.1e-3)
-
-
-def test_the_rounded_shares_give_the_printed_covariance_to_one_percent(rounded_table):
-    np.testing.assert_allclose(rounded_table.covariance() * 1e5, PRINTED_COVARIANCE, rtol=0.01)
-    np.testing.assert_allclose(
-        rounded_table.variance().ravel() * 1e5, np.diag(PRINTED_COVARIANCE), rtol=0.01
-    )
-
-
-def test_the_rounded_shares_give_the_printed_interval(rounded_table):
-    lower, upper = rounded_table.interval()
+def test_the_rounded_shares_give_what_is_printed_to_one_percent(tables):
+    table, _ = tables
+    np.testing.assert_allclose(table.support.ravel(), PRINTED_SUPPORT, atol=1.1e-3)
+    np.testing.assert_allclose(table.covariance() * 1e5, PRINTED_COVARIANCE, rtol=0.01)
+    variance = table.variance().ravel() * 1e5
+    np.testing.assert_allclose(variance, np.diag(PRINTED_COVARIANCE), rtol=0.01)
+    lower, upper = table.interval()
     assert (lower[1, 1], upper[1, 1]) == pytest.approx((0.346, 0.378), rel=0.01)
 
 
-def test_whole_counts_give_every_printed_digit_of_the_covariance(whole_table):
-    np.testing.assert_array_equal(np.round(whole_table.covariance() * 1e5, 3), PRINTED_COVARIANCE)
+def test_whole_counts_give_every_printed_digit(tables):
+    _, table = tables
     assert np.sum(COIL_COUNTS) == COIL_REPORTS
-
-
-def test_whole_counts_give_the_printed_estimate_and_interval(whole_table):
-    np.testing.assert_allclose(whole_table.support.ravel(), PRINTED_SUPPORT, atol=6e-4)
-    lower, upper = whole_table.interval()
+    np.testing.assert_array_equal(np.round(table.covariance() * 1e5, 3), PRINTED_COVARIANCE)
+    np.testing.assert_allclose(table.support.ravel(), PRINTED_SUPPORT, atol=6e-4)
+    lower, upper = table.interval()
     assert (round(lower[1, 1], 3), round(upper[1, 1], 3)) == (0.346, 0.378)
 
 
-def test_the_original_insurance_items_have_the_published_shares(reference_data):
+def test_the_printed_estimate_lies_where_the_published_shares_of_the_items_allow(
+    reference_data, tables
+):
     columns = np.loadtxt(reference_data / "ticdata2000.txt", dtype=int, usecols=(58, 64))
-    table = np.zeros((2, 2))
-    np.add.at(table, tuple((columns > 0).astype(int).T), 1)
+    shares = np.zeros((2, 2))
+    np.add.at(shares, tuple((columns > 0).astype(int).T), 1 / COIL_REPORTS)
     assert len(columns) == COIL_REPORTS
-    np.testing.assert_array_equal(
-        np.round(table / COIL_REPORTS, 3).ravel(), [0.415, 0.043, 0.183, 0.359]
-    )
-
-
-def test_the_printed_estimate_lies_where_the_original_shares_allow(reference_data, whole_table):
+    np.testing.assert_array_equal(np.round(shares, 3).ravel(), [0.415, 0.043, 0.183, 0.359])
     # Chi-square of the estimate around the true table, three degrees of freedom: below 16.3 in
     # all but one of 1 000 releases. Respondents are fixed here, so only randomization counts.
-    columns = np.loadtxt(reference_data / "ticdata2000.txt", dtype=int, usecols=(58, 64))
-    table = np.zeros((2, 2))
-    np.add.at(table, tuple((columns > 0).astype(int).T), 1)
-    deviation = (whole_table.support - table / COIL_REPORTS).ravel()[1:]
-    covariance = whole_table.covariance("respondents")[1:, 1:]
+    deviation = (tables[1].support - shares).ravel()[1:]
+    covariance = tables[1].covariance("respondents")[1:, 1:]
     assert deviation @ np.linalg.solve(covariance, deviation) < 16.3
 
 
@@ -141,15 +116,12 @@ def census(reference_data):
     return records
 
 
-def test_mining_the_unperturbed_census_finds_the_published_numbers(census, public_survey):
+def test_mining_the_unperturbed_census_finds_the_published_numbers_with_the_true_counts(
+    census, public_survey
+):
     survey = public_survey((4, 5, 5, 5, 2, 2))
     found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02)
     assert np.bincount(found.lengths)[1:].tolist() == CENSUS_ITEMSETS
-
-
-def test_mining_the_unperturbed_census_gives_the_true_counts(census, public_survey):
-    survey = public_survey((4, 5, 5, 5, 2, 2))
-    found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02)
     for codes, support in zip(found.codes, found.support, strict=True):
         fixed = codes >= 0
         true = np.count_nonzero((census[:, fixed] == codes[fixed]).all(axis=1))
