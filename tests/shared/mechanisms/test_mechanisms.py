@@ -186,88 +186,115 @@ def test_the_amplification_of_many_attributes_can_be_stated_in_other_ways(count,
     assert float(worst_case_posterior("0.05", amplification)) == pytest.approx(0.5, rel=1e-5)
 
 
-@pytest.mark.parametrize("gamma", ["1", "0.5", "-19", 0, "1.000000000000000001"], ids=repr)
+def matrix(*rows):
+    return DistortionMatrices({"a0": list(rows)})
+
+
+def clients(alpha="1/2", steps=1, gamma="19"):
+    return RandomizedGammaDiagonal(gamma, alpha, steps=steps)
+
+
+FITS = {
+    "keep": (RandomizedResponse, "0.9"),
+    "matrices": (DistortionMatrices, [["0.9", "0.2"], ["0.1", "0.8"]]),
+}
+
+#: What makes no mechanism, the field that is named, and what is said.
+UNMADE = [
+    *(
+        (make, field, f"{field}: expected an exact number")
+        for bad in (19.0, "1/0", None)
+        for make, field in (
+            (lambda bad=bad: GammaDiagonal(bad), "gamma"),
+            (lambda bad=bad: clients(gamma=bad), "gamma"),
+            (lambda bad=bad: clients(bad), "alpha"),
+            (lambda bad=bad: RandomizedResponse({"a0": bad}), "keep.a0"),
+            (lambda bad=bad: matrix([bad, "1/2"], ["1/4", "1/2"]), "matrices.a0"),
+        )
+    ),
+    *(
+        (make, "gamma", "above 1")
+        for bad in ("1", 1, "0.999", "0", "-19", "1/1", "18/19")
+        for make in (lambda bad=bad: GammaDiagonal(bad), lambda bad=bad: clients(gamma=bad))
+    ),
+    *((lambda bad=bad: clients(bad), "alpha", "from 0 to 1") for bad in ("-0.001", "1.001", 2)),
+    *(
+        (lambda bad=bad: clients(steps=bad), "steps", "from 1 to 1048576")
+        for bad in (0, 2**20 + 1, 1.0, True, None)
+    ),
+    *(
+        (lambda rows=rows: DistortionMatrices({"a0": rows}), "matrices.a0", words)
+        for rows, words in [
+            ([["1/2", "1/2"]], "square"),
+            ([["1/2"], ["1/2"]], "square"),
+            ([["1/2", "1/2"], ["1/2"]], "square"),
+            ([[1]], "square"),
+            ([], "square"),
+            ([["0.9", "0.2"], ["0.1", "0.7"]], "column 1 sums to 9/10"),
+            ([["0.9", "0.1"], ["0.2", "0.8"]], "column 0 sums to 11/10"),
+            ([["1.1", "0.2"], ["-0.1", "0.8"]], "from 0 to 1"),
+            ([["1/2", "1/2"], ["1/2", "1/2"]], "nearly singular"),
+            # [[½+δ, ½], [½−δ, ½]] has det δ and ‖·‖_F² ≈ 1, so its condition number is 1/δ.
+            ([["0.50000001", "0.5"], ["0.49999999", "0.5"]], "1e+08; expected at most 1e+06"),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "field", "words"), UNMADE)
+def test_what_makes_no_mechanism_is_refused(make, field, words, refused):
+    refused(ParameterError, make, field=field, mentions=[words])
+
+
+@pytest.mark.parametrize("gamma", ["1", "-19", 0, "1.000000000000000001", 19.0, "1/0", None])
 def test_a_budget_that_cannot_be_shared_is_refused(gamma, refused, schema_of):
     refused(
         ParameterError,
         lambda: RandomizedResponse.for_amplification(schema_of((2, 3)), gamma),
         field="gamma",
-        mentions=["gamma", "above 1"],
     )
 
 
-@pytest.mark.parametrize("bad", [19.0, "1/0", None], ids=repr)
-def test_parameters_that_are_no_exact_number_are_refused(bad, refused, schema_of):
-    schema = schema_of((2,))
-
-    def refuses(field, call):
-        refused(ParameterError, call, field=field, mentions=[f"{field}:", '"19"', '"0.9"'])
-
-    refuses("gamma", lambda: GammaDiagonal(bad))
-    refuses("gamma", lambda: RandomizedGammaDiagonal(bad, "1/2"))
-    refuses("alpha", lambda: RandomizedGammaDiagonal("19", bad))
-    refuses("keep.a0", lambda: RandomizedResponse({"a0": bad}))
-    refuses("gamma", lambda: RandomizedResponse.for_amplification(schema, bad))
-    refuses("matrices.a0", lambda: DistortionMatrices({"a0": [[bad, "1/2"], ["1/4", "1/2"]]}))
-
-
-@pytest.mark.parametrize("gamma", ["1", 1, "0.999", "0", "-19", "1/1", "18/19"], ids=repr)
-def test_a_gamma_of_1_or_less_is_refused(gamma, refused):
-    for make in (GammaDiagonal, lambda value: RandomizedGammaDiagonal(value, "1/2")):
-        refused(ParameterError, lambda: make(gamma), field="gamma", mentions=["above 1"])  # noqa: B023
-
-
-@pytest.mark.parametrize(
-    ("alpha", "steps", "field", "words"),
-    [(alpha, 1, "alpha", "from 0 to 1") for alpha in ("-0.001", "1.001", 2)]
-    + [("1/2", steps, "steps", "from 1 to 1048576") for steps in (0, 2**20 + 1, 1.0, True, None)],
-)
-def test_a_randomization_outside_its_range_is_refused(alpha, steps, field, words, refused):
-    refused(
-        ParameterError,
-        lambda: RandomizedGammaDiagonal("19", alpha, steps=steps),
-        field=field,
-        mentions=[field, words],
-    )
-
-
-def test_an_alpha_that_would_make_a_probability_negative_is_refused(refused, schema_of):
+#: What cannot serve a survey of this shape, the field that is named, and what is said.
+UNFIT = [
     # x − r/(n−1) ≥ 0 at r = αγx needs α ≤ (n−1)/γ = 5/19.
-    schema = schema_of((2, 3))
-    RandomizedGammaDiagonal("19", "5/19").check(schema)
-    mechanism = RandomizedGammaDiagonal("19", Fraction(5, 19) + Fraction(1, 10**30))
+    (clients(Fraction(5, 19) + Fraction(1, 10**30)), (2, 3), "alpha", "5/19"),
+    *(
+        (RandomizedResponse({"a0": p}), (size,), "keep.a0", f"above 1/{size} and at most 1")
+        for size, p in [(2, "1/2"), (2, "0.49"), (3, "1/3"), (3, "0"), (3, "-1"), (3, "1.0001")]
+    ),
+    # 1/(p − q) for two categories: 1/(2·10⁻⁷).
+    (RandomizedResponse({"a0": "0.5000001"}), (2,), "keep.a0", "5e+06; expected at most 1e+06"),
+    (RandomizedResponse({"a0": "1"}), (3,), "keep.a0", "sensitive"),
+    (matrix(["0.9", "0.2"], ["0.1", "0.8"]), (3,), "matrices.a0", "3 rows"),
+    *(
+        (kind(dict.fromkeys(names, fits)), (2, 2), f"{field}.{wrong}", words)
+        for field, (kind, fits) in FITS.items()
+        for names, wrong, words in ((["a0"], "a1", "missing"), (["a0", "a1", "b"], "b", "a0, a1"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "shape", "field", "words"), UNFIT)
+def test_what_cannot_serve_a_survey_is_refused(mechanism, shape, field, words, refused, schema_of):
+    schema, record = schema_of(shape), (0,) * len(shape)
     for call in (
         lambda: mechanism.check(schema),
-        lambda: mechanism.perturb(schema, (0, 0)),
+        lambda: mechanism.perturb(schema, record),
+        lambda: mechanism.perturb_many(schema, [record]),
     ):
-        refused(ParameterError, call, field="alpha", mentions=["alpha", "5/19"])
+        refused(ParameterError, call, field=field, mentions=[words])
+
+
+def test_what_just_fits_is_taken(schema_of):
+    clients("5/19").check(schema_of((2, 3)))
+    RandomizedResponse({"a0": "0.500001"}).check(schema_of((2,)))
+    RandomizedResponse({"a0": "1"}).check(schema_of((3,), public=(0,)))
+    matrix(["0.500002", "0.5"], ["0.499998", "0.5"])
 
 
 @pytest.mark.parametrize(
-    ("size", "p"), [(2, "1/2"), (2, "0.49"), (3, "1/3"), (3, "0"), (3, "-1"), (3, "1.0001"), (3, 2)]
-)
-def test_a_probability_outside_its_range_is_refused(size, p, refused, schema_of):
-    schema = schema_of((size,))
-    mechanism = RandomizedResponse({"a0": p})
-    for call in (lambda: mechanism.check(schema), lambda: mechanism.perturb(schema, (0,))):
-        refused(
-            ParameterError, call, field="keep.a0", mentions=["keep.a0", f"above 1/{size}", "most 1"]
-        )
-
-
-def test_a_sensitive_answer_is_never_sent_as_it_is(refused, schema_of):
-    mechanism = RandomizedResponse({"a0": "1"})
-    mechanism.check(schema_of((3,), public=(0,)))
-    for call in (
-        lambda: mechanism.check(schema_of((3,))),
-        lambda: mechanism.perturb(schema_of((3,)), (1,)),
-        lambda: mechanism.perturb_many(schema_of((3,)), [[1]]),
-    ):
-        refused(ParameterError, call, field="keep.a0", mentions=["keep.a0", "sensitive"])
-
-
-@pytest.mark.parametrize(
-    "matrix",
+    "rows",
     [
         [[1, 0], [0, 1]],
         [[0, 1], [1, 0]],
@@ -276,92 +303,15 @@ def test_a_sensitive_answer_is_never_sent_as_it_is(refused, schema_of):
         [["1/2", 0, 0], ["1/4", "1/2", "1/4"], ["1/4", "1/2", "3/4"]],
     ],
 )
-def test_a_matrix_that_reveals_a_sensitive_answer_is_refused(matrix, refused, schema_of):
-    mechanism = DistortionMatrices({"a0": matrix})
-    size = len(matrix)
-    mechanism.check(schema_of((size,), public=(0,)))
-    assert mechanism.amplification(schema_of((size,))) == math.inf
+def test_a_matrix_that_reveals_a_sensitive_answer_is_refused(rows, refused, schema_of):
+    mechanism, shape = matrix(*rows), (len(rows),)
+    mechanism.check(schema_of(shape, public=(0,)))
+    assert mechanism.amplification(schema_of(shape)) == math.inf
     for call in (
-        lambda: mechanism.check(schema_of((size,))),
-        lambda: mechanism.perturb(schema_of((size,)), (1,)),
+        lambda: mechanism.check(schema_of(shape)),
+        lambda: mechanism.perturb(schema_of(shape), (1,)),
     ):
         refused(ParameterError, call, field="matrices.a0", mentions=["matrices.a0", "sensitive"])
-
-
-@pytest.mark.parametrize(
-    ("matrix", "words"),
-    [
-        ([["1/2", "1/2"]], "square"),
-        ([["1/2"], ["1/2"]], "square"),
-        ([["1/2", "1/2"], ["1/2"]], "square"),
-        ([[1]], "square"),
-        ([], "square"),
-        ([["0.9", "0.2"], ["0.1", "0.7"]], "column 1 sums to 9/10"),
-        ([["0.9", "0.1"], ["0.2", "0.8"]], "column 0 sums to 11/10"),
-        ([["1.1", "0.2"], ["-0.1", "0.8"]], "from 0 to 1"),
-        ([["1/2", "1/2"], ["1/2", "1/2"]], "nearly singular"),
-    ],
-)
-def test_a_matrix_that_is_no_invertible_channel_is_refused(matrix, words, refused):
-    refused(
-        ParameterError,
-        lambda: DistortionMatrices({"a0": matrix}),
-        field="matrices.a0",
-        mentions=["matrices.a0", words],
-    )
-
-
-def test_a_nearly_singular_matrix_is_refused_with_its_condition_number(refused):
-    # [[½+δ, ½], [½−δ, ½]] has det δ and ‖·‖_F² ≈ 1, so its condition number is 1/δ.
-    refused(
-        ParameterError,
-        lambda: DistortionMatrices({"a0": [["0.50000001", "0.5"], ["0.49999999", "0.5"]]}),
-        mentions=["1e+08", "at most 1e+06"],
-    )
-    DistortionMatrices({"a0": [["0.500002", "0.5"], ["0.499998", "0.5"]]})
-
-
-def test_a_probability_too_near_to_chance_is_refused_with_its_condition_number(refused, schema_of):
-    # 1/(p − q) for two categories: 1/(2·10⁻⁷).
-    mechanism = RandomizedResponse({"a0": "0.5000001"})
-    refused(
-        ParameterError,
-        lambda: mechanism.check(schema_of((2,))),
-        field="keep.a0",
-        mentions=["5e+06", "at most 1e+06"],
-    )
-    RandomizedResponse({"a0": "0.500001"}).check(schema_of((2,)))
-
-
-def test_a_matrix_of_another_size_than_its_attribute_is_refused(refused, schema_of):
-    mechanism = DistortionMatrices({"a0": [["0.9", "0.2"], ["0.1", "0.8"]]})
-    refused(
-        ParameterError,
-        lambda: mechanism.check(schema_of((3,))),
-        field="matrices.a0",
-        mentions=["3 rows"],
-    )
-
-
-@pytest.mark.parametrize("kind", [RandomizedResponse, DistortionMatrices])
-def test_attributes_without_parameters_and_parameters_without_attributes_are_refused(
-    kind, refused, schema_of
-):
-    fits = "0.9" if kind is RandomizedResponse else [["0.9", "0.2"], ["0.1", "0.8"]]
-    field = "keep" if kind is RandomizedResponse else "matrices"
-    schema = schema_of((2, 2))
-    refused(
-        ParameterError,
-        lambda: kind({"a0": fits}).check(schema),
-        field=f"{field}.a1",
-        mentions=[field, "a1", "missing"],
-    )
-    refused(
-        ParameterError,
-        lambda: kind({"a0": fits, "a1": fits, "b": fits}).check(schema),
-        field=f"{field}.b",
-        mentions=[field, "'b'", "a0, a1"],
-    )
 
 
 def test_a_domain_too_large_for_its_gamma_is_refused(refused, schema_of):
