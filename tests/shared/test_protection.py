@@ -33,24 +33,15 @@ def test_a_single_warner_answer_at_three_quarters_goes_from_5_to_14_percent():
     )
 
 
-def test_a_gamma_diagonal_report_tells_more_of_an_answer_to_who_knows_the_others():
-    found = Protection.of(survey_of(GammaDiagonal("19")))
-    # 1 + (γ − 1)/2 with one other question of two answers.
-    assert (found.record.gamma, found.answer_all_known.gamma) == (19, 19)
-    assert found.answer_none_known.gamma == 10
-    _, answer = map(plain, found.sentences())
-    assert "to at most 50 % (γ = 19) for someone who knows all other answers" in answer
-    assert "to at most 34.5 % (γ = 10) for someone who knows none" in answer
-
-
-def test_what_is_sent_as_it_is_is_named_and_the_rest_has_its_own_bound():
+def test_the_parts_of_a_promise_are_those_of_its_sentences():
     mechanism = RandomizedResponse({"age": "1", "smoker": "0.75", "coughs": "0.75"})
     found = Protection.of(survey_of(mechanism, public=["age"], names=("age", "smoker", "coughs")))
     assert (found.unperturbed, found.protected) == (("age",), ("smoker", "coughs"))
-    sent, rest, _ = map(plain, found.sentences())
-    assert sent == "Sent as answered, without protection: age."
-    assert rest.startswith("All other answers together: ")
     assert found.record.gamma == 9
+    found = Protection.of(survey_of(GammaDiagonal("19")))
+    assert (found.record.gamma, found.answer_all_known.gamma) == (19, 19)
+    # 1 + (γ − 1)/2 with one other question of two answers.
+    assert found.answer_none_known.gamma == 10
 
 
 def test_questions_are_named_as_they_are_asked():
@@ -63,16 +54,6 @@ def test_what_is_known_of_a_person_is_not_counted_as_protected():
     survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.9"}))
     assert Protection.of(survey, public=["coughs"]).record.gamma == 3
     assert Protection.of(survey).record.gamma == 27
-
-
-def test_where_nothing_is_protected_only_that_is_said():
-    found = Protection.of(survey_of(RandomizedResponse({"age": "1"}), ["age"], ["age"]))
-    assert [*map(plain, found.sentences())] == ["Sent as answered, without protection: age."]
-
-
-def test_one_question_is_its_own_record():
-    [said] = Protection.of(survey_of(GammaDiagonal("19"), names=["smoker"])).sentences()
-    assert "The whole record" in said
 
 
 def test_nothing_is_promised_that_does_not_hold():

@@ -235,8 +235,8 @@ def test_unit_variances_are_those_of_dense_algebra(kind, shape, items):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", [*KINDS, LOPSIDED])
-@pytest.mark.parametrize("shape", [(3,), (3, 2)])
-def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target, shape):
+def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
+    shape = (3, 2)
     survey = make_survey(kind, shape)
     margin = Margin(survey, range(len(shape)))
     reconstruction = survey.mechanism.reconstruction(survey.schema)
@@ -244,7 +244,7 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target, s
     found = of_itemsets(reconstruction.schema, tables).worst
     rng = np.random.default_rng(5)
     people = np.concatenate(
-        [rng.dirichlet(np.full(margin.cells, c), 2_500) for c in (0.02, 0.1, 1.0, 10.0)]
+        [rng.dirichlet(np.full(margin.cells, c), 1_000) for c in (0.02, 0.1, 1.0, 10.0)]
     )
     two_cells = [
         s * np.eye(margin.cells)[u] + (1 - s) * np.eye(margin.cells)[v]
@@ -262,7 +262,7 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target, s
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("items", [None, {0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
+@pytest.mark.parametrize("items", [{0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
 def test_medians_and_worst_are_over_the_itemsets_alone(kind, target, items):
     survey = make_survey(kind, (3, 2, 4), items)
     with_items = 2 if items and not items[0] else 3

@@ -151,7 +151,7 @@ def brute_force_passing(itemsets, values, combine, downwards):
     ]
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(10))
 def test_values_are_passed_to_all_subsets_and_to_all_supersets(seed):
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(2, 6, rng.integers(1, 7)).tolist())
@@ -203,7 +203,7 @@ def test_marks_whose_sums_are_equal_are_drawn_again(monkeypatch):
 
 
 @pytest.mark.parametrize("unknown", [0, 0.3, 1])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_bounds_are_the_tightest_of_all_sub_and_supersets(seed, unknown):
     family = random_family(seed, spread=1, unknown=unknown)
     quantile = 1.7
@@ -216,8 +216,8 @@ def test_bounds_are_the_tightest_of_all_sub_and_supersets(seed, unknown):
 # --- Holm.
 
 
-@pytest.mark.parametrize("unexamined", [0, 1000, 10**249], ids=["0", "1000", "huge"])
-@pytest.mark.parametrize("unknown", [0, 0.3, 1])
+@pytest.mark.parametrize("unexamined", [0, 10**249], ids=["0", "huge"])
+@pytest.mark.parametrize("unknown", [0.3, 1])
 @pytest.mark.parametrize("ties", [False, True])
 def test_decisions_are_those_of_one_test_after_the_other(ties, unknown, unexamined):
     # Errors from three times the spread of supports to a hundredth: nothing decided to everything,
