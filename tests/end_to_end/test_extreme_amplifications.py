@@ -69,7 +69,7 @@ def test_every_page_is_shown(browser):
         "/results/extreme",
         "/results/extreme/table?attributes=a,b",
         "/results/extreme/itemsets?min_support=0.1",
-        "/results/extreme/randomized?attributes=a,b",
+        "/results/extreme/measures?attributes=a,b",
     ):
         assert browser.get(page, follow_redirects=True).status_code == 200, page
 

@@ -166,13 +166,6 @@ class World:
         cells = np.stack(np.indices(self.shape), axis=-1).reshape(-1, len(self.shape))
         return self._many(self.open_survey, cells, self.shares)
 
-    @cached_property
-    def reporting(self) -> Counted:
-        """Counts of the reports of that population, where these are records."""
-        reconstruction = self.survey.mechanism.reconstruction(self.survey.schema)
-        cells = np.stack(np.indices(self.shape), axis=-1).reshape(-1, len(self.shape))
-        return self._many(self.survey, cells, reconstruction.expected(self.shares))
-
     def _many(self, survey: Survey, cells: np.ndarray, shares: np.ndarray) -> Counted:
         many = np.rint(shares.ravel() * _MANY).astype(np.int64)
         return _counted(survey, Counts.from_cells(survey, cells[many > 0], many[many > 0]))
@@ -351,9 +344,7 @@ def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
     for name in names:
         value = getattr(part, name)
         here = (*path, name)
-        if name in ("query", "randomized"):
-            continue  # what reports say by themselves is an analysis of its own
-        if name.endswith("interval"):
+        if name == "query" or name.endswith("interval"):
             continue
         if name.endswith("_p") or (name == "p_value" and not isinstance(part, Estimate)):
             walked.p_values[here] = value
@@ -470,8 +461,7 @@ def simulate(world: World, target: str, seeds: Sequence[int]) -> Tally:
 
 @cache
 def _of_population(world: World, label: str) -> "Walked | None":
-    counted = world.reporting if ANALYSES[label.split()[0]].of_records else world.population
-    return _answer(counted, _of_truth(dict(questions(world, "population"))[label]))
+    return _answer(world.population, _of_truth(dict(questions(world, "population"))[label]))
 
 
 def _of_truth(query: Query[Any]) -> Query[Any]:

@@ -15,7 +15,6 @@ from halftruth_shared.analyses.base import Answers, Group, Missing
 from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.wording import items
-from halftruth_shared.mechanisms.records import RecordReconstruction
 
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
@@ -203,8 +202,6 @@ class Analysis(Generic[Q, R]):
         Further sentences about a result.
     together : int
         Number of attributes whose joint table reports have to identify.
-    of_records : bool
-        Whether it is about the reports themselves, which must be records then.
     options : mapping of str to str
         Further names of options on the command line, by field.
     order : int
@@ -222,7 +219,6 @@ class Analysis(Generic[Q, R]):
     warnings: Callable[[R], list[str]] = lambda _: []
     interpretation: Callable[[R], list[str]] = lambda _: []
     together: int = 1
-    of_records: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
 
@@ -255,8 +251,7 @@ class Analysis(Generic[Q, R]):
     def answers(self, survey: Survey) -> bool:
         """Return whether reports of a survey identify its results, however many they are."""
         reconstruction = survey.mechanism.reconstruction(survey.schema)
-        records = isinstance(reconstruction, RecordReconstruction) or not self.of_records
-        return records and self.together <= reconstruction.max_order
+        return self.together <= reconstruction.max_order
 
     @property
     def fields(self) -> Mapping[str, Field]:

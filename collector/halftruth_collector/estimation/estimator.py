@@ -28,7 +28,6 @@ from .independence import IndependenceTest, independence_test
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
-from .partial import names_of_partial, partial_correlation
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
 from .tables import Tables
 
@@ -326,21 +325,6 @@ class Estimator:
     def independence(self, attributes: Sequence[str]) -> IndependenceTest:
         """Test whether two questions are answered independently; see the module of that name."""
         return independence_test(self.table(attributes))
-
-    def partial_correlation(
-        self,
-        attributes: Sequence[str],
-        given: Sequence[str],
-        present: Mapping[str, str] | None = None,
-        confidence: float = 0.95,
-        target: Target = "population",
-    ) -> MeasureEstimate:
-        """Correlation of two binary attributes given others, with its error by the delta method.
-
-        Parameters are as of :meth:`measures`; `given` is one attribute or more.
-        """
-        table = self.table(names_of_partial(self.schema, attributes, given))
-        return partial_correlation(self.schema, table, present or {}, confidence, target)
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

@@ -2,14 +2,12 @@
 
 from .base import Channel, MarginMoments, WeightMoments
 from .dense import Dense
-from .distortion import Distortion
 from .kronecker import Kronecker
 from .uniform_mixture import UniformMixture
 
 __all__ = [
     "Channel",
     "Dense",
-    "Distortion",
     "Kronecker",
     "MarginMoments",
     "UniformMixture",

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .axes import Array, Places
-from .distortion import Distortion
 
 
 class MarginMoments(ABC):
@@ -102,10 +101,6 @@ class Channel(ABC):
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
         """Moments of the weights by true cell, from which variances can be predicted."""
-
-    def distortion(self, category: int | None) -> Distortion:
-        """Return the properties of a channel of one axis, for a category that is presence."""
-        return Distortion.by_matrix(self.dense(), category)
 
     @property
     def factors(self) -> "tuple[Channel, ...] | None":

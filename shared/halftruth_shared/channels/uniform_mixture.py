@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from .axes import Array, Places, along_axes, as_table, same, together, with_sum
 from .base import Channel, MarginMoments, WeightMoments
-from .distortion import Distortion
 
 
 class UniformMixture(Channel):
@@ -70,9 +69,6 @@ class UniformMixture(Channel):
 
     def margins(self, y: ArrayLike) -> MarginMoments:
         return _MixtureMargins(as_table(y, self._shape), self.keep, self.spread * self._cells)
-
-    def distortion(self, category: int | None) -> Distortion:
-        return Distortion(self.keep < 1, True, category is not None, True, self._cells == 2)
 
     def weight_moments(self) -> WeightMoments:
         n, p, c = self._cells, self.keep, self.spread

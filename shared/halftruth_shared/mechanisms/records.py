@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..channels import Channel, Distortion, MarginMoments
+from ..channels import Channel, MarginMoments
 from ..channels.axes import Array, Places, together
 from ..schema import Schema
 from .base import Mechanism
@@ -185,22 +185,6 @@ class RecordReconstruction(Reconstruction):
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
         """Share of every cell among the reports themselves."""
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
-
-    def distortions(
-        self, attributes: Sequence[str], categories: Sequence[int | None]
-    ) -> tuple[Distortion, ...] | None:
-        """Return the distortion of each attribute, None unless they are perturbed independently.
-
-        Parameters
-        ----------
-        categories : sequence of int or None
-            Code of the category that counts as presence, attribute by attribute.
-        """
-        factors = self.factors(attributes)
-        if factors is None:
-            return None
-        pairs = zip(factors, categories, strict=True)
-        return tuple([factor.distortion(category) for factor, category in pairs])
 
 
 def _largest_weight(channel: Channel) -> float:

@@ -20,7 +20,6 @@ PAIR = ["smoker", "coughs"]
 MINED = {"min_support": 0.1, "min_confidence": 0.1}
 RULE = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
 COMPARED = {"answer": {"smoker": "yes"}, "groups": "age"}
-PARTIAL = {"attributes": PAIR, "given": ["age"], "present": {"age": "old"}}
 FITTED = {"outcome": "smoker", "predictors": ["age"]}
 WEIGHTED = {"margins": {"smoker": {"no": 0.5, "yes": 0.5}}}
 
@@ -154,25 +153,7 @@ BAD = [
     ("risk", {"quasi": PAIR, "sensitive": "vote", "limit": 0}, "limit", "above 0 and at most 1"),
     ("associations", {"attributes": ["age"]}, "attributes", "two or more"),
     ("associations", {"attributes": ["age", "age"]}, "attributes", "twice"),
-    ("randomized", {"attributes": ["age"]}, "attributes", "two or more"),
-    ("randomized", {"attributes": PAIR, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
-    (
-        "randomized",
-        {"attributes": ["smoker", "vote"], "measures": ["kappa"]},
-        "measures",
-        "kappa needs binary attributes; expected the category of 'vote' that counts as presence",
-    ),
-    ("randomized", {"attributes": PAIR, "present": {"coughs": "x"}}, "present", "no category 'x'"),
-    ("partial-correlation", {**PARTIAL, "given": []}, "given", "expected one"),
-    ("partial-correlation", {**PARTIAL, "attributes": [*PAIR, "vote"]}, "attributes", "two"),
-    ("partial-correlation", {**PARTIAL, "attributes": ["vote"]}, "attributes", "two"),
-    ("partial-correlation", {**PARTIAL, "given": ["smoker"]}, "attributes", "twice"),
-    ("partial-correlation", {**PARTIAL, "present": {}}, "present", "the category of 'age' that"),
-    ("partial-correlation", {**PARTIAL, "present": {"age": "x"}}, "present", "no category 'x'"),
     ("weighted", {**WEIGHTED, "attributes": ["vote", "vote"]}, "attributes", "twice"),
-    ("loglinear", {"terms": [["smoker"], ["weight"]]}, "terms", "attribute 'weight'"),
-    ("loglinear", {"terms": [["smoker"], []]}, "terms", "one or more of"),
-    ("loglinear", {"terms": [["age", "age"]]}, "terms", "'age' is named twice"),
 ]
 
 

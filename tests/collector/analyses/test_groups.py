@@ -20,8 +20,8 @@ from .conftest import command, query_string
 PEOPLE = 20_000
 FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
 
-#: What says where a result comes from, what is said in words, and what no group has.
-BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict", "randomized"}
+#: What says where a result comes from, and what is said in words.
+BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict"}
 
 
 def survey_of(names):

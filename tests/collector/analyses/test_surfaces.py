@@ -24,11 +24,6 @@ from halftruth_collector.estimation.reliability import (
     guess_reliability,
     margin,
 )
-from halftruth_collector.estimation.reports.loglinear import model_of_reports
-from halftruth_collector.estimation.reports.randomized import (
-    randomized_measures,
-    randomized_partial_correlation,
-)
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES
@@ -57,31 +52,12 @@ def computed(path, asked, estimator):
     if path in ("comparison", "crosstab", "regression", "risk", "weighted"):
         # Each has its numbers in a test of its own.
         return {}
-    of_reports = {"randomized": randomized_measures, "loglinear": model_of_reports}
-    if path in of_reports:
-        found = of_reports[path](estimator, **asked)
-    else:
-        found = getattr(estimator, path.replace("-", "_"))(**asked)
+    found = getattr(estimator, path)(**asked)
     if path == "itemsets":
         return {
             "itemsets": list(found),
             "precision": [on_length(each, asked["min_support"]) for each in found.precision],
             "candidates": found.candidates,
-        }
-    if path == "partial-correlation":
-        asked = {name: value for name, value in asked.items() if name != "target"}
-        others = randomized_partial_correlation(estimator, **asked)
-        return {"reconstructed": found, "randomized": others}
-    if path == "loglinear":
-        fit, preserved, statement = found
-        return {
-            "chi_squared": fit.chi_squared,
-            "g_squared": fit.g_squared,
-            "degrees_of_freedom": fit.degrees_of_freedom,
-            "chi_squared_p": fit.p_value(fit.chi_squared),
-            "g_squared_p": fit.p_value(fit.g_squared),
-            "preserved": preserved,
-            "statement": statement,
         }
     fields = {
         "rules": "rules",
@@ -380,46 +356,6 @@ ANALYSES = {
         lambda answer: 12,
         ["coughs"],
     ),
-    "randomized": (
-        "randomized",
-        {"attributes": PAIR, "confidence": 0.9},
-        [*MEASURE_COLUMNS, "never_grows", "order_preserved", "statement"],
-        lambda answer: 21,
-        ["odds ratio", "its distance from 1 is at least as large for the answers", "nothing"],
-    ),
-    "partial-correlation": (
-        "partial-correlation",
-        {
-            "attributes": PAIR,
-            "given": ["age", "vote"],
-            "present": {"age": "old", "vote": "left"},
-            "target": "respondents",
-        },
-        ["of", *ESTIMATE],
-        lambda answer: 2,
-        ["answers", "reports", "What the reports alone say of the answers: nothing"],
-    ),
-    "loglinear": (
-        "loglinear",
-        {"terms": [["smoker", "coughs"], ["vote"]]},
-        ["smoker", "coughs", "vote", "count", "fitted", "residual"],
-        lambda answer: 12,
-        ["Chi-squared ", "6 df, p-value ", "G-squared ", "If the model holds for the answers"],
-    ),
-    "loglinear-not-preserved": (
-        "loglinear",
-        {"terms": [["smoker", "coughs"], ["coughs", "age"]]},
-        ["smoker", "coughs", "age", "count", "fitted", "residual"],
-        lambda answer: 12,
-        ["p-value ", "Nothing can be concluded: a distorted attribute stands in more than one"],
-    ),
-    "loglinear-saturated": (
-        "loglinear",
-        {"terms": [["age"]]},
-        ["age", "count", "fitted", "residual"],
-        lambda answer: 3,
-        ["0 df, p-value undefined"],
-    ),
 }
 
 
@@ -515,27 +451,8 @@ def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said)
         assert words in printed
 
 
-def test_text_shows_the_test_of_a_loglinear_model(study, halftruth):
-    fit, _, _ = model_of_reports(study.estimators["study"], [["smoker"], ["coughs"]])
-    printed = halftruth("loglinear", "study", "--term", "smoker", "--term", "coughs")[1]
-    # Independence of two answers that hang together is refuted also after distortion.
-    assert fit.chi_squared > 50
-    assert f"Chi-squared {fit.chi_squared:.2f}, 1 df, p-value below 0.0001" in printed
-
-
-def test_statements_of_whole_record_mechanisms_are_printed(halftruth):
-    reason = "nothing can be concluded: the mechanism changes whole records at once"
-    printed = halftruth("randomized", "whole", "--attributes", "smoker,coughs")[1]
-    assert printed.count(reason) == 21
-    words = ("partial-correlation", "whole", "--attributes", "smoker,coughs", "--given", "age")
-    assert f"of the answers: {reason}" in halftruth(*words, "--present", "age=old")[1]
-    printed = halftruth("loglinear", "whole", "--term", "smoker", "--term", "coughs")[1]
-    assert "Nothing can be concluded: the mechanism changes whole records at once" in printed
-
-
-@pytest.mark.parametrize("path", ["measures", "randomized"])
-def test_a_measure_has_the_name_under_which_it_was_asked_for(study, path):
-    frame = getattr(study.analyst, path)("study", PAIR, measures=["lift", "leverage"]).to_pandas()
+def test_a_measure_has_the_name_under_which_it_was_asked_for(study):
+    frame = study.analyst.measures("study", PAIR, measures=["lift", "leverage"]).to_pandas()
     assert list(frame.index) == ["lift", "leverage"]
 
 

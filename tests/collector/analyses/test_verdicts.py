@@ -133,7 +133,7 @@ RATIOS = {
 SIGNED = {
     "phi", "odds_ratio", "interest", "lift", "piatetsky_shapiro", "leverage", "conviction",
     "certainty", "added_value", "risk_difference", "column_risk_difference", "kappa",
-    "collective_strength", "goodman_kruskal_gamma", "tau_b", "somers_d", "partial_correlation",
+    "collective_strength", "goodman_kruskal_gamma", "tau_b", "somers_d",
 }  # fmt: skip
 
 

@@ -3,11 +3,6 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reports.loglinear import model_of_reports
-from halftruth_collector.estimation.reports.randomized import (
-    randomized_measures,
-    randomized_partial_correlation,
-)
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -253,20 +248,6 @@ def test_what_is_filtered_on_cannot_be_asked_about():
         assert str(caught.value) == (
             f"{field}: 'w' is filtered on by where; expected other attributes"
         )
-
-
-def test_reports_themselves_have_no_groups():
-    survey = Survey("s", "S", SCHEMA, SIMULATED["randomized response"])
-    rows = np.random.default_rng(4).integers(0, SIZES, size=(500, 4))
-    group = Estimator(survey, Counts.from_reports(survey, rows)).where({"p": "c1"})
-    present = {"q": "c1"}
-    assert randomized_partial_correlation(group, ["q", "r"], ["s"], present) is None
-    for ask in (
-        lambda: randomized_measures(group, ["q", "r"]),
-        lambda: model_of_reports(group, [["q"], ["r"]]),
-    ):
-        with pytest.raises(EstimateError, match="where: "):
-            ask()
 
 
 def test_too_many_cells_are_one_line(public_survey):

@@ -5,14 +5,12 @@ import subprocess
 import sys
 import tracemalloc
 from datetime import UTC, datetime
-from functools import partial
 
 import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reports.randomized import randomized_measures
 from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
@@ -75,7 +73,7 @@ def test_a_result_takes_less_than_a_gigabyte(name):
 def test_a_table_beyond_the_limit_is_refused_in_one_line(shape):
     survey, counts = surveyed(shape)
     estimator = Estimator(survey, counts)
-    for ask in (estimator.table, estimator.support, partial(randomized_measures, estimator)):
+    for ask in (estimator.table, estimator.support, estimator.measures):
         with pytest.raises(DomainTooLarge, match=f"expected at most {TABLE_CELLS}") as caught:
             ask(survey.schema.names)
         assert (caught.value.field, "\n" in str(caught.value)) == ("attributes", False)

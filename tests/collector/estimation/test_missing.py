@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reports.randomized import randomized_measures
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -162,7 +161,6 @@ def test_answers_sent_as_they_are_have_the_errors_of_those_who_answered():
             "missing: 'a' has one answer besides those missing; expected keep",
         ),
         (lambda: few_of(100).itemsets(0.1), ParameterError, "missing: "),
-        (lambda: randomized_measures(few_of(100), ["a"]), EstimateError, "missing: "),
         (
             lambda: Estimator(few_of(9).survey, few_of(9).counts, None, "drop"),
             ParameterError,

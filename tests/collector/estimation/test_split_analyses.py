@@ -3,11 +3,6 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reports.loglinear import model_of_reports
-from halftruth_collector.estimation.reports.randomized import (
-    randomized_measures,
-    randomized_partial_correlation,
-)
 from halftruth_shared import EstimateError
 from weights_of_views import DIRECT, some_reports, survey_of
 
@@ -66,19 +61,7 @@ def test_tests_and_models_from_views(study):
     assert estimator.independence(["a", "c"]).p_value < 1e-6
     assert estimator.independence(["a", "b"]).p_value > 1e-3
     if longest == 4:
-        found = estimator.partial_correlation(["a", "c"], ["b"])
-        assert 0.3 < found.value < 0.9
         assert estimator.support(["a", "c"], "projected").min() >= 0
-
-
-def test_reports_about_views_have_no_table_of_their_own(study):
-    estimator, _, _ = study
-    sentence = r"^survey: its reports are no records but symbols that stand for many of them"
-    with pytest.raises(EstimateError, match=sentence):
-        randomized_measures(estimator, ["a", "c"])
-    with pytest.raises(EstimateError, match=sentence):
-        model_of_reports(estimator, [["a"], ["c"]])
-    assert randomized_partial_correlation(estimator, ["a", "c"], ["b"]) is None
 
 
 def test_short_itemsets_need_no_report_about_everything():

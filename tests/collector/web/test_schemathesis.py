@@ -60,8 +60,6 @@ WITH_MORE_RULES = (
     "createInvitations",
     "createSealingKey",
     "createToken",
-    "getLoglinear",
-    "getRandomized",
     "getRisk",
     "planSurvey",
     "publishSurvey",

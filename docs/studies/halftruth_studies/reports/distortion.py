@@ -8,8 +8,7 @@ independent answers give dependent reports, and none of the claims holds.
 from dataclasses import dataclass
 
 import numpy as np
-
-from .axes import Array
+from halftruth_shared.channels.axes import Array
 
 #: Rounding of a channel's entries.
 _ROUNDING = 1e-12

@@ -7,18 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from halftruth_collector.estimation.measures import MEASURE_NAMES
-from halftruth_collector.estimation.reports.randomized import (
-    randomized_measures,
-    randomized_partial_correlation,
-)
 from halftruth_shared import (
     DistortionMatrices,
+    EstimateError,
     GammaDiagonal,
     RandomizedGammaDiagonal,
     RandomizedResponse,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_studies.reports.loglinear import model_of_reports
+from halftruth_studies.reports.partial import partial_correlation
+from halftruth_studies.reports.randomized import (
+    randomized_measures,
+    randomized_partial_correlation,
 )
 
-from .definitions import (
+from ...collector.estimation.definitions import (
     FROM_ZERO,
     Z,
     category_measures,
@@ -26,6 +31,7 @@ from .definitions import (
     one_against_the_rest,
     pair_measures,
     random_tables,
+    schema_of,
     slopes,
     survey_of,
 )
@@ -343,9 +349,8 @@ def test_partial_correlation_is_that_of_the_inverse_correlation_matrix(
 ):
     survey = make_survey(mechanism, shape)
     names, reports = survey.schema.names, near_reports(survey)
-    found = estimator_of(survey, reports).partial_correlation(
-        names[:2], names[2:], present, target=target
-    )
+    table = estimator_of(survey, reports).table(names)
+    found = partial_correlation(survey.schema, table, present, 0.95, target)
     codes = [code_of(survey, name, present) for name in names]
     support = oracle.support(survey, reports, names).reshape(shape)
     assert found.name == "partial_correlation"
@@ -367,7 +372,8 @@ def test_nothing_is_left_to_correlate_of_an_attribute_that_the_condition_repeats
     reports = rng.integers(0, 2, (count, 4))
     reports[:2] = [[0, 0, 0, 1], [1, 1, 1, 0]]
     reports[:, 2] = reports[:, 0]
-    found = estimator_of(survey, reports).partial_correlation(["a", "b"], ["c"])
+    table = estimator_of(survey, reports).table(["a", "b", "c"])
+    found = partial_correlation(survey.schema, table, {}, 0.95, "population")
     assert found.value is None
     assert found.standard_error is None
     assert found.undefined
@@ -378,7 +384,8 @@ def test_shares_outside_their_range_have_no_correlation(make_survey, oracle, rep
     # Two variances s(1 − s) that are both negative have a positive product all the same.
     survey = make_survey("randomized-response", (2, 2, 2))
     assert not (0 < oracle.support(survey, np.array(reports), "a")[1] < 1)
-    found = estimator_of(survey, reports).partial_correlation(["a", "b"], ["c"])
+    table = estimator_of(survey, reports).table(["a", "b", "c"])
+    found = partial_correlation(survey.schema, table, {}, 0.95, "population")
     assert found.value is None
     assert "a share is not between 0 and 1" in found.undefined
 
@@ -436,3 +443,33 @@ def test_a_partial_correlation_is_claimed_not_to_grow_only_while_the_condition_i
         np.abs(partials(tables, codes)) for tables in (true, reported(oracle, survey, true))
     )
     assert (after <= before * (1 + ROUNDING) + 1e-9).all() == never
+
+
+# Where there is no such table
+
+
+def test_a_group_has_no_reports_of_its_own():
+    survey = responses((2, 2, 2, 2), "0.9", "0.8", "0.9", "0.8")
+    group = estimator_of(survey, some_reports(survey)).where({"d": "c1"})
+    assert randomized_partial_correlation(group, ["a", "b"], ["c"]) is None
+    for ask in (
+        lambda: randomized_measures(group, ["a", "b"]),
+        lambda: model_of_reports(group, [["a"], ["b"]]),
+    ):
+        with pytest.raises(EstimateError, match="where: "):
+            ask()
+
+
+def test_reports_about_views_have_no_table_of_their_own():
+    schema = schema_of((2, 2, 2))
+    mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0, 3: 1.0})
+    survey = Survey("s", "S", schema, mechanism)
+    rng = np.random.default_rng(3)
+    reports = mechanism.perturb_many(schema, rng.integers(0, 2, (500, 3)), rng)
+    estimator = estimator_of(survey, reports)
+    sentence = r"^survey: its reports are no records but symbols that stand for many of them"
+    with pytest.raises(EstimateError, match=sentence):
+        randomized_measures(estimator, ["a", "c"])
+    with pytest.raises(EstimateError, match=sentence):
+        model_of_reports(estimator, [["a"], ["c"]])
+    assert randomized_partial_correlation(estimator, ["a", "c"], ["b"]) is None

@@ -13,11 +13,10 @@ from itertools import combinations
 
 import numpy as np
 import scipy
+from halftruth_collector.estimation import Estimator
+from halftruth_collector.estimation.bounds import Array
 from halftruth_shared import DomainTooLarge, EstimateError
-from halftruth_shared.analyses.loglinear import LoglinearQuery
 
-from ..bounds import Array, check_field
-from ..estimator import Estimator
 from .randomized import distortions_of, table_of_reports
 
 #: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
@@ -154,7 +153,6 @@ def model_of_reports(
     EstimateError
         If a report is no record.
     """
-    check_field(LoglinearQuery, "terms", [*map(list, terms)])
     for term in terms:
         estimator.schema.positions(term, "terms")
     names = tuple(dict.fromkeys(name for term in terms for name in term))

@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
+from halftruth_collector.estimation.answers import presence
+from halftruth_collector.estimation.association import (
+    Batch,
+    collapse,
+    evaluate,
+    known_covariance,
+)
+from halftruth_collector.estimation.bounds import check_confidence
+from halftruth_collector.estimation.gradients import Jet
+from halftruth_collector.estimation.measures import Cells, Measure
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.mechanisms import TableEstimate
 from msgspec.structs import replace
-
-from .answers import presence
-from .association import Batch, collapse, evaluate, known_covariance
-from .bounds import check_confidence
-from .gradients import Jet
-from .measures import Cells, Measure
 
 _UNDEFINED = "a share is not between 0 and 1, or the conditions determine an attribute"
 

@@ -6,17 +6,17 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.reports.loglinear import (
+from halftruth_shared import DistortionMatrices, RandomizedResponse
+from halftruth_studies.reports.loglinear import (
     fit_loglinear,
     highest_order,
     model_of_reports,
     parameters,
 )
-from halftruth_shared import DistortionMatrices, RandomizedResponse
 from scipy.stats import chi2, chi2_contingency
 from scipy.stats.contingency import expected_freq
 
-from .definitions import hierarchical_models, survey_of
+from ...collector.estimation.definitions import hierarchical_models, survey_of
 
 COIL_REPORTS = 5822
 #: Column and bound of the insurance attributes A, D, G; presence is a value above the bound.

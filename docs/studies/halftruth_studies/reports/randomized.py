@@ -21,19 +21,18 @@ source has it:
 
 from collections.abc import Mapping, Sequence
 
+from halftruth_collector.estimation import Estimator
+from halftruth_collector.estimation.answers import presence
+from halftruth_collector.estimation.association import estimate_measures
+from halftruth_collector.estimation.measures import ALIASES, Measure, find_measure
 from halftruth_shared import EstimateError, UniformMixture
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.randomized import RandomizedMeasure
-from halftruth_shared.channels import Distortion
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstruction
 from msgspec.structs import asdict
 
-from ..answers import presence
-from ..association import estimate_measures
-from ..estimator import Estimator
-from ..measures import ALIASES, Measure, find_measure
-from ..partial import names_of_partial, partial_correlation
+from .distortion import Distortion
+from .partial import names_of_partial, partial_correlation
 
 #: What does not grow: the measure itself, its size, or its distance from 1.
 _SIZES = {
@@ -76,6 +75,19 @@ _ORDER_WITH_ONE = {
 }
 
 
+class RandomizedMeasure(MeasureEstimate, frozen=True, kw_only=True):
+    """Measure of the reports themselves, and its implications for the answers.
+
+    `never_grows`: distortion can only have brought it nearer to its value at independence.
+    `order_preserved`: pairs of attributes with equal distortion keep the order that they have among
+    the answers.
+    """
+
+    never_grows: bool
+    order_preserved: bool
+    statement: str
+
+
 def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> TableEstimate:
     """The table of the reports themselves, as if nothing had been distorted.
 
@@ -114,7 +126,11 @@ def distortions_of(
     estimator: Estimator, attributes: Sequence[str], categories: Sequence[int | None]
 ) -> tuple[Distortion, ...] | None:
     """Return the distortion of each of some attributes, None where not each by itself."""
-    return _of_records(estimator).distortions(attributes, categories)
+    factors = _of_records(estimator).factors(attributes)
+    if factors is None:
+        return None
+    pairs = zip(factors, categories, strict=True)
+    return tuple([Distortion.by_matrix(factor.dense(), code) for factor, code in pairs])
 
 
 def randomized_measures(

@@ -1,1 +1,0 @@
-"""Measures and models of the reports themselves, where they are records, and what these imply."""
