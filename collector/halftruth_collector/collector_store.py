@@ -9,7 +9,7 @@ from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
 from .offloading import Offload, run_inline
 from .store import backups, schema, transfer
-from .store.audit import AuditLog
+from .store.audit import ACTOR, AuditLog
 from .store.compaction import compact
 from .store.database import Database
 from .store.files import Progress
@@ -50,7 +50,7 @@ class Store:
         self,
         url: str,
         *,
-        actor: str = "command line",
+        actor: str = ACTOR,
         observer: Observer | None = None,
         offload: Offload = run_inline,
     ) -> None:
@@ -111,7 +111,7 @@ class Store:
         self.audit.note("compact", "")
 
     def check(self) -> None:
-        """Raise unless reports can be counted: the database has this program's tables and a writer.
+        """Raise unless reports can be counted: the database has this program's tables, and writes.
 
         Raises
         ------

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from halftruth_shared import HalftruthError
+from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.sealing import SealingKeys
 
+from ..store.surveys import StoredSurvey
+
 _log = logging.getLogger(__name__)
+
+
+def check_unused(key: str, surveys: Iterable[StoredSurvey]) -> None:
+    """Make sure that no report is sealed to a key any more.
+
+    Raises
+    ------
+    ParameterError
+        If an open survey asks for it.
+    """
+    for stored in surveys:
+        if stored.status == "open" and stored.terms.sealing_key == key:
+            raise ParameterError(
+                f"key: the reports of '{stored.id}' are sealed to it; expected one that no open"
+                " survey uses",
+                field="key",
+            )
 
 
 class SealingKeyFile:

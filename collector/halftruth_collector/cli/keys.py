@@ -102,13 +102,20 @@ def list_sealing(file: str) -> None:
 @sealing_key.command("retire")
 @click.argument("file", type=click.Path())
 @click.argument("public")
-def retire_sealing(file: str, public: str) -> None:
+@options.database
+def retire_sealing(file: str, public: str, database: str) -> None:
     """Take the private key of the key PUBLIC out of FILE.
 
     No report sealed to it can be opened again, so first publish terms with another key and wait
-    until the reports under way have arrived.
+    until the reports under way have arrived. Refused as long as an open survey of the database is
+    sealed to it.
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key
 
-    retire_sealing_key(file, public)
+    from ..access.sealing_keys import check_unused
+
+    with Store(database) as store:
+        check_unused(public, store.surveys.all())
+        retire_sealing_key(file, public)
+        store.audit.note("sealing-key retire", public)
     click.echo(f"retired {public}")

@@ -1,7 +1,7 @@
 """Commands that keep a collector's database: migrate, audit log, back-ups, and counts of others."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import click
@@ -9,6 +9,8 @@ import msgspec
 from tqdm import tqdm
 
 from ..collector_store import Store
+from ..store.audit import ACTOR, BACKUP, AuditLog
+from ..store.backups import back_up
 from ..store.database import Database
 from ..store.files import Progress
 from ..store.retention import KEEP_DAYS
@@ -24,11 +26,8 @@ def migrate(database: str) -> None:
 
     Stop every collector of this database and back it up before.
     """
-    opened = Database(database)
-    try:
+    with closing(Database(database)) as opened:
         before, now = migrate_database(opened)
-    finally:
-        opened.close()
     if before == now:
         click.echo(f"the tables are of version {now} already")
     else:
@@ -102,9 +101,13 @@ def audit_log(as_json: bool, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def backup(file: Path, database: str) -> None:
-    """Write everything into a new FILE, as it is at one moment, while the collector runs."""
-    with Store(database) as store, _bar("rows") as progress:
-        rows = store.back_up(file, progress)
+    """Write everything into a new FILE, as it is at one moment, while the collector runs.
+
+    Tables of an earlier version are backed up, too: do so before 'halftruth migrate'.
+    """
+    with closing(Database(database)) as opened, _bar("rows") as progress:
+        rows = back_up(opened, file, progress)
+        AuditLog(opened, ACTOR).note(BACKUP, "")
     click.echo(f"{rows} rows in {file}")
 
 

@@ -128,6 +128,7 @@ def publish(
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
+    _check_known(terms)
     with Store(database) as store:
         changed = store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
         taken = store.surveys.get(new.id)
@@ -170,6 +171,7 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
     with its old and new value. A change of signed terms needs another signature, or --no-signature.
     """
     new, signature = _read_terms(file, chosen)
+    _check_known(new)
     with Store(database) as store:
         changed = store.surveys.set_terms(id, new, None if no_signature else signature)
         taken = store.surveys.get(id)
@@ -298,6 +300,23 @@ def _changes(chosen: dict[str, Any]) -> dict[str, Any]:
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
         check_hexadecimal(field, key)
+
+
+def _check_known(changes: Changes) -> None:
+    """Make sure that this machine's sealing keys open what the terms ask for."""
+    named = msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
+    key = named.get("sealing_key")
+    if key is None:
+        return
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+    path = Config.from_environment(only=["sealing_keys"]).sealing_keys
+    if path is None or key not in SealingKeys.read(path).public:
+        raise ParameterError(
+            "sealed-to: its private key is not here; expected one of the file that"
+            " HALFTRUTH_SEALING_KEYS names",
+            field="sealed-to",
+        )
 
 
 def _taken(terms: Terms, *, signed: bool) -> str:

@@ -70,8 +70,8 @@ class Observer(Protocol):
     def waiting(self, requests: int) -> None:
         """So many requests wait for a transaction now."""
 
-    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
-        """A transaction was committed."""
+    def committed(self, seconds: float, receipts: Sequence[tuple[str, Receipt]]) -> None:
+        """A transaction was committed, with these requests by their surveys."""
 
     def refused(self, reason: str) -> None:
         """A request with reports was refused."""
@@ -188,13 +188,12 @@ class ReportStore(CountStore):
         started = time.perf_counter()
         outcomes: list[Receipt | Exception] = self._offload(self._transact, items)
         if self._observer is not None:
-            receipts = [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
-            self._observer.committed(
-                time.perf_counter() - started,
-                len(items),
-                sum(receipt.accepted for receipt in receipts),
-                sum(receipt.duplicates for receipt in receipts),
-            )
+            receipts = [
+                (item.survey_id, outcome)
+                for item, outcome in zip(items, outcomes, strict=True)
+                if isinstance(outcome, Receipt)
+            ]
+            self._observer.committed(time.perf_counter() - started, receipts)
         return outcomes
 
     def _transact(self, items: Sequence[Batch]) -> list[Receipt | Exception]:

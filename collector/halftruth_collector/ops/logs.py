@@ -16,7 +16,7 @@ from typing import Any
 from .settings import LogFormat
 
 #: What a line about a request may tell, besides its time, level and event.
-FIELDS = ("method", "route", "survey", "status", "milliseconds", "bytes_in", "reason")
+FIELDS = ("request", "method", "route", "survey", "status", "milliseconds", "bytes_in", "reason")
 
 #: Loggers whose messages quote nothing of a request, unless they tell an exception.
 _OURS = "halftruth_collector"

@@ -6,8 +6,11 @@ PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before it imports what 
 """
 
 import os
+from collections.abc import Sequence
+from datetime import datetime
 from importlib.metadata import version
 
+from halftruth_shared.protocol.reports import Receipt
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -25,14 +28,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        reports = Counter(
+        self._reports = Counter(
             "halftruth_reports_total",
             "Reports that were acknowledged, by whether they were counted or had been before.",
-            ["outcome"],
+            ["survey", "outcome"],
             registry=registry,
         )
-        self._counted = reports.labels("counted")
-        self._repeated = reports.labels("repeated")
         self._refused = Counter(
             "halftruth_requests_refused_total",
             "Requests of which nothing was counted, by reason.",
@@ -63,8 +64,15 @@ class Metrics:
             ["route", "method", "status"],
             registry=registry,
         )
+        self._outcomes: dict[tuple[str, str], Counter] = {}
         #: Found anew for every answer, its labels would take longer than counting it.
         self._answers: dict[tuple[str, str, str], Histogram] = {}
+        self._backup = Gauge(
+            "halftruth_last_backup_timestamp_seconds",
+            "When 'halftruth backup' wrote its last file; 0 before.",
+            multiprocess_mode="max",
+            registry=registry,
+        )
         build = Gauge(
             "halftruth_build_info",
             "1, with the version that runs.",
@@ -78,12 +86,18 @@ class Metrics:
         """Set how many requests wait for a commit now."""
         self._queue.set(requests)
 
-    def committed(self, seconds: float, requests: int, counted: int, repeated: int) -> None:
-        """Add a commit that so many requests shared, and the reports that it counted or knew."""
+    def committed(self, seconds: float, receipts: Sequence[tuple[str, Receipt]]) -> None:
+        """Add a commit that these requests shared, each with its survey."""
         self._seconds.observe(seconds)
-        self._group_sizes.observe(requests)
-        self._counted.inc(counted)
-        self._repeated.inc(repeated)
+        self._group_sizes.observe(len(receipts))
+        for survey, receipt in receipts:
+            self._add(survey, "counted", receipt.accepted)
+            self._add(survey, "repeated", receipt.duplicates)
+
+    def backed_up(self, at: datetime | None) -> None:
+        """Set the time of the last back-up, if there is one."""
+        if at is not None:
+            self._backup.set(at.timestamp())
 
     def refused(self, reason: str) -> None:
         """Add a request of which nothing was counted."""
@@ -104,3 +118,10 @@ class Metrics:
         whole = CollectorRegistry()
         MultiProcessCollector(whole)  # type: ignore[no-untyped-call]
         return generate_latest(whole)
+
+    def _add(self, survey: str, outcome: str, reports: int) -> None:
+        key = (survey, outcome)
+        child = self._outcomes.get(key)
+        if child is None:
+            child = self._outcomes[key] = self._reports.labels(*key)
+        child.inc(reports)

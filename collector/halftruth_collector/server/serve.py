@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +167,14 @@ class Server(BaseApplication):
         """Serve until told to stop."""
         logs.configure(self._config.log_format, quiet=self._quiet)
         pid = os.getpid()
+        _log.info("starting, version %s", version("halftruth-collector"))
         try:
             super().run()
         finally:
             # The workers, which are copies of this process, leave by this way too.
             if os.getpid() == pid:
                 self._clean_up()
+                _log.info("stopped")
 
     def _refused(self, status: int) -> None:
         """Count and log a request that the application did not get."""

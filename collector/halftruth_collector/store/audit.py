@@ -5,10 +5,16 @@ from typing import Annotated, Any
 
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
 from .database import Database
 from .tables import audit
+
+#: Who acts where nobody says otherwise.
+ACTOR = "command line"
+
+#: Name of the action after which there is a new back-up.
+BACKUP = "backup"
 
 
 class AuditEntry(Message, frozen=True, kw_only=True):
@@ -61,6 +67,12 @@ class AuditLog:
         """Write one entry about what was done outside of the database."""
         with self._database.writing() as connection:
             self.record(connection, action, subject, detail, actor=actor)
+
+    def last(self, action: str) -> datetime | None:
+        """When something was done for the last time."""
+        statement = select(func.max(audit.c.at)).where(audit.c.action == action)
+        with self._database.reading() as connection:
+            return connection.execute(statement).scalar()
 
     def all(self) -> list[AuditEntry]:
         """Every entry, the first one first."""

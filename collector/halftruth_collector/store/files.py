@@ -8,8 +8,10 @@ from __future__ import annotations
 import glob
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -55,7 +57,7 @@ def pages(
 
 
 @contextmanager
-def new_file(file: Path) -> Iterator[Database]:
+def new_file(file: Path, version: str = schema.HEAD) -> Iterator[Database]:
     """A database in a file that gets its name once the block is left without an error."""
     if file.exists():
         raise ParameterError(f"file: {file} exists; expected a new name", field="file")
@@ -64,7 +66,7 @@ def new_file(file: Path) -> Iterator[Database]:
         os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         database = Database(URL.create("sqlite", database=str(unfinished)))
         try:
-            schema.migrate(database)
+            schema.migrate(database, version)
             yield database
             # One file, whose log is part of it.
             with database.autocommit_cursor() as cursor:
@@ -82,23 +84,38 @@ def new_file(file: Path) -> Iterator[Database]:
 
 
 @contextmanager
-def existing_file(file: Path) -> Iterator[Database]:
-    """The database in a file, which is opened for reading only."""
+def existing_file(file: Path, *, migrated: bool = False) -> Iterator[Database]:
+    """The database in a file, which is opened for reading only.
+
+    One of an earlier version is refused, or read from a migrated copy of it.
+    """
     if not file.is_file():
         raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
-    name = f"file:{quote(str(file.absolute()))}"
-    database = Database(URL.create("sqlite", database=name, query={"mode": "ro", "uri": "true"}))
-    try:
+    with _read_only(file) as database:
         try:
             with database.reading() as connection:
-                found = schema.version(connection)
+                version = schema.version(connection)
         except StoreUnavailable:
-            found = None
-        if found is None:
+            version = None
+        if version is None:
             raise ParameterError(
                 f"file: {file} is no back-up or export of a collector", field="file"
             )
-        schema.check(found)
+        if not migrated or version not in schema.VERSIONS[:-1]:
+            schema.check(version)
+            yield database
+            return
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder) / "migrated"
+        shutil.copyfile(file, copied)
+        with closing(Database(URL.create("sqlite", database=str(copied)))) as database:
+            schema.migrate(database)
+            yield database
+
+
+@contextmanager
+def _read_only(file: Path) -> Iterator[Database]:
+    name = f"file:{quote(str(file.absolute()))}"
+    query = {"mode": "ro", "uri": "true"}
+    with closing(Database(URL.create("sqlite", database=name, query=query))) as database:
         yield database
-    finally:
-        database.close()

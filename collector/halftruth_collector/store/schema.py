@@ -3,24 +3,42 @@
 from pathlib import Path
 
 from halftruth_shared import HalftruthError
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, String, column, inspect, select, table
 
 from ..errors import SchemaOutdated
 from .database import Database
 
-#: The version that this program works with, the last one of `migrations/versions`.
-HEAD = "0003"
+#: Versions as `migrations/versions` has them; this program works with the last one.
+VERSIONS = ("0001", "0002", "0003")
+HEAD = VERSIONS[-1]
+
+#: Where a database has the version of its tables.
+VERSION_TABLE = "alembic_version"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def version(connection: Connection) -> str | None:
     """Version of the tables; None where there are none."""
-    if "alembic_version" not in inspect(connection).get_table_names():
+    if VERSION_TABLE not in inspect(connection).get_table_names():
         return None
-    found: str | None = connection.exec_driver_sql(
-        "SELECT version_num FROM alembic_version"
-    ).scalar()
+    statement = select(column("version_num", String)).select_from(table(VERSION_TABLE))
+    found: str | None = connection.execute(statement).scalar()
+    return found
+
+
+def known(connection: Connection) -> str:
+    """Version of the tables, this program's or an earlier one.
+
+    Raises
+    ------
+    SchemaOutdated
+        If there are none, or they are of a version that it does not know.
+    """
+    found = version(connection)
+    if found is None or found not in VERSIONS:
+        check(found)
+        raise AssertionError("the version of this program is known")
     return found
 
 
@@ -47,8 +65,14 @@ def check(found: str | None) -> None:
     )
 
 
-def migrate(database: Database) -> tuple[str | None, str]:
+def migrate(database: Database, to: str = HEAD) -> tuple[str | None, str]:
     """Bring the tables to the version of this program, all of the way or not at all.
+
+    Parameters
+    ----------
+    database : Database
+    to : str
+        An earlier version, for the file of an earlier back-up.
 
     Returns
     -------
@@ -68,14 +92,14 @@ def migrate(database: Database) -> tuple[str | None, str]:
     with database.writing() as connection:
         database.advisory_lock(connection)
         before = version(connection)
-        if before == HEAD:
-            return before, HEAD
+        if before == to:
+            return before, to
         config = Config()
         config.set_main_option("script_location", str(_SCRIPTS))
         config.attributes["connection"] = connection
         try:
-            command.upgrade(config, HEAD)
+            command.upgrade(config, to)
         except CommandError:
             check(before)
             raise HalftruthError(f"database: cannot be migrated from {before}") from None
-    return before, HEAD
+    return before, to

@@ -7,7 +7,7 @@ import logging
 from http import HTTPStatus
 
 import msgspec
-from flask import Flask, Response, render_template, request
+from flask import Flask, Response, g, render_template, request
 from halftruth_shared import (
     DomainTooLarge,
     EstimateError,
@@ -23,6 +23,7 @@ from werkzeug.exceptions import HTTPException
 
 from .. import errors
 from ..ops.logs import place
+from .context import collector
 from .headers import harden
 
 _log = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ def status_of(error: HalftruthError) -> int:
 
 def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
+    if status == 503 and not collector().stopping.is_set():
+        g.unavailable = str(error)
     response = problem(
         status,
         errors.slug(error),

@@ -1,15 +1,19 @@
 """Each answer in the metrics and in one log line."""
 
 import logging
+import secrets
 import time
 
-from flask import Flask, Response
+from flask import Flask, Response, g
 
 from ..ops.metrics import Metrics
 from .calls import template
 from .context import current_request
 
 _log = logging.getLogger(__name__)
+
+#: Header of an answer whose line in the log has the same id.
+REQUEST_ID = "X-Request-ID"
 
 #: When a request began, in its environment.
 _BEGUN = "halftruth.begun"
@@ -18,8 +22,28 @@ _BEGUN = "halftruth.begun"
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
+class Availability:
+    """Logs when a worker stops taking reports for want of a database, and when it goes on."""
+
+    def __init__(self) -> None:
+        self._cause: str | None = None
+
+    def failed(self, cause: str) -> None:
+        """Log the first failure after a report was counted."""
+        if self._cause is None:
+            _log.error("unavailable: %s", cause)
+            self._cause = cause
+
+    def works(self) -> None:
+        """Log the first success after a failure."""
+        if self._cause is not None:
+            _log.error("available again after: %s", self._cause)
+            self._cause = None
+
+
 def observe(app: Flask, metrics: Metrics) -> None:
     """Watch every request of an application."""
+    availability = Availability()
     #: Surveys that answered a request; whatever else stands in a path may be anything.
     known: set[str] = set()
 
@@ -36,10 +60,17 @@ def observe(app: Flask, metrics: Metrics) -> None:
         method = request.method if request.method in _METHODS else "other"
         status = response.status_code
         metrics.request(route, method, status, seconds)
+        if "unavailable" in g:
+            availability.failed(g.unavailable)
+        elif status == 202 or (route, status) == ("/readyz", 200):
+            availability.works()
         if status == 202 or not _log.isEnabledFor(logging.INFO):
             # Nothing is written of a report that was counted, not even when: the metrics have sums.
             return response
+        # Drawn here: what a client sends might be anything.
+        response.headers[REQUEST_ID] = name = secrets.token_hex(8)
         fields = {
+            "request": name,
             "method": method,
             "route": route,
             "status": status,

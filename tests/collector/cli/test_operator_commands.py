@@ -5,8 +5,10 @@ import re
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from databases import on_both
 from halftruth_shared import Survey
+from halftruth_shared.protocol.sealing import SealingKeys
 from halftruth_shared.protocol.terms import Signature, Terms
 
 pytestmark = on_both
@@ -25,7 +27,8 @@ categories = ["no", "yes"]
 """
 DIGEST = Survey.from_toml(TOML).digest
 INVITATION = re.compile(r"[0-9a-f]{32}")
-KEY = "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a"
+SEALING_KEYS = SealingKeys((X25519PrivateKey.from_private_bytes(bytes(range(32))),))
+[KEY] = SEALING_KEYS.public
 
 
 @pytest.fixture
@@ -33,6 +36,9 @@ def halftruth(halftruth, monkeypatch, tmp_path):
     """Run a command where a survey file is."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
+    (tmp_path / "sealing.pem").write_bytes(SEALING_KEYS.to_pem())
+    (tmp_path / "sealing.pem").chmod(0o600)
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
     return halftruth
 
 
@@ -86,6 +92,28 @@ def test_options_say_how_reports_are_taken(done, stored, options, terms):
     assert stored() == (Terms(), None)
     done("survey", "terms", "health", *options)
     assert stored() == (terms, None)
+
+
+def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
+    halftruth, done, stored, published, monkeypatch
+):
+    unknown = SealingKeys.create().public[0]
+    for key, file in ((unknown, "sealing.pem"), (KEY, "")):
+        monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", file)
+        for words in (("publish", "health.toml"), ("terms", "health")):
+            status, _, complaint = halftruth("survey", *words, "--sealed-to", key)
+            assert (status, complaint.count("\n")) == (2, 1)
+            assert "sealed-to: its private key is not here" in complaint
+        assert stored() == (Terms(), None)
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
+    done("survey", "terms", "health", "--sealed-to", KEY)
+    new = done("sealing-key", "create", "sealing.pem").strip()
+    status, _, complaint = halftruth("sealing-key", "retire", "sealing.pem", KEY)
+    assert status == 2
+    assert "the reports of 'health' are sealed to it" in complaint
+    done("survey", "terms", "health", "--sealed-to", new)
+    assert done("sealing-key", "retire", "sealing.pem", KEY) == f"retired {KEY}\n"
+    assert "sealing-key retire" in done("audit-log")
 
 
 def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operator_key):

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from importlib.metadata import version
 from uuid import uuid4
 
 import pytest
@@ -20,14 +21,19 @@ INVITATION = "5ec2e75ec2e75ec2e75ec2e75ec2e75e"
 
 @pytest.fixture
 def said(running, published):
-    """Run requests against a server, and return the lines that it wrote."""
+    """Run requests against a server, and return the lines that it wrote of them."""
 
     def run(act, *options: str, form: str = "text") -> list[dict[str, str]]:
         with running(*options, LOG_FORMAT=form) as collector:
             act(collector.url)
         read = json.loads if form == "json" else read_text
         lines = collector.said().splitlines()
-        return [{key: str(told) for key, told in read(line).items()} for line in lines]
+        first, *between, last = [
+            {key: str(told) for key, told in read(line).items()} for line in lines
+        ]
+        assert first["event"] == f"starting, version {version('halftruth-collector')}"
+        assert last["event"] == "stopped"
+        return between
 
     return run
 
@@ -65,7 +71,7 @@ def test_each_request_is_one_line_but_those_whose_reports_were_counted(said, sur
 
     first, second, third = said(act, form=form)
     assert set(first) == {
-        *("time", "level", "event", "method", "route", "survey"),
+        *("time", "level", "event", "request", "method", "route", "survey"),
         *("status", "milliseconds", "bytes_in"),
     }
     assert (first["level"], first["event"], first["method"]) == ("info", "request", "GET")

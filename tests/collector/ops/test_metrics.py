@@ -1,10 +1,14 @@
 """The numbers for Prometheus, in one process and across several."""
 
 import os
+import re
 import signal
+import time
+from pathlib import Path
 
 import pytest
 import requests
+import yaml
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from prometheus_client.parser import text_string_to_metric_families
@@ -45,10 +49,42 @@ def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, count
     found = scrape()
     assert value(found, "halftruth_requests_refused_total", reason="report-error") == 1
     assert value(found, "halftruth_requests_refused_total", reason="stale-digest") == 1
-    assert value(found, "halftruth_reports_total", outcome="counted") == counted() == 2
-    assert value(found, "halftruth_reports_total", outcome="repeated") == 2
+    assert (
+        value(found, "halftruth_reports_total", survey="health", outcome="counted")
+        == counted()
+        == 2
+    )
+    assert value(found, "halftruth_reports_total", survey="health", outcome="repeated") == 2
     assert value(found, "halftruth_commit_requests_sum") == 2
     assert value(found, "halftruth_commit_queue") == 0
+    assert value(found, "halftruth_last_backup_timestamp_seconds") == 0
+
+
+def test_the_last_back_up_has_its_time(command, database, scrape, tmp_path):
+    before = time.time()
+    assert command("backup", tmp_path / "all.db", "--database", database)[0] == 0
+    assert value(scrape(), "halftruth_last_backup_timestamp_seconds") >= before
+
+
+def test_rules_for_alarms_name_metrics_that_there_are(http, monitor):
+    file = Path(__file__).parents[3] / "docker" / "rules.yaml"
+    [group] = yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]
+    there = http.get("/metrics", headers=monitor).get_data(as_text=True)
+    for rule in group["rules"]:
+        assert {"alert", "expr", "annotations"} <= rule.keys()
+        assert rule["annotations"].keys() == {"summary", "description"}
+        for name in re.findall(r"halftruth_\w+", rule["expr"]):
+            assert f"# TYPE {re.sub('_(bucket|count)$', '', name)} " in there
+        for label in re.findall(r"by \((\w+)\)|{(\w+)=", rule["expr"]):
+            assert "".join(label) in {
+                "instance",
+                "job",
+                "le",
+                "outcome",
+                "reason",
+                "status",
+                "survey",
+            }
 
 
 def test_requests_are_timed_by_the_template_of_their_path(http, scrape):
@@ -70,7 +106,7 @@ def test_two_collectors_in_one_process_count_apart(database, http, batch, monito
     other = create_app(Config(database=database))
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     here = other.test_client().get("/metrics", headers=monitor).get_data(as_text=True)
-    assert value(numbers(here), "halftruth_reports_total", outcome="counted") == 0
+    assert value(numbers(here), "halftruth_reports_total", survey="health", outcome="counted") == 0
     other.extensions["halftruth"].store.close()
 
 
@@ -87,14 +123,17 @@ def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor
             sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
             assert sent.status_code == 202
         assert {
-            value(scrape(), "halftruth_reports_total", outcome="counted") for _ in range(10)
+            value(scrape(), "halftruth_reports_total", survey="health", outcome="counted")
+            for _ in range(10)
         } == {reports}
         # What a worker counted outlives it.
         ended = collector.workers()[0]
         os.kill(ended, signal.SIGKILL)
         wait_until(lambda: ended not in collector.workers() and len(collector.workers()) == 2)
         found = scrape()
-        assert value(found, "halftruth_reports_total", outcome="counted") == reports
+        assert (
+            value(found, "halftruth_reports_total", survey="health", outcome="counted") == reports
+        )
         assert value(found, "halftruth_build_info", version="0.1.0") == 1
 
 

@@ -1,6 +1,8 @@
 """Nobody waits without a limit for a database that another process holds."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -86,6 +88,35 @@ def test_reports_get_503_then_and_so_does_who_asks_whether_the_collector_is_read
         assert app.test_client().get("/healthz").status_code == 200
     assert asked() == [200, 202]
     app.extensions["halftruth"].store.close()
+
+
+_NO_ROOM = """
+import resource, signal, sys
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+
+app = create_app(Config(database=sys.argv[1]))
+http = app.test_client()
+print(http.get("/readyz").status_code)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+# Nothing is written for a second after a write.
+app.extensions["halftruth"].store.database._probed = 0
+print(http.get("/readyz").status_code, http.get("/healthz").status_code)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(http.get("/readyz").status_code)
+"""
+
+
+def test_a_collector_whose_disk_takes_nothing_is_not_ready_and_says_why_once(database):
+    if not database.startswith("sqlite"):
+        return
+    command = [sys.executable, "-c", _NO_ROOM, database]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout.split() == ["200", "503", "200", "200"]
+    first, second = done.stderr.splitlines()
+    assert first.startswith("unavailable: the database does not answer (SQLITE_")
+    assert second.startswith("available again after: the database does not answer (SQLITE_")
 
 
 def test_a_lock_that_is_given_back_in_time_is_waited_for(database, published, held):

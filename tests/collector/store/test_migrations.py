@@ -1,6 +1,8 @@
 """Migrations lead to the tables of this program, and are all or nothing."""
 
 import multiprocessing
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,7 +90,8 @@ def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_databas
     config.set_main_option("script_location", str(SCRIPTS))
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_heads() == [schema.HEAD]
-    assert [each.revision for each in scripts.walk_revisions()] == ["0003", "0002", "0001"]
+    versions = [each.revision for each in scripts.walk_revisions()]
+    assert tuple(reversed(versions)) == schema.VERSIONS
 
 
 def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, survey):
@@ -160,7 +163,9 @@ def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw,
     Store(fresh_database).close()
 
 
-def test_a_survey_of_the_first_version_stays_as_it_was(fresh_database, raw, halftruth, survey):
+def test_a_survey_of_the_first_version_stays_as_it_was(
+    fresh_database, raw, halftruth, survey, tmp_path
+):
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     with raw.writing() as connection:
@@ -179,12 +184,25 @@ def test_a_survey_of_the_first_version_stays_as_it_was(fresh_database, raw, half
                 "no": False,
             },
         )
+    file = tmp_path / "before.backup"
+    status, said, _ = halftruth("backup", file)
+    assert (status, said.split()[1]) == (0, "rows")
     assert halftruth("migrate")[1] == f"migrated the tables from version 0001 to {schema.HEAD}\n"
-    with Store(fresh_database) as store:
-        kept = store.surveys.get(survey.id)
-        assert kept.survey() == survey
-        assert (kept.terms.closes_at, kept.terms.max_reports) == (None, None)
-        assert not kept.terms.shared_devices
+    # Written before the migration, and read after it.
+    content = file.read_bytes()
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    assert halftruth("restore", file, "--database", restored)[0] == 0
+    assert file.read_bytes() == content
+    for url in (fresh_database, restored):
+        with Store(url) as store:
+            kept = store.surveys.get(survey.id)
+            assert kept.survey() == survey
+            assert (kept.terms.closes_at, kept.terms.max_reports) == (None, None)
+            assert not kept.terms.shared_devices
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [
+            ("0001",)
+        ]
 
 
 @pytest.mark.parametrize("at", ["CREATE TABLE surveys", "CREATE TABLE audit", "COMMIT"])

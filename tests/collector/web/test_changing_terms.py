@@ -27,7 +27,8 @@ pytestmark = pytest.mark.usefixtures("http")
 
 
 @pytest.fixture
-def app(store, sealing_app):
+def app(store, sealing_app, key_file, monkeypatch):
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", str(key_file))
     return sealing_app
 
 

@@ -105,14 +105,10 @@ def retire_sealing_key(key: str) -> SealingKeyList:
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key as retire
 
+    from ...access.sealing_keys import check_unused
+
     path, store = _key_file().path, collector().store
-    for stored in store.surveys.all():
-        if stored.status == "open" and stored.terms.sealing_key == key:
-            raise ParameterError(
-                f"key: the reports of '{stored.id}' are sealed to it; expected one that no open"
-                " survey uses",
-                field="key",
-            )
+    check_unused(key, store.surveys.all())
     retire(path, key)
     store.audit.note("sealing-key retire", key, actor=g.actor)
     return list_sealing_keys()

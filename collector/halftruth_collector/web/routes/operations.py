@@ -1,5 +1,6 @@
 """Calls for monitoring: health, readiness, metrics, and the description of all calls."""
 
+from contextlib import suppress
 from functools import cache
 
 import msgspec
@@ -7,6 +8,7 @@ from flask import Response
 
 from ...errors import SchemaOutdated, StoreUnavailable
 from ...ops.metrics import CONTENT_TYPE
+from ...store.audit import BACKUP
 from ..calls import OPERATIONS
 from ..context import collector
 from ..messages import Health
@@ -37,6 +39,9 @@ def get_readiness() -> Health:
 @OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Numbers for Prometheus."""
+    # What the process itself counted is there without the database, too.
+    with suppress(StoreUnavailable):
+        collector().metrics.backed_up(collector().store.audit.last(BACKUP))
     response = Response(collector().metrics.exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response
