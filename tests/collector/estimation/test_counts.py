@@ -112,30 +112,48 @@ def pair(make_survey):
     return make_survey("randomized-response", (2, 3))
 
 
-@pytest.mark.parametrize(
-    "reports",
-    [
-        [0, 1],
-        [[0, 1, 0]],
-        [[0]],
-        [[0.0, 1.0]],
-        [["0", "1"]],
-        [[True, False]],
-        [[[0, 1]]],
-        [[None, 1]],
-        [[0, 2**70]],
-    ],
-)
-def test_reports_of_another_form_are_refused(pair, reports):
-    with pytest.raises(ReportError, match=r"integers of shape \(N, 2\)") as error:
-        Counts.from_reports(pair, reports)
-    assert error.value.field == "reports"
+FORM = r"integers of shape \(N, 2\)"
+BAD_REPORTS = [
+    *(
+        (reports, "reports", FORM)
+        for reports in (
+            *([0, 1], [[0, 1, 0]], [[0]], [[0.0, 1.0]], [["0", "1"]], [[True, False]]),
+            *([[[0, 1]]], [[None, 1]], [[0, 2**70]]),
+        )
+    ),
+    *((reports, None, None) for reports in (5, None, [[0, 1], [0]])),
+    (np.array([[2**64 - 1, 0]], dtype=np.uint64), "a", "report 0: 'a'"),
+]
 
 
-@pytest.mark.parametrize("reports", [5, None, [[0, 1], [0]]], ids=["number", "none", "ragged"])
-def test_what_is_no_table_at_all_is_refused_as_a_report(pair, reports):
-    with pytest.raises(ReportError):
+@pytest.mark.parametrize(("reports", "field", "said"), BAD_REPORTS)
+def test_what_are_no_reports_is_refused(pair, reports, field, said):
+    with pytest.raises(ReportError, match=said) as error:
         Counts.from_reports(pair, reports)
+    assert field in (None, error.value.field)
+
+
+BAD_COUNTS = [
+    *(
+        (counts, "counts", "one integer for each report")
+        for counts in (
+            *(3, [1], [1, 2, 3], [1.0, 2.0], ["1", "2"], [[1, 2]]),
+            *([True, False], None),
+        )
+    ),
+    ([4, -1], "counts", "at least 0"),
+    # Beyond 63 bits: one of them, and their sum.
+    (np.array([2**63 + 5, 1], dtype=np.uint64), None, None),
+    (np.array([2**62, 2**62]), None, None),
+]
+
+
+@pytest.mark.parametrize(("counts", "field", "said"), BAD_COUNTS)
+@pytest.mark.parametrize("cells", [[[0, 0], [1, 1]], [[0, 0], [0, 0]]])
+def test_counts_that_are_none_are_refused(pair, cells, counts, field, said):
+    with pytest.raises(ReportError, match=said) as error:
+        Counts.from_cells(pair, cells, counts)
+    assert field in (None, error.value.field)
 
 
 @pytest.mark.parametrize(("bad", "row", "column"), [(2, 1, 0), (-1, 2, 1), (3, 0, 1), (9, 2, 0)])
@@ -146,36 +164,6 @@ def test_a_value_outside_its_column_is_named(pair, bad, row, column):
     with pytest.raises(ReportError, match=f"report {row}: '{name}'.* 0 to {size - 1}") as error:
         Counts.from_reports(pair, reports)
     assert (error.value.field, error.value.index) == (name, row)
-
-
-def test_a_huge_unsigned_value_does_not_wrap_around(pair):
-    with pytest.raises(ReportError, match="report 0: 'a'"):
-        Counts.from_reports(pair, np.array([[2**64 - 1, 0]], dtype=np.uint64))
-
-
-@pytest.mark.parametrize(
-    "weights", [3, [1], [1, 2, 3], [1.0, 2.0], ["1", "2"], [[1, 2]], [True, False], None]
-)
-def test_counts_that_are_not_one_integer_each_are_refused(pair, weights):
-    with pytest.raises(ReportError, match="one integer for each report") as error:
-        Counts.from_cells(pair, [[0, 0], [1, 1]], weights)
-    assert error.value.field == "counts"
-
-
-def test_negative_counts_are_refused(pair):
-    with pytest.raises(ReportError, match="at least 0") as error:
-        Counts.from_cells(pair, [[0, 0], [1, 1]], [4, -1])
-    assert error.value.field == "counts"
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [np.array([2**63 + 5, 1], dtype=np.uint64), np.array([2**62, 2**62])],
-    ids=["unsigned", "sum"],
-)
-def test_counts_beyond_63_bits_are_refused(pair, weights):
-    with pytest.raises(ReportError):
-        Counts.from_cells(pair, [[0, 0], [0, 0]], weights)
 
 
 def test_writing_into_a_margin_does_not_change_the_counts(pair):

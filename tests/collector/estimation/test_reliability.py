@@ -13,10 +13,9 @@ from halftruth_collector.estimation.reliability import (
     margin,
     reliability,
 )
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
-LOW_NOISE = RandomizedResponse(dict.fromkeys(YES_NO.names, "0.95"))
 SHARES = np.array([[[30, 10], [5, 5]], [[5, 5], [10, 30]]]) / 100
 
 
@@ -73,30 +72,6 @@ def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():
     assert coarse.verdict.endswith("those up to 3.0\u202f% cannot be told from zero")
 
 
-def test_the_same_questions_are_usable_of_many_and_not_of_few():
-    for respondents, expected in ((20_000, "usable"), (40, "not usable")):
-        estimator = estimator_of(LOW_NOISE, respondents)
-        table = estimator.table(["smoker", "coughs"])
-        lower, upper = table.interval()
-        assert on_table(margin(lower, upper))[0] == expected
-        rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"})
-        assert rule.reliability == expected
-        found = {measure.name: measure for measure in estimator.measures(["smoker", "coughs"])}
-        assert found["phi"].reliability == expected
-        for association in estimator.associations():
-            assert association.reliability == expected
-
-
-def test_two_reports_say_first_that_they_are_not_usable():
-    estimator = estimator_of(GammaDiagonal("2"), 2, seed=3)
-    mined = estimator.itemsets(0.05)
-    assert {precision.reliability for precision in mined.precision} == {"not usable"}
-    assert {itemset.reliability for itemset in mined} == {"not usable"}
-    assert {measure.reliability for measure in estimator.measures(["smoker", "coughs"])} == {
-        "not usable"
-    }
-
-
 def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_for():
     estimator = estimator_of(GammaDiagonal("2"), 300)
     listed = estimator.rules(0.01, 0)
@@ -112,13 +87,6 @@ def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_f
     assert len(uncertain) == listed.left_out
 
 
-def test_usable_rules_come_first_however_large_the_others_are():
-    words = [rule.reliability for rule in estimator_of(LOW_NOISE, 500).rules(0.01, 0)]
-    grades = [("usable", "barely usable", "not usable").index(word) for word in words]
-    assert grades == sorted(grades)
-    assert len(set(grades)) > 1
-
-
 def test_a_rule_whose_antecedent_is_hardly_there_says_so():
     estimator = estimator_of(GammaDiagonal("2"), 400)
     unbounded = [
@@ -128,11 +96,3 @@ def test_a_rule_whose_antecedent_is_hardly_there_says_so():
     for rule in unbounded:
         assert rule.reliability == "not usable"
         assert "may be anything" in on_rule(rule)
-
-
-@pytest.mark.parametrize("name", ["odds_ratio", "chi_squared", "conviction"])
-def test_ratios_are_usable_where_both_ends_are_within_a_factor(name):
-    [found] = estimator_of(LOW_NOISE, 20_000).measures(["smoker", "coughs"], measures=[name])
-    lower, upper = found.interval
-    assert math.sqrt(upper / lower) <= 1.5
-    assert found.reliability == "usable"

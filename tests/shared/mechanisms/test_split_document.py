@@ -73,45 +73,8 @@ def test_the_document_of_many_questions_is_small(schema_of):
     assert len(made.canonical_json) < 50_000
 
 
-REFUSED = {
-    "views and max_length": (
-        f'gamma = "19"\nmax_length = 2\n{VIEWS}',
-        "max_length",
-        "either views",
-    ),
-    "views and lengths": (f'gamma = "19"\nlengths = {{1 = 1}}\n{VIEWS}', "lengths", "either views"),
-    "a prime that is none": (f'gamma = "19"\nprime = 21\n{VIEWS}', "prime", "a prime up to 65521"),
-    "a large prime": (f'gamma = "19"\nprime = 65537\n{VIEWS}', "prime", "a prime up to 65521"),
-    "direct of 1": (f'gamma = "19"\ndirect = 1\n{VIEWS}', "direct", "from 2 to 1048576"),
-    "direct too large": (f'gamma = "19"\ndirect = 1048577\n{VIEWS}', "direct", "from 2 to 1048576"),
-    "max_length of 0": ('gamma = "19"\nmax_length = 0', "max_length", "from 1 to 3"),
-    "max_length too large": ('gamma = "19"\nmax_length = 4', "max_length", "from 1 to 3"),
-    "public ones do not count": (
-        'gamma = "19"\npublic = ["age"]\nmax_length = 3',
-        "max_length",
-        "from 1 to 2",
-    ),
-    "a length beyond the largest": (
-        'gamma = "19"\nmax_length = 2\nlengths = {3 = 1}',
-        "lengths",
-        "from 1 to max_length, which is 2",
-    ),
-    "a length beyond all": ('gamma = "19"\nlengths = {4 = 1}', "lengths", "from 1 to 3"),
-    "a length that is none": ('gamma = "19"\nlengths = {two = 1}', "lengths", "from 1 to 3"),
-    "importance of 0": ('gamma = "19"\nlengths = {1 = 0}', "lengths", "above 0"),
-    "infinite importance": ('gamma = "19"\nlengths = {1 = inf}', "lengths", "above 0"),
-    "importance that is no number": ('gamma = "19"\nlengths = {1 = nan}', "lengths", "above 0"),
-}
-
-
-@pytest.mark.parametrize("why", REFUSED)
-def test_parameters_that_cannot_be_are_refused(why, refused):
-    written, field, words = REFUSED[why]
-    refused(ParameterError, lambda: survey(written), field=field, mentions=[words])
-
-
-def views(*written, more=""):
-    return f'gamma = "19"\npublic = ["age"]\n{more}\nviews = [{", ".join(written)}]'
+def views(*written):
+    return f'public = ["age"]\nviews = [{", ".join(written)}]'
 
 
 def one(attributes, rest="weight = 1"):
@@ -119,65 +82,89 @@ def one(attributes, rest="weight = 1"):
 
 
 BOTH = '[["smoker", "coughs"]]'
+TWICE = "'smoker' is named twice"
 
-REFUSED_VIEWS = {
-    "no views": (views(), "in none"),
-    "an unknown attribute": (views(one('[["smoker", "cough"]]')), "unknown attribute 'cough'"),
-    "a public attribute": (views(one('[["smoker", "coughs", "age"]]')), "'age' is public"),
-    "an attribute twice": (
-        views(one('[["smoker", "coughs", "smoker"]]')),
-        "'smoker' is named twice",
-    ),
-    "in two groups": (views(one('[["smoker", "coughs"], ["smoker"]]')), "'smoker' is named twice"),
-    "no attributes": (views(one(BOTH), one("[]")), "a list with one or more of"),
-    "an empty group": (views(one('[["smoker", "coughs"], []]')), "a list with one or more of"),
-    "an attribute in no view": (views(one('[["smoker"]]')), "'coughs' is in none"),
-    "a weight of 0": (views(one(BOTH, "weight = 0")), "from 1 to 4294967295"),
-    "a large weight": (views(one(BOTH, "weight = 4294967296")), "from 1 to 4294967295"),
-    "none chosen": (views(one(BOTH, "choose = [0], weight = 1")), "choose"),
-    "too many chosen": (views(one(BOTH, "choose = [3], weight = 1")), "choose"),
-    "too few numbers": (views(one(BOTH, "choose = [], weight = 1")), "choose"),
-    "too many numbers": (views(one(BOTH, "choose = [1, 1], weight = 1")), "choose"),
-}
+#: By why: what stands beside γ, the field that is named, and what is said.
+REFUSED = (
+    {
+        "views and max_length": (f"max_length = 2\n{VIEWS}", "max_length", "either views"),
+        "views and lengths": (f"lengths = {{1 = 1}}\n{VIEWS}", "lengths", "either views"),
+        "a prime that is none": (f"prime = 21\n{VIEWS}", "prime", "a prime up to 65521"),
+        "a large prime": (f"prime = 65537\n{VIEWS}", "prime", "a prime up to 65521"),
+        "direct of 1": (f"direct = 1\n{VIEWS}", "direct", "from 2 to 1048576"),
+        "direct too large": (f"direct = 1048577\n{VIEWS}", "direct", "from 2 to 1048576"),
+        "max_length of 0": ("max_length = 0", "max_length", "from 1 to 3"),
+        "max_length too large": ("max_length = 4", "max_length", "from 1 to 3"),
+        "public ones do not count": (
+            'public = ["age"]\nmax_length = 3',
+            "max_length",
+            "from 1 to 2",
+        ),
+        "a length beyond the largest": (
+            "max_length = 2\nlengths = {3 = 1}",
+            "lengths",
+            "which is 2",
+        ),
+        "a length beyond all": ("lengths = {4 = 1}", "lengths", "from 1 to 3"),
+        "a length that is none": ("lengths = {two = 1}", "lengths", "from 1 to 3"),
+        "importance of 0": ("lengths = {1 = 0}", "lengths", "above 0"),
+        "infinite importance": ("lengths = {1 = inf}", "lengths", "above 0"),
+        "importance that is no number": ("lengths = {1 = nan}", "lengths", "above 0"),
+    }
+    | {
+        why: (views(*written), "views", f"views: {words}")
+        for why, written, words in [
+            ("no views", [], "in none"),
+            ("an unknown attribute", [one('[["smoker", "cough"]]')], "unknown attribute 'cough'"),
+            ("a public attribute", [one('[["smoker", "coughs", "age"]]')], "'age' is public"),
+            ("an attribute twice", [one('[["smoker", "coughs", "smoker"]]')], TWICE),
+            ("in two groups", [one('[["smoker", "coughs"], ["smoker"]]')], TWICE),
+            ("no attributes", [one(BOTH), one("[]")], "a list with one or more of"),
+            ("an empty group", [one('[["smoker"], []]')], "a list with one or more of"),
+            ("an attribute in no view", [one('[["smoker"]]')], "'coughs' is in none"),
+            ("a weight of 0", [one(BOTH, "weight = 0")], "from 1 to 4294967295"),
+            ("a large weight", [one(BOTH, "weight = 4294967296")], "from 1 to 4294967295"),
+            ("none chosen", [one(BOTH, "choose = [0], weight = 1")], "choose"),
+            ("too many chosen", [one(BOTH, "choose = [3], weight = 1")], "choose"),
+            ("too few numbers", [one(BOTH, "choose = [], weight = 1")], "choose"),
+            ("too many numbers", [one(BOTH, "choose = [1, 1], weight = 1")], "choose"),
+        ]
+    }
+    | {
+        f"{why}, {chosen[:5]}": (f"public = {public}\n{chosen}", "public", f"public: {words}")
+        for why, public, words in [
+            ("a sensitive one", '["smoker"]', "'smoker' would be sent unperturbed"),
+            ("an unknown one", '["ages"]', "unknown attribute 'ages'"),
+            ("one twice", '["age", "age"]', "'age' is named twice"),
+        ]
+        for chosen in ("max_length = 1", f"views = [{one(BOTH)}]")
+    }
+)
 
 
-@pytest.mark.parametrize("why", REFUSED_VIEWS)
-def test_views_that_cannot_be_are_refused(why, refused):
-    written, words = REFUSED_VIEWS[why]
-    refused(ParameterError, lambda: survey(written), field="views", mentions=["views: ", words])
-
-
-REFUSED_PUBLIC = {
-    "a sensitive one": ('["smoker"]', "'smoker' would be sent unperturbed"),
-    "an unknown one": ('["ages"]', "unknown attribute 'ages'"),
-    "one twice": ('["age", "age"]', "'age' is named twice"),
-}
-
-
-@pytest.mark.parametrize("why", REFUSED_PUBLIC)
-@pytest.mark.parametrize("designed", [False, True])
-def test_attributes_that_cannot_be_public_are_refused(why, designed, refused):
-    public, words = REFUSED_PUBLIC[why]
-    chosen = "max_length = 1" if designed else f"views = [{one(BOTH)}]"
-    written = f'gamma = "19"\npublic = {public}\n{chosen}'
-    refused(ParameterError, lambda: survey(written), field="public", mentions=["public: ", words])
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_makes_no_split_questionnaire_is_refused(why, refused):
+    written, field, words = REFUSED[why]
+    make = lambda: survey(f'gamma = "19"\n{written}')  # noqa: E731
+    refused(ParameterError, make, field=field, mentions=words.split(": "))
 
 
 @pytest.mark.parametrize(
     "written",
     [
-        'gamma = "19"\nviews = [{attributes = [["smoker"]]}]',
-        'gamma = "19"\nviews = [{attributes = ["smoker"], weight = 1}]',
-        'gamma = "19"\nviews = [{attributes = [["smoker"]], weight = "1"}]',
-        'gamma = "19"\nviews = [{attributes = [["smoker"]], weight = 1, more = 1}]',
-        'gamma = "19"\nviews = {}',
-        'gamma = "19"\npublic = "age"',
-        'gamma = "19"\nprime = "19"',
-        'gamma = "19"\nmax_length = "3"',
+        'views = [{attributes = [["smoker"]]}]',
+        'views = [{attributes = ["smoker"], weight = 1}]',
+        'views = [{attributes = [["smoker"]], weight = "1"}]',
+        'views = [{attributes = [["smoker"]], weight = 1, more = 1}]',
+        "views = {}",
+        'public = "age"',
+        'prime = "19"',
+        'max_length = "3"',
     ],
 )
 def test_a_document_of_another_shape_is_refused(written, refused):
-    refused(SurveyError, lambda: survey(written), mentions=["$.mechanism."])
+    make = lambda: survey(f'gamma = "19"\n{written}')  # noqa: E731
+    refused(SurveyError, make, mentions=["$.mechanism."])
 
 
 def of(sizes):
