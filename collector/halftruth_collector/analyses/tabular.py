@@ -36,7 +36,7 @@ def to_csv(result: Tabular) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([name for name, _ in _columns(result)])
-    writer.writerows([_harmless(value) for value in row] for row in _rows(result))
+    writer.writerows([harmless(value) for value in row] for row in _rows(result))
     return text.getvalue()
 
 
@@ -105,7 +105,8 @@ def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
     return ((*row, *beside) for row in result.rows())
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value

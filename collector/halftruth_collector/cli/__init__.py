@@ -8,8 +8,8 @@ from typing import Any
 import click
 from halftruth_shared import HalftruthError
 
-#: Where each command is that is no analysis. A command is imported when it is asked for, for what
-#: all of them need takes longer to load than most of them take.
+#: Where each command is that is more than an analysis. A command is imported when it is asked for,
+#: for what all of them need takes longer to load than most of them take.
 _PLACES = {
     "audit": "audit:audit",
     "audit-log": "maintenance:audit_log",
@@ -21,6 +21,7 @@ _PLACES = {
     "import": "maintenance:import_reports",
     "invite": "invite:invite",
     "key": "keys:key",
+    "microdata": "microdata:microdata",
     "migrate": "maintenance:migrate",
     "perturb": "perturb:perturb",
     "plan": "plan:plan",
@@ -44,7 +45,7 @@ class Commands(click.Group):
         """Names of all commands."""
         from .analyses import COMMANDS
 
-        return sorted([*_PLACES, *COMMANDS])
+        return sorted({*_PLACES, *COMMANDS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, if there is one."""

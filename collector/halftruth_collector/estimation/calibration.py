@@ -181,7 +181,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
             " weighted by it",
         )
     known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
-    factors = _fit(base, known)
+    factors = raking_factors(base, known)
     if factors is None:
         return _undefined(support, "no weights give the respondents these margins")
     weights = factors.ravel()
@@ -291,7 +291,7 @@ def _category(sizes: Sequence[int], row: int) -> tuple[int, int]:
     return axis, row - int(begins[axis])
 
 
-def _fit(table: Array, known: Sequence[Array]) -> Array | None:
+def raking_factors(table: Array, known: Sequence[Array]) -> Array | None:
     """Weights of iterative proportional fitting, None where it finds none."""
     weights = np.ones_like(table)
     for _ in range(_ROUNDS):

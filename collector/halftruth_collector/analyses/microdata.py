@@ -1,0 +1,187 @@
+"""Weighted records, for programs that analyse surveys."""
+
+import keyword
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses.microdata import (
+    MicrodataQuery,
+    MicrodataResult,
+    Variable,
+    WeightedRow,
+)
+from halftruth_shared.analyses.wording import number
+
+from ..estimation.calibration import known_margins
+from ..estimation.model import fit_model
+from ..estimation.model.records import raked, weighted_records
+from .base import Analysis, Counted, Grid
+
+#: Rows that a page shows.
+_SHOWN = 20
+
+#: Names that R, Stata or Python do not take for a variable, or that records have already.
+_RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
+_RESERVED |= {
+    "function",
+    "next",
+    "repeat",
+    "byte",
+    "double",
+    "float",
+    "int",
+    "long",
+    "str",
+    "using",
+}
+
+#: Longest name of a variable in Stata.
+_LONGEST = 32
+
+
+def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
+    """Combinations of answers by a model of all of them, weighted to known margins if there are.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If an attribute is unknown, or one with a margin is not among them.
+    DomainTooLarge
+        If the table of all questions is too large for a model.
+    EstimateError
+        If no reports tell of a pair, or no weights have these margins.
+    """
+    schema = counted.survey.schema
+    names = list(schema.names) if query.attributes is None else query.attributes
+    attributes = [schema.attributes[j] for j in schema.positions(names)]
+    margins, people = known_margins(schema, query.margins or {})
+    missing = [m.attribute.name for m in margins if m.attribute.name not in names]
+    if missing:
+        raise ParameterError(
+            f"margins: '{missing[0]}' is none of the attributes of these records", field="margins"
+        )
+    model = fit_model(counted.survey, counted.counts)
+    total = float(counted.counts.reports if people is None else people)
+    records = weighted_records(model, names, total, query.rows)
+    if margins:
+        axes = [names.index(margin.attribute.name) for margin in margins]
+        records = raked(records, axes, margins, total)
+    columns = (records.codes, records.weights, records.replicates)
+    return MicrodataResult(
+        **counted.origin(),
+        query=query,
+        variables=[*_variables(attributes)],
+        sum_of_weights=total,
+        scale=records.scale,
+        interactions=max(map(len, model.terms)),
+        converged=model.converged,
+        drawn=records.drawn,
+        records=[
+            WeightedRow(codes=codes, weight=weight, replicates=replicates)
+            for codes, weight, replicates in zip(*(c.tolist() for c in columns), strict=True)
+        ],
+    )
+
+
+def _variables(attributes: Sequence[Attribute]) -> Iterator[Variable]:
+    used: set[str] = set()
+    for attribute in attributes:
+        number_of = attribute.number
+        yield Variable(
+            name=_variable_name(attribute.name, used),
+            attribute=attribute.name,
+            label=attribute.label_in(),
+            categories=list(attribute.categories),
+            labels=list(attribute.answers_in()),
+            missing=list(attribute.missing),
+            midpoints=None if number_of is None else [float(m) for m in number_of.midpoints],
+        )
+
+
+def _variable_name(name: str, used: set[str]) -> str:
+    """Name of a variable that every program takes, unlike those used by others."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST]
+    if plain.lower() in _RESERVED or re.fullmatch(r"rep\d+", plain.lower()):
+        plain = f"{plain[: _LONGEST - 1]}_"
+    found, copy = plain, 2
+    while found.lower() in used:
+        found, copy = f"{plain[: _LONGEST - len(str(copy)) - 1]}_{copy}", copy + 1
+    used.add(found.lower())
+    return found
+
+
+def grid(result: MicrodataResult) -> Grid:
+    """The rows with the largest weights."""
+    largest = np.argsort([-row.weight for row in result.records], kind="stable")[:_SHOWN]
+    return Grid(
+        [*(variable.name for variable in result.variables), "weight"],
+        [
+            [
+                *(
+                    variable.labels[code]
+                    for variable, code in zip(
+                        result.variables, result.records[i].codes, strict=True
+                    )
+                ),
+                number(result.records[i].weight, 2),
+            ]
+            for i in largest.tolist()
+        ],
+    )
+
+
+def warnings(result: MicrodataResult) -> list[str]:
+    """Say that no row is a person, and what is assumed."""
+    return [
+        "No row is a person: each is a combination of answers, with the number of respondents who"
+        " are estimated to give it. All of it is computed from perturbed reports alone.",
+        f"Assumed: no interaction of {result.interactions + 1} or more answers.",
+        *(
+            []
+            if result.converged
+            else ["The fit of the model did not converge: its errors are not reliable."]
+        ),
+    ]
+
+
+def interpretation(result: MicrodataResult) -> list[str]:
+    """Describe the weights, and how to use them."""
+    weighted = result.query.margins
+    lines = [
+        f"{number(len(result.records), 0)} rows, of which those with the largest weights are"
+        f" shown, with the sum of weights {number(result.sum_of_weights, 0)} and"
+        f" {result.replicates} replicate weights each. The variance of a statistic is"
+        f" {number(result.scale, 2)} times the sum of its squared differences with these.",
+    ]
+    if weighted:
+        lines.append(f"Weighted to known margins of {', '.join(weighted)}.")
+    if result.drawn:
+        lines.append(
+            "There are more combinations of answers: these rows stand for all of them, exactly in"
+            f" tables of {result.interactions} questions, and with an error that the replicate"
+            " weights do not have in everything else."
+        )
+    return [
+        *lines,
+        "halftruth microdata SURVEY --out FILE writes them for R, Stata, SPSS or Python, with a"
+        " codebook and a script.",
+    ]
+
+
+def _start(_: Survey) -> MicrodataQuery:
+    return MicrodataQuery()
+
+
+ANALYSIS = Analysis(
+    query=MicrodataQuery,
+    title="Weighted records",
+    compute=compute,
+    start=_start,
+    grid=grid,
+    warnings=warnings,
+    interpretation=interpretation,
+    together=2,
+    order=150,
+)

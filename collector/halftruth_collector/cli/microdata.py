@@ -1,0 +1,48 @@
+"""``halftruth microdata``: weighted records, also as files of R, Stata and SPSS."""
+
+from typing import Any
+
+import click
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.microdata import MicrodataQuery
+from halftruth_shared.analyses.reading import read
+
+from ..analyses import ANALYSES
+from ..exporting import check_file, write_records
+from . import options
+from .analyses import command
+from .sources import result_of
+
+_ANALYSIS = ANALYSES["microdata"]
+
+microdata = command(_ANALYSIS)
+_print: Any = microdata.callback
+
+
+def _microdata(out: str | None, **given: Any) -> Any:
+    if out is None:
+        return _print(**given)
+    if options.form(given) != options.Form(False, False, None):
+        raise ParameterError("--out: expected without --json, --csv and --parquet", field="out")
+    # Before the work, which may take long.
+    check_file(out)
+    source = [given.pop(name) for name in ("survey", "database", "url", "token")]
+    query = read(MicrodataQuery, options.texts(given))
+    result = result_of(_ANALYSIS, query, *source)
+    for line in _ANALYSIS.warnings(result):
+        click.echo(line)
+    for file in write_records(result, out):
+        click.echo(f"written: {file}")
+    return None
+
+
+microdata.callback = _microdata
+microdata.params.append(
+    click.Option(
+        ["--out"],
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Write a file for other programs, with a codebook and scripts beside it: .csv,"
+        " .parquet, .dta (Stata) or .sav (SPSS).",
+    )
+)

@@ -1,0 +1,186 @@
+"""Weighted records of a fitted model, with replicate weights that carry its errors.
+
+A row is a combination of answers u with the weight N π(u). With V = LL' the covariance of θ̂, and
+ln π(u) of the derivatives g(u)' by θ, there are two replicate weights for each column of L,
+N π(u) exp(±h g(u)'L_j), scaled to the same sum. For every smooth statistic f of the weights
+
+    Σ_j [(f_j⁺ − f)² + (f_j⁻ − f)²] / 2h²
+
+is its variance by the delta method ∇f' V ∇f, but for terms of the order of h². It is how survey
+programs compute errors, and needs no chance (Wolter 2007, ch. 6, for such weights in general).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared import DomainTooLarge, EstimateError
+from numpy.typing import NDArray
+
+from ..bounds import Array
+from ..calibration import Margin, raking_factors
+from .fit import LoglinearModel
+from .predict import shares
+
+#: h, in standard errors: with 1 a parameter of which little is known would leave the straight line.
+STEP = 0.1
+
+#: Most replicate weights in all.
+MAX_NUMBERS = 2**24
+
+#: Newton's steps that fit the weights of drawn rows, and how near.
+_STEPS, _NEAR = 50, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRecords:
+    """Combinations of answers with their weights.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (rows, attributes)
+    weights : ndarray, shape (rows,)
+    replicates : ndarray, shape (rows, replicates)
+    scale : float
+        By which the sum of squared differences of the replicates' statistics is a variance.
+    drawn : bool
+        Whether these are not all combinations.
+    """
+
+    codes: NDArray[np.int64]
+    weights: Array
+    replicates: Array
+    drawn: bool
+    scale: float = 1 / (2 * STEP**2)
+
+
+def weighted_records(
+    model: LoglinearModel, attributes: Sequence[str], people: float, rows: int
+) -> WeightedRecords:
+    """Return the combinations of answers to some questions by a model, with replicate weights.
+
+    Where there are more combinations than `rows`, the commonest and a systematic sample of the
+    others stand for all, with weights that give every table of the model's interactions exactly,
+    and replicate weights that give their errors.
+
+    Parameters
+    ----------
+    model : LoglinearModel
+    attributes : sequence of str
+    people : float
+        Sum of the weights.
+    rows : int
+        Most rows.
+
+    Raises
+    ------
+    DomainTooLarge
+        If these are too many numbers, or `rows` too few to stand for all.
+    """
+    sizes = [model.schema.shape[axis] for axis in model.schema.positions(attributes)]
+    drawn = np.prod(sizes, dtype=float) > rows
+    if drawn:
+        codes, weights, by_root = _drawn(model, attributes, rows)
+    else:
+        table = shares(model, attributes)
+        inside = np.flatnonzero(table.support)
+        codes = np.stack(np.unravel_index(inside, sizes), axis=1)
+        weights = table.support.ravel()[inside]
+        by_root = table.gradient[inside] @ _root(model.covariance)
+    # Columns by how much they move the weights; what moves none needs no replicate.
+    _, sizes_of_moves, directions = np.linalg.svd(
+        np.sqrt(weights)[:, None] * by_root, full_matrices=False
+    )
+    moving = sizes_of_moves > 1e-9 * sizes_of_moves.max(initial=0.0)
+    moves = STEP * by_root @ directions[moving].T
+    if 2 * moves.size > MAX_NUMBERS:
+        raise DomainTooLarge(
+            f"rows: {2 * moves.size} replicate weights; expected at most {MAX_NUMBERS}, so fewer"
+            " rows or attributes",
+            field="rows",
+        )
+    replicates = weights[:, None] * np.exp(np.hstack([moves, -moves]))
+    replicates *= people / replicates.sum(axis=0)
+    return WeightedRecords(codes, people / weights.sum() * weights, replicates, bool(drawn))
+
+
+def raked(
+    records: WeightedRecords, axes: Sequence[int], margins: Sequence[Margin], people: float
+) -> WeightedRecords:
+    """Weight records, and each replicate alike, to known margins of some of their columns.
+
+    Parameters
+    ----------
+    records : WeightedRecords
+    axes : sequence of int
+        Column of each margin.
+    margins : sequence of Margin
+    people : float
+        Sum of the weights.
+
+    Raises
+    ------
+    EstimateError
+        If no weights have these margins.
+    """
+    known = [margin.shares for margin in margins]
+    sizes = [len(of_margin) for of_margin in known]
+    cells = np.ravel_multi_index(tuple(records.codes[:, list(axes)].T), sizes)
+    weights = np.column_stack([records.weights, records.replicates])
+    for column in weights.T:
+        table = np.bincount(cells, column, np.prod(sizes)).reshape(sizes)
+        factors = raking_factors(table / table.sum(), known)
+        if factors is None:
+            raise EstimateError("margins: no weights give these margins", field="margins")
+        column *= factors.ravel()[cells] * people / table.sum()
+    return WeightedRecords(records.codes, weights[:, 0], weights[:, 1:], records.drawn)
+
+
+def _root(covariance: Array) -> Array:
+    """L with LL' = V."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _drawn(
+    model: LoglinearModel, attributes: Sequence[str], rows: int
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Codes, weights, and derivatives of their logarithms by the columns of L, of drawn rows."""
+    design, table = model.design, model.table.ravel()
+    cells, weights = _systematic(table, rows)
+    codes = np.stack(np.unravel_index(cells, design.shape), axis=1)
+    columns = np.ones((len(cells), design.parameters), dtype=bool)
+    for own, wanted in zip(codes.T, design.codes.T, strict=True):
+        columns &= (wanted == 0) | (own[:, None] == wanted)
+    departures = columns - model.fitted.means
+    # Exponential tilting: the sample's tables of the model's interactions become the model's.
+    tilt = np.zeros(design.parameters)
+    for _ in range(_STEPS):
+        tilted = weights * np.exp(departures @ tilt)
+        tilted /= tilted.sum()
+        off = departures.T @ tilted
+        scatter = (departures * tilted[:, None]).T @ departures - np.outer(off, off)
+        if np.abs(off).max() < _NEAR:
+            break
+        tilt -= np.linalg.lstsq(scatter, off, rcond=1e-12)[0]
+    else:
+        raise DomainTooLarge(
+            f"rows: {rows} cannot stand for all combinations of answers; expected more, or fewer"
+            " attributes",
+            field="rows",
+        )
+    # Moments move with the sample's weights as they do with the model's.
+    moved = model.fitted.scatter(model.table) @ design.corner @ _root(model.covariance)
+    by_root = departures @ np.linalg.lstsq(scatter, moved, rcond=1e-12)[0]
+    return codes[:, list(model.schema.positions(attributes))], tilted, by_root
+
+
+def _systematic(shares: Array, rows: int) -> tuple[NDArray[np.int64], Array]:
+    """Cells with the largest shares, and of the others a sample by their shares, with weights."""
+    order = np.argsort(-shares, kind="stable")
+    certain, others = order[: rows // 2], np.sort(order[rows // 2 :])
+    ends = np.cumsum(shares[others])
+    points = (np.arange(rows - len(certain)) + 0.5) * ends[-1] / (rows - len(certain))
+    cells, hits = np.unique(others[np.searchsorted(ends, points)], return_counts=True)
+    weights = hits * ends[-1] / len(points)
+    return np.concatenate([certain, cells]), np.concatenate([shares[certain], weights])

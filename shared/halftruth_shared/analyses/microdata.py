@@ -1,0 +1,97 @@
+"""Weighted records, for programs that analyse surveys."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from ..protocol.base import Message
+from .base import AttributeName, AttributeNames, Columns, Query, Result, numbers, texts
+from .weighted import Margins
+
+
+class Variable(Message, frozen=True, kw_only=True):
+    """Variable of weighted records.
+
+    `name` is the attribute's with letters, digits and `_` alone, as every program takes it.
+    `labels` are its categories as a form shows them, `missing` those that are no answer, and
+    `midpoints` the middles of the bins of a number, before categories that are none.
+    """
+
+    name: str
+    attribute: AttributeName
+    label: str
+    categories: list[str]
+    labels: list[str]
+    missing: list[str]
+    midpoints: list[float] | None = None
+
+
+#: What every row says of itself, since files get shared without what was written beside them.
+NO_PERSON = "a combination of answers, no person"
+
+
+class WeightedRow(Message, frozen=True, kw_only=True):
+    """Combination of answers, by the positions of their categories, with its weights."""
+
+    codes: list[int]
+    weight: float
+    replicates: list[float]
+
+
+class MicrodataResult(Result, frozen=True, kw_only=True):
+    """Weighted records with replicate weights, none of which is a person.
+
+    The variance of a statistic is `scale` times the sum of the squared differences between it and
+    the same statistic with each column of replicate weights. `interactions` is the number of
+    answers in the longest interactions of the model, and `drawn` whether the rows stand for more
+    combinations than these.
+    """
+
+    query: "MicrodataQuery"
+    variables: list[Variable]
+    sum_of_weights: float
+    scale: float
+    interactions: int
+    converged: bool
+    drawn: bool
+    records: list[WeightedRow]
+
+    @property
+    def replicates(self) -> int:
+        """Number of replicate weights of each row."""
+        return len(self.records[0].replicates)
+
+    @property
+    def columns(self) -> Columns:
+        replicates = (f"rep{number}" for number in range(1, self.replicates + 1))
+        names = [variable.name for variable in self.variables]
+        return [*texts("record", *names), *numbers("weight", *replicates)]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        known = [variable.categories for variable in self.variables]
+        for row in self.records:
+            answers = (c[code] for c, code in zip(known, row.codes, strict=True))
+            yield (NO_PERSON, *answers, row.weight, *row.replicates)
+
+
+class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
+    """Weighted records with replicate weights for R, Stata or SPSS, none of which is a person.
+
+    Each row is a combination of answers with the estimated number of respondents who give it, by
+    one loglinear model of all answers.
+    """
+
+    attributes: (
+        Annotated[AttributeNames, Meta(description="Which questions; all by default.")] | None
+    ) = None
+    margins: Margins | None = None
+    rows: Annotated[
+        int,
+        Meta(
+            ge=100,
+            le=100_000,
+            description="Most rows; where there are more combinations of answers, a sample of them"
+            " stands for all.",
+        ),
+    ] = 10_000
