@@ -15,7 +15,7 @@ from halftruth_shared.analyses.microdata import (
 from halftruth_shared.analyses.wording import number
 
 from ..estimation.calibration import known_margins
-from ..estimation.model import fit_model
+from ..estimation.model.preparation import MODEL_CELLS
 from ..estimation.model.records import raked, weighted_records
 from .base import Analysis, Counted, Grid
 
@@ -62,9 +62,10 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
         raise ParameterError(
             f"margins: '{missing[0]}' is none of the attributes of these records", field="margins"
         )
-    model = fit_model(counted.survey, counted.counts)
+    # Views about other questions, too, tell of these: with all the model is known best.
+    model = counted.model(attributes=None if schema.size <= MODEL_CELLS else names)
     total = float(counted.counts.reports if people is None else people)
-    records = weighted_records(model, names, total, query.rows)
+    records = weighted_records(model, names, total, query.max_rows)
     if margins:
         axes = [names.index(margin.attribute.name) for margin in margins]
         records = raked(records, axes, margins, total)
@@ -116,7 +117,7 @@ def grid(result: MicrodataResult) -> Grid:
     """The rows with the largest weights."""
     largest = np.argsort([-row.weight for row in result.records], kind="stable")[:_SHOWN]
     return Grid(
-        [*(variable.name for variable in result.variables), "weight"],
+        [*(variable.label for variable in result.variables), "weight"],
         [
             [
                 *(

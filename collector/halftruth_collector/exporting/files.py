@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.base import data_frame
-from halftruth_shared.analyses.microdata import NO_PERSON, MicrodataResult
+from halftruth_shared.analyses.microdata import MicrodataResult
 
 from ..analyses.tabular import arrow, to_csv, to_parquet
 from ..errors import NotAcceptable
 from .codebook import codebook
 from .scripts import scripts
 
-#: Longest label of a variable or a file in Stata.
-_LONGEST_LABEL = 80
+#: Longest label of a variable in Stata, and of a file in SPSS.
+_LONGEST_LABEL, _LONGEST_TITLE = 80, 64
 
 
 def check_file(file: str) -> None:
@@ -92,7 +92,7 @@ def _write_labelled(result: MicrodataResult, path: Path) -> None:
         frame[variable.name] = np.array(codes, dtype=np.int32)
     labels = {variable.name: variable.label[:_LONGEST_LABEL] for variable in result.variables}
     answers = {variable.name: dict(enumerate(variable.labels)) for variable in result.variables}
-    title = f"{result.survey}: weighted records; each row is {NO_PERSON}"[:_LONGEST_LABEL]
+    title = f"No row is a person: weighted records of {result.survey}"[:_LONGEST_TITLE]
     write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[path.suffix]
     # It overwrites nothing that it cannot, and says so by an error of its own.
     path.touch()

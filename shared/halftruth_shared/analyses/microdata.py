@@ -86,7 +86,7 @@ class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
         Annotated[AttributeNames, Meta(description="Which questions; all by default.")] | None
     ) = None
     margins: Margins | None = None
-    rows: Annotated[
+    max_rows: Annotated[
         int,
         Meta(
             ge=100,

@@ -26,6 +26,9 @@ from .reading import fields, write
 #: Most rows of a table in a notebook.
 MOST_ROWS = 60
 
+#: Columns that are shown of a table without estimates.
+MOST_COLUMNS = 20
+
 #: Numbers with intervals beside each other, if there is one row of them.
 _MOST_BESIDE = 4
 
@@ -157,7 +160,7 @@ def _table(result: Any) -> tuple[list[str], list[list[str]]]:
         count = len(result.keys)
     else:
         rows = [*islice(result.rows(), MOST_ROWS)]
-        names = [name for name, _ in result.columns]
+        names = [name for name, _ in result.columns][:MOST_COLUMNS]
         count = result.index
     columns: list[tuple[str, Sequence[str]]] = []
     for i, name in enumerate(names):

@@ -27,7 +27,7 @@ GAP = "\N{NARROW NO-BREAK SPACE}"
 OPEN = "anything: the group's share is not clearly above 0"
 
 #: Analyses whose numbers have no intervals.
-WITHOUT = {"counts", "independence", "risk"}
+WITHOUT = {"counts", "independence", "microdata", "risk"}
 
 
 @pytest.fixture

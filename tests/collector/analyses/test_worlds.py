@@ -10,8 +10,9 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire
 from worlds import World, questions, simulate
 
-#: Analyses without interval, test or decision: counts as they came, and risks that are maxima.
-WITHOUT_NUMBERS = {"counts", "risk"}
+#: Analyses without interval, test or decision: counts as they came, risks that are maxima, and
+#: records for programs that make these of them.
+WITHOUT_NUMBERS = {"counts", "microdata", "risk"}
 
 #: Simulated surveys of each world, by day and at night.
 SURVEYS = (12, pytest.param(48, marks=pytest.mark.nightly))

@@ -55,11 +55,11 @@ class WeightedRecords:
 
 
 def weighted_records(
-    model: LoglinearModel, attributes: Sequence[str], people: float, rows: int
+    model: LoglinearModel, attributes: Sequence[str], people: float, most: int
 ) -> WeightedRecords:
     """Return the combinations of answers to some questions by a model, with replicate weights.
 
-    Where there are more combinations than `rows`, the commonest and a systematic sample of the
+    Where there are more combinations than `most`, the commonest and a systematic sample of the
     others stand for all, with weights that give every table of the model's interactions exactly,
     and replicate weights that give their errors.
 
@@ -69,18 +69,18 @@ def weighted_records(
     attributes : sequence of str
     people : float
         Sum of the weights.
-    rows : int
-        Most rows.
+    most : int
+        Of rows.
 
     Raises
     ------
     DomainTooLarge
-        If these are too many numbers, or `rows` too few to stand for all.
+        If these are too many numbers, or `most` rows too few to stand for all.
     """
     sizes = [model.schema.shape[axis] for axis in model.schema.positions(attributes)]
-    drawn = np.prod(sizes, dtype=float) > rows
+    drawn = np.prod(sizes, dtype=float) > most
     if drawn:
-        codes, weights, by_root = _drawn(model, attributes, rows)
+        codes, weights, by_root = _drawn(model, attributes, most)
     else:
         table = shares(model, attributes)
         inside = np.flatnonzero(table.support)
@@ -95,9 +95,9 @@ def weighted_records(
     moves = STEP * by_root @ directions[moving].T
     if 2 * moves.size > MAX_NUMBERS:
         raise DomainTooLarge(
-            f"rows: {2 * moves.size} replicate weights; expected at most {MAX_NUMBERS}, so fewer"
-            " rows or attributes",
-            field="rows",
+            f"max_rows: {2 * moves.size} replicate weights; expected at most {MAX_NUMBERS}, so"
+            " fewer rows or attributes",
+            field="max_rows",
         )
     replicates = weights[:, None] * np.exp(np.hstack([moves, -moves]))
     replicates *= people / replicates.sum(axis=0)
@@ -156,7 +156,8 @@ def _drawn(
     # Exponential tilting: the sample's tables of the model's interactions become the model's.
     tilt = np.zeros(design.parameters)
     for _ in range(_STEPS):
-        tilted = weights * np.exp(departures @ tilt)
+        exponent = departures @ tilt
+        tilted = weights * np.exp(exponent - exponent.max())
         tilted /= tilted.sum()
         off = departures.T @ tilted
         scatter = (departures * tilted[:, None]).T @ departures - np.outer(off, off)
@@ -165,9 +166,9 @@ def _drawn(
         tilt -= np.linalg.lstsq(scatter, off, rcond=1e-12)[0]
     else:
         raise DomainTooLarge(
-            f"rows: {rows} cannot stand for all combinations of answers; expected more, or fewer"
-            " attributes",
-            field="rows",
+            f"max_rows: {rows} cannot stand for all combinations of answers; expected more, or"
+            " fewer attributes",
+            field="max_rows",
         )
     # Moments move with the sample's weights as they do with the model's.
     moved = model.fitted.scatter(model.table) @ design.corner @ _root(model.covariance)

@@ -1,0 +1,254 @@
+"""Weighted records as files: what R, Stata's and SPSS's formats and Python make of them."""
+
+import csv
+import os
+import runpy
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.model import fit_model, regression, share, shares
+from halftruth_collector.exporting import write_records
+from halftruth_shared import (
+    Attribute,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
+from halftruth_shared.analyses.microdata import NO_PERSON, MicrodataQuery
+from halftruth_shared.number import NumberRange
+from halftruth_shared.protocol.reports import Report
+
+SCHEMA = Schema(
+    [
+        Attribute("team", ["office", "workshop", 'the "rest"'], label="Where do you work?"),
+        Attribute("next", ["no", "yes"], optional=True),
+        Attribute("leaving.soon", ["no", "yes"], answers={"yes": "Yes, I do"}),
+        Attribute("change", ["-1", "+1"]),
+        Attribute("age", number=NumberRange(20, 50, 10)),
+    ]
+)
+SURVEY = Survey("work", "Work", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.85")))
+QUERY = MicrodataQuery()
+
+
+def records(count=6_000, seed=1):
+    rng = np.random.default_rng(seed)
+    team, age = rng.integers(0, 3, count), rng.integers(0, SCHEMA.shape[4], count)
+    second = np.where(rng.random(count) < 0.1, 2, rng.random(count) < 0.2 + 0.2 * team)
+    leaving = rng.random(count) < 0.3 + 0.3 * (second == 1)
+    change = rng.random(count) < 0.2 + 0.15 * age
+    return np.stack([team, second, leaving, change, age], axis=1).astype(int)
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return SURVEY.mechanism.perturb_many(SCHEMA, records(), np.random.default_rng(2))
+
+
+@pytest.fixture(scope="module")
+def counted(reports):
+    counts = Counts.from_reports(SURVEY, reports)
+    return Counted(SURVEY, counts, datetime(2026, 11, 1, tzinfo=UTC), min_reports=1)
+
+
+@pytest.fixture(scope="module")
+def result(counted):
+    return ANALYSES["microdata"].compute(counted, QUERY)
+
+
+@pytest.fixture(scope="module")
+def model(counted):
+    return fit_model(SURVEY, counted.counts)
+
+
+def needed(found, what):
+    if not found:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is missing")
+
+
+@pytest.fixture(scope="module")
+def r(result, tmp_path_factory):
+    """What R says after it has run the script that is written beside a file."""
+    needed(shutil.which("Rscript"), "Rscript")
+    if subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode:
+        needed(None, "R's package survey")
+    folder = tmp_path_factory.mktemp("r")
+    write_records(result, str(folder / "work.csv"))
+    more = """
+say <- function(name, values, errors)
+  cat("\\n=", name, format(unlist(c(values, errors)), digits = 12), sep = ";")
+say("script", coef(model), SE(model))
+whole <- svyglm(leaving_soon ~ team + change + age, design, family = quasibinomial())
+say("regression", coef(whole), SE(whole))
+say("number", coef(svymean(~age_number, design)), SE(svymean(~age_number, design)))
+found <- svymean(~team, design)
+say("mean", coef(found), SE(found))
+found <- svyby(~leaving_soon, ~change, design, svymean)
+say("by", coef(found), SE(found))
+table <- svytable(~team + leaving_soon, design)
+say("table", t(table), c())
+answered <- subset(design, !(next_ %in% c("no answer")))
+found <- svymean(~I(next_ == "yes"), answered)
+say("answered", coef(found), SE(found))
+"""
+    script = folder / "all.R"
+    script.write_text((folder / "work.R").read_text(encoding="utf-8") + more, encoding="utf-8")
+    ran = subprocess.run(["Rscript", script.name], cwd=folder, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    lines = [line.split(";")[1:] for line in ran.stdout.splitlines() if line.startswith("=")]
+    return {name: np.array(values, float) for name, *values in lines}
+
+
+def same(found, values, errors):
+    np.testing.assert_allclose(found, [*np.ravel(values), *np.ravel(errors)], rtol=1e-3)
+
+
+def test_svyglm_has_the_coefficients_and_errors_of_the_model(r, model):
+    of_all = regression(model, "leaving.soon", ["team", "change", "age"])
+    same(r["regression"], of_all.coefficients, of_all.standard_error())
+
+
+def test_svymean_has_the_shares_of_the_model(r, model):
+    table = shares(model, ["team"])
+    same(r["mean"], table.support, table.standard_error())
+
+
+def test_svymean_has_the_mean_of_a_number(r, model):
+    table, middles = shares(model, ["age"]), SCHEMA.attributes[4].number.midpoints
+    middles = np.array([float(middle) for middle in middles])
+    same(r["number"], middles @ table.support, np.sqrt(middles @ table.covariance() @ middles))
+
+
+def test_svyby_has_the_shares_of_groups(r, model):
+    groups = [
+        share(model, {"leaving.soon": a}, {"change": g})
+        for a in ("no", "yes")
+        for g in ("-1", "+1")
+    ]
+    same(r["by"], [g.value for g in groups], [g.standard_error for g in groups])
+
+
+def test_svytable_has_the_numbers_of_people(r, model, result):
+    table = shares(model, ["team", "leaving.soon"])
+    np.testing.assert_allclose(r["table"], table.support.ravel() * result.sum_of_weights, rtol=1e-3)
+
+
+def test_a_subset_of_the_design_is_those_who_answered(r, model):
+    table = shares(model, ["next"], missing="exclude")
+    same(r["answered"], table.support, table.standard_error())
+
+
+def test_the_script_of_python_has_the_coefficients_of_the_model(
+    result, model, tmp_path, monkeypatch
+):
+    pytest.importorskip("statsmodels")
+    monkeypatch.chdir(tmp_path)
+    write_records(result, "work.csv")
+    ran = runpy.run_path("work.py")
+    found = ran["estimate"](ran["coefficients"])
+    expected = regression(model, "leaving.soon", ["change", "team"])
+    same(found.to_numpy().T.ravel(), expected.coefficients, expected.standard_error())
+    assert ran["records"]["age_number"].to_numpy()[0] == 24.5
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav"])
+def test_files_of_stata_and_spss_have_codes_labels_and_weights(result, tmp_path, suffix):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    write_records(result, str(tmp_path / f"work{suffix}"))
+    read = {".dta": pyreadstat.read_dta, ".sav": pyreadstat.read_sav}[suffix]
+    frame, meta = read(str(tmp_path / f"work{suffix}"))
+    assert set(frame["record"]) == {NO_PERSON}
+    assert meta.file_label == "No row is a person: weighted records of work"
+    names = ["team", "next_", "leaving_soon", "change", "age"]
+    assert frame[names].astype(int).to_numpy().tolist() == [row.codes for row in result.records]
+    assert frame["weight"].tolist() == [row.weight for row in result.records]
+    replicates = [f"rep{number + 1}" for number in range(result.replicates)]
+    assert frame[replicates].to_numpy().tolist() == [row.replicates for row in result.records]
+    assert meta.column_names_to_labels["team"] == "Where do you work?"
+    assert meta.variable_value_labels["leaving_soon"] == {0: "no", 1: "Yes, I do"}
+    script = (tmp_path / "work.do").read_text(encoding="utf-8")
+    assert f"brrweight(rep1-rep{result.replicates}) fay(" in script
+    assert "mvdecode next_, mv(2)" in script
+    # Fay's formula has the scale of the replicates.
+    fay = float(script.split("fay(")[1].split(")")[0])
+    assert 1 / (result.replicates * (1 - fay) ** 2) == pytest.approx(result.scale, rel=1e-6)
+
+
+def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
+    files = write_records(result, str(tmp_path / "work.csv"))
+    assert [file.name for file in files] == ["work.csv", "work-codebook.txt", "work.R", "work.py"]
+    with files[0].open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["record"] for row in rows} == {NO_PERSON}
+    for file in files[1:]:
+        assert "No row is a person." in file.read_text(encoding="utf-8")
+    assert "No row is a person" in ANALYSES["microdata"].warnings(result)[0]
+    parquet = write_records(result, str(tmp_path / "work.parquet"))[0]
+    assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
+
+
+def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):
+    """So they tell nobody more than the reports do, whose protection nothing undoes."""
+    shuffled = np.random.default_rng(9).permutation(reports)
+    again = Counted(SURVEY, Counts.from_reports(SURVEY, shuffled), counted.as_of, min_reports=1)
+    assert ANALYSES["microdata"].compute(again, QUERY) == result
+
+
+def test_records_have_known_margins(counted):
+    query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age", "change"])
+    found = ANALYSES["microdata"].compute(counted, query)
+    assert found.sum_of_weights == 1_000
+    assert sum(r.weight for r in found.records if r.codes[1] == 0) == pytest.approx(300)
+    assert any(
+        "known margins of change" in line for line in ANALYSES["microdata"].interpretation(found)
+    )
+    query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age"])
+    with pytest.raises(ParameterError, match="none of the attributes of these records"):
+        ANALYSES["microdata"].compute(counted, query)
+
+
+def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with Store("sqlite:///halftruth.db") as store:
+        store.surveys.publish(SURVEY)
+        store.reports.add(
+            "work",
+            SURVEY.digest,
+            [Report(id=UUID(int=i), values=row) for i, row in enumerate(reports.tolist())],
+        )
+
+    def run(*words):
+        try:
+            main(["microdata", "work", *words])
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return (status, *capsys.readouterr())
+
+    status, said, _ = run("--out", "work.csv")
+    assert status == 0
+    assert said.endswith(
+        "written: work.csv\nwritten: work-codebook.txt\nwritten: work.R\nwritten: work.py\n"
+    )
+    assert "No row is a person" in said
+    for words, complaint in (
+        (
+            ["--out", "work.xls"],
+            "out: expected a file that ends in one of .csv, .parquet, .dta, .sav",
+        ),
+        (["--out", "nowhere/work.csv"], "out: expected a file that can be written: No such file"),
+        (["--out", "work.csv", "--json"], "--out: expected without --json, --csv and --parquet"),
+    ):
+        status, said, complained = run(*words)
+        assert status == 2
+        assert complaint in complained
