@@ -73,7 +73,7 @@ MOST_LINES = {
     "collector/halftruth_collector/analyses/**/*.py": 4_500,  # the model of all answers
     "collector/halftruth_collector/campaign/**/*.py": 948,
     "collector/halftruth_collector/charts/**/*.py": 214,
-    "collector/halftruth_collector/cli/**/*.py": 2_305,  # weighted records as files
+    "collector/halftruth_collector/cli/**/*.py": 2_345,  # weighted records as files
     "collector/halftruth_collector/demo/**/*.py": 499,
     "collector/halftruth_collector/designing/**/*.py": 1_001,
     "collector/halftruth_collector/disclosure/**/*.py": 1_299,
