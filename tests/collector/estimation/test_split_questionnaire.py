@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import EstimateError, ParameterError
-from halftruth_shared.mechanisms.split_questionnaire import decoding, seen
+from halftruth_shared.mechanisms.split_questionnaire import channel as split_channel
+from halftruth_shared.mechanisms.split_questionnaire import decoding
 from weights_of_views import (
     DESIGNS,
     DIRECT,
@@ -182,7 +183,7 @@ def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypat
     rng = np.random.default_rng(6)
     records = np.stack([rng.integers(0, size, 30) for size in survey.schema.shape], axis=1)
     counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
-    monkeypatch.setattr(seen, "_FEW", most)
+    monkeypatch.setattr(split_channel, "_FEW", most)
     likelihood = survey.mechanism.reconstruction(survey.schema).likelihood(counts)
     symbols = np.unique(counts.cells[:, -1]) if most else np.arange(definition.channel.shape[1])
     channel = definition.channel[:, symbols]

@@ -5,7 +5,7 @@ import pytest
 from halftruth_shared.mechanisms.split_questionnaire.incidence import (
     orthogonal_sums,
     placement,
-    sums_over,
+    sums_of_few,
 )
 from halftruth_shared.mechanisms.split_questionnaire.responses import coordinates, points, response
 
@@ -37,4 +37,4 @@ def test_sums_over_a_few_symbols_are_the_same(cells, prime):
     whole = np.zeros((2, answered.symbols))
     whole[:, symbols] = values
     expected = whole @ orthogonal(prime, answered.dimension)[:, placement(answered)]
-    np.testing.assert_allclose(sums_over(symbols, values, answered), expected)
+    np.testing.assert_allclose(sums_of_few(symbols, values, answered), expected)

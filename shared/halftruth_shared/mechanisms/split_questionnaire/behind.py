@@ -12,7 +12,7 @@ from ...channels.axes import Array
 from ...errors import DomainTooLarge
 from ..reconstruction import Sample, check_cells
 from ..variances import effective_reports
-from .incidence import orthogonal_sums, placement
+from .incidence import sums_by_symbol
 from .overlaps import Overlaps, Views
 from .responses import Response
 from .views import View
@@ -165,6 +165,4 @@ def _by_symbol(kind: _Kind, rows: Array) -> Array:
     grid = np.arange(rows.shape[1]).reshape(
         [d if axis >= 0 else 1 for d, axis in zip(shape, axes, strict=True)]
     )
-    values = np.zeros((len(rows), response.symbols))
-    values[:, placement(response)] = rows[:, np.broadcast_to(grid, shape).ravel()]
-    return orthogonal_sums(values, response.prime, response.dimension)
+    return sums_by_symbol(rows[:, np.broadcast_to(grid, shape).ravel()], response)

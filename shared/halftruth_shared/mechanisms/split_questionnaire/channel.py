@@ -1,21 +1,80 @@
-"""Probabilities of all reports, for the likelihood."""
+"""Probabilities of reports by tables of the answers, for simulation and for the likelihood."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...channels.axes import Array
 from ...errors import DomainTooLarge
+from ..parts import Operator
 from ..reconstruction import Likelihood, ReportCounts
-from .incidence import orthogonal_sums, placement
+from .operators import PairsOperator, ViewOperator
 from .views import View
 
 #: Most different reports.
 _MOST_REPORTS = 2**24
+
+#: Pairs for each symbol of a view, up to which listing those of its reports takes less time.
+_FEW = 16
+
+
+def report_probabilities(
+    views: Sequence[View],
+    gamma: Fraction,
+    shape: tuple[int, ...],
+    public: Sequence[int],
+    table: Array,
+    positions: Sequence[int],
+) -> Array:
+    """Return the probability of every report, where attributes that are not named are uniform.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the schema.
+    table : ndarray
+        Shares, an axis for each of `positions`.
+
+    Returns
+    -------
+    ndarray, shape (P, symbols)
+        Rows are the cells of those attributes of the table that are public.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many different reports.
+    """
+    symbols = _check_reports(views, shape, public)
+    order = np.lexsort((positions, [j not in public for j in positions])).tolist()
+    free = [positions[axis] for axis in order if positions[axis] not in public]
+    arranged = table.transpose(order)
+    rows = prod(arranged.shape[: len(order) - len(free)])
+    arranged = arranged.reshape(rows, *arranged.shape[len(order) - len(free) :])
+    result, total = np.empty((rows, symbols)), sum(view.weight for view in views)
+    for view in views:
+        others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
+        sizes = [d if j in free else 1 for j, d in zip(view.positions, view.shape, strict=True)]
+        margin = arranged.sum(axis=others).reshape(rows, *sizes) * (prod(sizes) / prod(view.shape))
+        cells = np.broadcast_to(margin, (rows, *view.shape)).reshape(rows, -1)
+        reports = ViewOperator(view.response, gamma).forward(cells) * (view.weight / total)
+        result[:, view.first : view.first + view.response.symbols] = reports
+    return result
+
+
+def _check_reports(views: Sequence[View], shape: tuple[int, ...], public: Sequence[int]) -> int:
+    """Return the number of symbols; DomainTooLarge if there are too many different reports."""
+    symbols = views[-1].first + views[-1].response.symbols
+    reports = symbols * prod(shape[j] for j in public)
+    if reports > _MOST_REPORTS:
+        raise DomainTooLarge(
+            f"estimate: {reports} different reports; expected at most {_MOST_REPORTS}, or"
+            " estimate = moment",
+            field="estimate",
+        )
+    return symbols
 
 
 class MarginTree:
@@ -44,9 +103,9 @@ class MarginTree:
         while way[-1] not in self._numbers:
             last = max(set(everything).difference(way[-1]))
             way.append(tuple(sorted((*way[-1], last))))
-        for found, margin in zip(way[:0:-1], way[-2::-1], strict=True):
-            [axis] = (axis for axis, j in enumerate(found, 1) if j not in margin)
-            self._sums.append((self._numbers[found], axis))
+        for table, margin in zip(way[:0:-1], way[-2::-1], strict=True):
+            [axis] = (axis for axis, j in enumerate(table, 1) if j not in margin)
+            self._sums.append((self._numbers[table], axis))
             self._numbers[margin] = len(self._sums)
         return self._numbers[kept]
 
@@ -69,8 +128,10 @@ class MarginTree:
         return tables[0]
 
 
-class SplitChannel(Likelihood):
-    """From tables of all attributes to the probabilities of reports, shape (P, symbols).
+class SplitLikelihood(Likelihood):
+    """Likelihood of the reports about views, arranged in the shape (P, symbols).
+
+    Where few of the symbols came, only these are computed.
 
     Parameters
     ----------
@@ -86,107 +147,58 @@ class SplitChannel(Likelihood):
     """
 
     def __init__(
-        self, shape: tuple[int, ...], gamma: Fraction, views: Sequence[View], public: Sequence[int]
+        self,
+        views: Sequence[View],
+        gamma: Fraction,
+        shape: tuple[int, ...],
+        public: Sequence[int],
+        counts: ReportCounts,
     ) -> None:
+        symbols = _check_reports(views, shape, public)
         free = [j for j in range(len(shape)) if j not in public]
-        self._views, self._public = tuple(views), tuple(public)
         self._order = [*public, *free]
-        self._shape = tuple(shape[j] for j in self._order)
-        self._rows = prod(shape[j] for j in public)
-        self._columns = views[-1].first + views[-1].response.symbols
-        if self._rows * self._columns > _MOST_REPORTS:
-            raise DomainTooLarge(
-                f"estimate: {self._rows * self._columns} different reports; expected at most"
-                f" {_MOST_REPORTS}, or estimate = moment",
-                field="estimate",
-            )
-        self._free = self._shape[len(public) :]
+        self._public, self._free = (tuple(shape[j] for j in some) for some in (public, free))
         self._tree = MarginTree(
             len(free), [tuple(map(free.index, view.positions)) for view in views]
         )
-        self._gamma = float(gamma)
-        self._lowest = np.empty(self._columns)
-        self._symbols = []
-        self._placements = []
-        self._together: dict[tuple[int, int], list[int]] = defaultdict(list)
-        total = sum(view.weight for view in views)
-        for number, view in enumerate(views):
-            response = view.response
-            symbols = slice(view.first, view.first + response.symbols)
-            self._symbols.append(symbols)
-            self._lowest[symbols] = response.share(gamma) * Fraction(view.weight, total)
-            self._placements.append(placement(response) if response.prime else slice(None))
-            if response.prime:
-                self._together[response.prime, response.dimension].append(number)
+        self._symbols = np.unique(counts.cells[:, -1])
+        responses, first = [view.response for view in views], [view.first for view in views]
+        came = np.split(self._symbols, np.searchsorted(self._symbols, first[1:]))
+        of_each = [
+            response.cells / response.prime if response.prime else 1 for response in responses
+        ]
+        listed = np.dot(of_each, list(map(len, came))) <= _FEW * symbols
+        self._operators: list[Operator]
+        if listed:
+            own = [some - start for some, start in zip(came, first, strict=True)]
+            self._operators = [PairsOperator(responses, own, gamma)]
+        else:
+            self._symbols, came = np.arange(symbols), np.split(np.arange(symbols), first[1:])
+            self._operators = [ViewOperator(response, gamma) for response in responses]
+        weights = np.array([view.weight for view in views])
+        self._chances = np.repeat(weights / weights.sum(), list(map(len, came)))
+        # Where the cells of each further view begin, and the cells and symbols of each operator.
+        self._views = np.cumsum([response.cells for response in responses])[:-1].tolist()
+        self._cells, self._reports = ([], []) if listed else (self._views, first[1:])
 
     def expected(self, table: Array) -> Array:
-        arranged = table.transpose(self._order).reshape(self._rows, *self._free)
-        return self._reports(arranged, self._tree.margins(arranged))
-
-    def expected_of(self, table: Array, positions: Sequence[int]) -> Array:
-        """Apply the channel to a table of some attributes, with all others uniform.
-
-        Rows are the cells of those that are public, and the others' margins are never made.
-        """
-        order = sorted(range(len(positions)), key=lambda axis: self._order.index(positions[axis]))
-        known = sum(j in self._public for j in positions)
-        rows = prod(table.shape[axis] for axis in order[:known])
-        arranged = table.transpose(order)
-        arranged = arranged.reshape(rows, *arranged.shape[known:])
-        free = [positions[axis] for axis in order[known:]]
-        margins = []
-        for view in self._views:
-            others = tuple(axis for axis, j in enumerate(free, 1) if j not in view.positions)
-            sizes = [
-                size if j in free else 1 for j, size in zip(view.positions, view.shape, strict=True)
-            ]
-            margin = arranged.sum(axis=others).reshape(rows, *sizes)
-            even = margin * (prod(sizes) / prod(view.shape))
-            margins.append(np.broadcast_to(even, (rows, *view.shape)))
-        return self._reports(arranged, margins)
-
-    def _reports(self, table: Array, margins: Sequence[Array]) -> Array:
-        """Probabilities of reports from the margin of each view, an axis before the others."""
-        everybody = table.reshape(len(table), -1).sum(axis=1, keepdims=True)
-        result = np.zeros((len(table), self._columns))
-        for symbols, places, margin in zip(self._symbols, self._placements, margins, strict=True):
-            result[:, symbols][:, places] = margin.reshape(len(table), -1)
-        self._sum_orthogonal(result)
-        result *= self._gamma - 1
-        result += everybody
-        result *= self._lowest
-        return result
+        arranged = table.transpose(self._order).reshape(-1, *self._free)
+        margins = [margin.reshape(len(arranged), -1) for margin in self._tree.margins(arranged)]
+        cells = np.split(np.concatenate(margins, axis=1), self._cells, axis=1)
+        reports = [o.forward(x) for o, x in zip(self._operators, cells, strict=True)]
+        return np.concatenate(reports, axis=1) * self._chances
 
     def adjoint(self, weights: Array) -> Array:
-        scaled = weights * self._lowest
-        everybody = scaled.sum(axis=1)
-        self._sum_orthogonal(scaled)
-        scaled *= self._gamma - 1
-        margins = [
-            scaled[:, symbols][:, places]
-            for symbols, places in zip(self._symbols, self._placements, strict=True)
-        ]
-        return self._by_record(margins, everybody)
-
-    def _by_record(self, margins: Sequence[Array], everybody: Array) -> Array:
-        """Sum by record of numbers for the margin of each view, and of one for everybody."""
-        result = self._tree.adjoint(margins, (self._rows, *self._free))
-        result += everybody.reshape(-1, *[1] * len(self._free))
-        return result.reshape(self._shape).transpose(np.argsort(self._order))
-
-    def _sum_orthogonal(self, reports: Array) -> None:
-        """Put sums over all orthogonal points in the place of each point of a geometry."""
-        for (prime, dimension), numbers in self._together.items():
-            values = np.stack([reports[:, self._symbols[number]] for number in numbers])
-            sums = orthogonal_sums(values, prime, dimension)
-            for number, row in zip(numbers, sums, strict=True):
-                reports[:, self._symbols[number]] = row
+        reports = np.split(weights * self._chances, self._reports, axis=1)
+        cells = [o.adjoint(y) for o, y in zip(self._operators, reports, strict=True)]
+        margins = np.split(np.concatenate(cells, axis=1), self._views, axis=1)
+        table = self._tree.adjoint(margins, (len(weights), *self._free))
+        shape = (*self._public, *self._free)
+        return table.reshape(shape).transpose(np.argsort(self._order))
 
     def observed(self, counts: ReportCounts) -> Array:
-        return self._share(counts.cells, counts, self._columns)
-
-    def _share(self, cells: NDArray[np.int64], counts: ReportCounts, columns: int) -> Array:
-        public = self._shape[: len(self._shape) - len(self._free)]
-        places = np.ravel_multi_index(tuple(cells.T), (*public, columns))
-        sums = np.bincount(places, counts.counts, self._rows * columns)
-        return sums.reshape(self._rows, -1) / counts.reports
+        cells, shape = counts.cells.copy(), (*self._public, len(self._symbols))
+        cells[:, -1] = np.searchsorted(self._symbols, cells[:, -1])
+        places = np.ravel_multi_index(tuple(cells.T), shape)
+        sums = np.bincount(places, counts.counts, prod(shape))
+        return sums.reshape(-1, len(self._symbols)) / counts.reports

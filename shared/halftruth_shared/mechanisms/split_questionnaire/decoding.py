@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...channels.axes import Array
 from ..reconstruction import ReportCounts
-from .incidence import orthogonal_sums, placement, sums_over
+from .incidence import sums_by_cell, sums_of_few
 from .overlaps import Views
 from .responses import Response
 from .views import View
@@ -128,9 +128,7 @@ class Decoded:
             first = np.array([self._views[number].first for number in several])
             symbols = self._symbols[rows] - first[views]
             counts = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
-            counts = orthogonal_sums(counts, response.prime, response.dimension)
-            counts = np.rint(counts[:, placement(response)])
-            for number, cells in zip(several, counts, strict=True):
+            for number, cells in zip(several, np.rint(sums_by_cell(counts, response)), strict=True):
                 by_cell = cells.reshape(1, *self._views[number].shape)
                 self._cells.get(((number,), ()), partial(np.asarray, by_cell))
 
@@ -164,12 +162,10 @@ class Decoded:
         few = work <= _TRANSFORM * response.symbols * height
         if response.prime and (few or response.symbols > _MOST_NUMBERS):
             table = _counted(cells, index, counts, (height, len(different)))
-            decoded = sums_over(different, table, response)
+            decoded = sums_of_few(different, table, response)
         else:
-            decoded = _counted(cells, symbols, counts, (height, response.symbols))
-            if response.prime:
-                decoded = orthogonal_sums(decoded, response.prime, response.dimension)
-                decoded = np.rint(decoded[:, placement(response)])
+            table = _counted(cells, symbols, counts, (height, response.symbols))
+            decoded = np.rint(sums_by_cell(table, response))
         return decoded.reshape(height, *view.shape)
 
     def _public_cells(self, public: tuple[int, ...], rows: slice) -> NDArray[np.int64]:

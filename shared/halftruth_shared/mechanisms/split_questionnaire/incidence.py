@@ -24,6 +24,23 @@ def placement(response: Response) -> NDArray[np.int64]:
     return placed_of(np.arange(response.cells), response.symbols)
 
 
+def sums_by_symbol(values: Array, response: Response) -> Array:
+    """For each symbol, the sum of the values of the cells that own it, from shape (…, n)."""
+    if not response.prime:
+        return values
+    placed = np.zeros((*values.shape[:-1], response.symbols))
+    placed[..., placement(response)] = values
+    return orthogonal_sums(placed, response.prime, response.dimension)
+
+
+def sums_by_cell(values: Array, response: Response) -> Array:
+    """For each cell, the sum of the values of its own symbols, from shape (…, K)."""
+    if not response.prime:
+        return values
+    sums = orthogonal_sums(values, response.prime, response.dimension)
+    return np.asarray(sums[..., placement(response)])
+
+
 def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
     """Sum of the values of all points that are orthogonal to each point.
 
@@ -101,7 +118,7 @@ def belongs(
     return np.asarray(product % response.prime == 0)
 
 
-def sums_over(symbols: NDArray[np.int64], values: Array, response: Response) -> Array:
+def sums_of_few(symbols: NDArray[np.int64], values: Array, response: Response) -> Array:
     """For each cell, the sum of the values of its symbols, where these are few.
 
     From shape (…, symbols) to (…, cells).

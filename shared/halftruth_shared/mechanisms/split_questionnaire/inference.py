@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from .incidence import orthogonal_sums, placement
+from .incidence import sums_by_symbol
 from .responses import Response
 from .views import View
 
@@ -79,9 +79,9 @@ def _shares(
         alike = prod(shape[other] for other in others)
         by_answer = cells.transpose([*taken, axis, *others]).reshape(-1, shape[axis], alike)
         for answers in by_answer:
-            own = np.zeros((len(answers), response.symbols))
-            own[np.arange(len(answers))[:, None], placement(response)[answers]] = 1
-            counts = np.rint(orthogonal_sums(own, response.prime, response.dimension))
+            with_answer = np.zeros((len(answers), response.cells))
+            np.put_along_axis(with_answer, answers, 1.0, axis=1)
+            counts = np.rint(sums_by_symbol(with_answer, response))
             pairs = np.unique([counts.max(axis=0), counts.min(axis=0)], axis=1).astype(int)
             shares.update((alike, most, fewest) for most, fewest in pairs.T.tolist())
     return frozenset(shares)

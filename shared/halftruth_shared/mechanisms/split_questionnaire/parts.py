@@ -6,71 +6,23 @@ from functools import lru_cache
 from math import prod
 
 import numpy as np
-import scipy
 
 from ...channels import UniformMixture
-from ...channels.axes import Array
-from ..parts import ReportPart
+from ..parts import Operator, ReportPart
 from ..reconstruction import ReportCounts
-from .incidence import belongs, orthogonal_sums, placement
+from .operators import PairsOperator, ViewOperator
 from .responses import Response
 from .views import View
 
 #: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
 _MOST_PAIRS = 2**23
 
-#: Pairs that are looked at at once.
-_AT_ONCE = 2**21
-
-
-class GeometryOperator:
-    """Projective geometry response to the cells of a view.
-
-    Parameters
-    ----------
-    response : Response
-        A geometry.
-    gamma : Fraction
-    """
-
-    def __init__(self, response: Response, gamma: Fraction) -> None:
-        self._response = response
-        self._lowest, self._more = float(response.share(gamma)), float(gamma - 1)
-
-    def forward(self, x: Array) -> Array:
-        own = self._sums(x, adjoint=False)
-        return np.asarray(self._lowest * (self._more * own + x.sum(axis=-1, keepdims=True)))
-
-    def adjoint(self, y: Array) -> Array:
-        own = self._sums(y, adjoint=True)
-        return np.asarray(self._lowest * (self._more * own + y.sum(axis=-1, keepdims=True)))
-
-    def _sums(self, values: Array, *, adjoint: bool) -> Array:
-        """Sum over the cells of each symbol, or over the symbols of each cell."""
-        response = self._response
-        flat = values.reshape(-1, values.shape[-1])
-        if response.cells * response.inside <= _MOST_PAIRS:
-            pairs = _pairs(response)
-            sums = (pairs.T @ flat.T).T if adjoint else (pairs @ flat.T).T
-        else:
-            placed = flat
-            if not adjoint:
-                placed = np.zeros((len(flat), response.symbols))
-                placed[:, placement(response)] = flat
-            sums = orthogonal_sums(placed, response.prime, response.dimension)
-            sums = sums[:, placement(response)] if adjoint else sums
-        return np.asarray(sums).reshape(*values.shape[:-1], -1)
-
 
 @lru_cache(maxsize=16)
-def _pairs(response: Response) -> "scipy.sparse.csr_array":
-    """Return which symbols (rows) are each cell's own (columns)."""
-    step = max(1, _AT_ONCE // response.cells)
-    blocks = [
-        scipy.sparse.csr_array(belongs(some, response).astype(np.float64))
-        for some in np.split(np.arange(response.symbols), range(step, response.symbols, step))
-    ]
-    return scipy.sparse.vstack(blocks, format="csr")
+def _geometry(response: Response, gamma: Fraction) -> Operator:
+    if response.cells * response.inside > _MOST_PAIRS:
+        return ViewOperator(response, gamma)
+    return PairsOperator([response], [np.arange(response.symbols)], gamma)
 
 
 def parts_of(
@@ -115,12 +67,11 @@ def parts_of(
         row = [cells[start:end, column] for column in columns]
         place = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
         sums = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
-        found: Array = sums.astype(np.float64)
+        table = sums.astype(np.float64).reshape(*sizes, response.symbols)
         if response.prime:
-            table = found.reshape(*sizes, response.symbols)
-            yield ReportPart(known, kept, GeometryOperator(response, gamma), table)
+            yield ReportPart(known, kept, _geometry(response, gamma), table)
             continue
         others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
-        table = found.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
+        table = table.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
         keep = (gamma - 1) * response.share(gamma)
         yield ReportPart(known, kept, UniformMixture(table.shape[-1:], keep), table)

@@ -20,7 +20,6 @@ from ..parts import ReportPart
 from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts
 from ..variances import Target, UnitVariance
 from .behind import Behind
-from .channel import SplitChannel
 from .decoding import Decoded
 from .overlaps import Overlaps, Views
 from .tables import Grid, SplitMargins, SplitTable
@@ -53,6 +52,7 @@ class SplitReconstruction(Reconstruction):
         self._public = tuple(sorted(schema.positions(public))) if public else ()
         self._free = tuple(j for j in range(len(schema.names)) if j not in self._public)
         self._gamma = gamma
+        self._reported = self._views, gamma, schema.shape, self._public
         self._pooled: Decoded | None = None
 
     @cached_property
@@ -161,30 +161,24 @@ class SplitReconstruction(Reconstruction):
             pooled = self._pooled = Decoded(self._views, self._columns, sizes, counts)
         return pooled
 
-    @cached_property
-    def _channel(self) -> SplitChannel:
-        return SplitChannel(self.schema.shape, self._gamma, self._views, self._public)
+    # These are imported where they are used: clients, which need none of it, need no SciPy.
 
     def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
-        if attributes is None:
-            return self._channel.expected(table)
-        return self._channel.expected_of(table, self.schema.positions(attributes))
+        from .channel import report_probabilities
+
+        names = self.schema.names if attributes is None else attributes
+        positions = self.schema.positions(names)
+        return report_probabilities(*self._reported, table, positions)
 
     def likelihood(self, counts: ReportCounts) -> Likelihood:
-        # Imported here: clients, which need no likelihood, need no SciPy.
-        from .seen import SeenReports, few
+        from .channel import SplitLikelihood
 
-        if not few(self._views, counts):
-            return self._channel
-        return SeenReports(self.schema.shape, self._gamma, self._views, self._public, counts)
+        return SplitLikelihood(*self._reported, counts)
 
     def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
-        # Imported here: clients, which need no likelihood, need no SciPy.
         from .parts import parts_of
 
-        among = self.schema.positions(attributes)
-        every = parts_of(self._views, self._gamma, self.schema.shape, self._public, counts, among)
-        return list(every)
+        return list(parts_of(*self._reported, counts, self.schema.positions(attributes)))
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.

@@ -291,7 +291,7 @@ class SplitMargins(Margins):
             return np.full(len(first), np.nan)
         in_first, in_second = np.split(named, 2)
         sums = np.array(support.shape) - 1
-        strides = np.append(np.cumprod(support.shape[:0:-1])[::-1], 1)
+        strides = np.array([prod(support.shape[axis + 1 :]) for axis in range(support.ndim)])
 
         def at(values: Array, places: Places, axes: Subset) -> Array:
             """Return values of the margins over some axes, shape (margins, R)."""

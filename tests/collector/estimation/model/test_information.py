@@ -9,7 +9,10 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import information
 from halftruth_collector.estimation.model.design import Design
 from halftruth_collector.estimation.model.information import Fitted, derivatives, log_likelihood
-from halftruth_shared.mechanisms.split_questionnaire import parts as split_parts
+from halftruth_shared.mechanisms.split_questionnaire.operators import (
+    PairsOperator,
+    ViewOperator,
+)
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
 
@@ -61,27 +64,19 @@ def test_score_and_information_are_those_of_dense_matrices(case, monkeypatch, at
     assert not again.expected.any()
 
 
-def test_large_geometries_are_summed_by_transforms(monkeypatch):
+def test_large_geometries_are_summed_by_transforms():
     survey = split_survey(DESIGNS["mixed"])
-    rng = np.random.default_rng(0)
-    records = np.stack([rng.integers(0, size, 50) for size in survey.schema.shape], axis=1)
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    operators = [
-        part.operator
-        for part in reconstruction.parts(counts, survey.schema.names)
-        if isinstance(part.operator, split_parts.GeometryOperator)
-    ]
-    assert operators
-    for operator in operators:
-        cells = rng.random((3, operator._response.cells))
-        symbols = rng.random((3, operator._response.symbols))
-        by_pairs = operator.forward(cells), operator.adjoint(symbols)
-        np.testing.assert_allclose(by_pairs[0].sum(axis=1), cells.sum(axis=1))
-        with monkeypatch.context() as patch:
-            patch.setattr(split_parts, "_MOST_PAIRS", 0)
-            np.testing.assert_allclose(operator.forward(cells), by_pairs[0])
-            np.testing.assert_allclose(operator.adjoint(symbols), by_pairs[1])
+    views = survey.mechanism.views(survey.schema)
+    rng, gamma = np.random.default_rng(0), Fraction(19)
+    geometries = {view.response for view in views if view.response.prime}
+    assert geometries
+    for response in geometries:
+        pairs = PairsOperator([response], [np.arange(response.symbols)], gamma)
+        transform = ViewOperator(response, gamma)
+        cells, symbols = rng.random((3, response.cells)), rng.random((3, response.symbols))
+        np.testing.assert_allclose(pairs.forward(cells).sum(axis=1), cells.sum(axis=1))
+        np.testing.assert_allclose(transform.forward(cells), pairs.forward(cells))
+        np.testing.assert_allclose(transform.adjoint(symbols), pairs.adjoint(symbols))
 
 
 def test_score_and_information_are_exactly_those_of_fractions(make_survey):
