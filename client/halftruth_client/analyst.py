@@ -1,13 +1,13 @@
 """The analyst's side: pull aggregates with their error bounds."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import requests
 from halftruth_shared import Survey
 from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
-from halftruth_shared.analyses.base import Columns, R, Target, data_frame, texts
+from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
 from halftruth_shared.analyses.reading import make
 from halftruth_shared.analyses.showing import Shown
@@ -98,45 +98,22 @@ class Analyst:
         """
         return SurveyAnalyst(self, Catalog(self._transport, ()).fetch(id).survey)
 
-    def plan(
-        self,
-        survey: Survey,
-        respondents: int,
-        *,
-        support: float = 0.05,
-        lengths: Sequence[int] | None = None,
-        half_width: float | None = None,
-        confidence: float = 0.95,
-        target: Target = "population",
-    ) -> PlanResult:
+    def plan(self, survey: Survey, respondents: int, **parameters: Any) -> PlanResult:
         """Forecast the precision of a survey, which need not have been published.
 
         Parameters
         ----------
         survey : Survey
         respondents : int
-        support : float
-            Support of itemsets in the plan.
-        lengths : sequence of int, optional
-            Lengths of itemsets that matter; up to three by default.
-        half_width : float, optional
-            Wanted half-width of an interval, for the number of respondents it needs.
+        **parameters
+            Further fields of a :class:`~halftruth_shared.analyses.plan.PlanQuery`, such as
+            `support`, `lengths` and `half_width`.
 
         Raises
         ------
         ParameterError, RequestRefused, CollectorUnavailable
         """
-        query = make(
-            PlanQuery,
-            {
-                "respondents": respondents,
-                "support": support,
-                "lengths": lengths,
-                "half_width": half_width,
-                "confidence": confidence,
-                "target": target,
-            },
-        )
+        query = make(PlanQuery, {"respondents": respondents, **parameters})
         request = PlanRequest(
             survey=msgspec.Raw(survey.canonical_json), **msgspec.structs.asdict(query)
         )

@@ -1,17 +1,15 @@
 """Surveys of one collector, with verification of what it publishes."""
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from halftruth_shared import SignatureError, Survey
+from halftruth_shared import ParameterError, SignatureError, Survey
+from halftruth_shared.protocol.base import check_hexadecimal, check_operator_keys
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import Terms
 
 from .errors import RequestRefused, SurveyRefused
 from .transport import Transport, survey_path
-
-_SEALING_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Catalog:
 
     def __init__(self, transport: Transport, operator_keys: Collection[str]) -> None:
         self._transport = transport
-        self._operator_keys = _pins(operator_keys)
+        self._operator_keys = check_operator_keys(operator_keys)
         self._entries: dict[str, Entry] = {}
 
     def fetch(self, id: str) -> Entry:
@@ -69,11 +67,11 @@ class Catalog:
                 verify(published.signature, survey.digest, terms, self._operator_keys)
             except SignatureError as error:
                 raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
-        if terms.sealing_key is not None and not _SEALING_KEY.fullmatch(terms.sealing_key):
-            raise SurveyRefused(
-                f"survey '{id}': sealing_key: expected 64 lower-case hexadecimal digits",
-                field="sealing_key",
-            )
+        if terms.sealing_key is not None:
+            try:
+                check_hexadecimal("sealing_key", terms.sealing_key)
+            except ParameterError as error:
+                raise SurveyRefused(f"survey '{id}': {error}", field="sealing_key") from None
         return Entry(survey, terms)
 
     def accept(self, entry: Entry) -> None:
@@ -114,15 +112,3 @@ class Catalog:
             )
         self.accept(now)
         return now
-
-
-def _pins(operator_keys: Collection[str]) -> frozenset[str]:
-    """Check the pinned keys; a text is no list, even if it is empty."""
-    if not isinstance(operator_keys, str):
-        operator_keys = tuple(operator_keys)
-        if not operator_keys:
-            return frozenset()
-    # Imported here: most clients pin no key, and the library takes a while.
-    from halftruth_shared.protocol.signing import check_operator_keys
-
-    return check_operator_keys(operator_keys)

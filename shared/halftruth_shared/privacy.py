@@ -19,6 +19,13 @@ def _probability(value: Rational, field: str) -> Fraction:
     return probability
 
 
+def _amplification(value: Rational | float) -> Fraction:
+    amplification = parse_rational(value, "gamma")
+    if amplification < 1:
+        raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    return amplification
+
+
 def amplification_for_breach(rho1: Rational, rho2: Rational) -> Fraction:
     """Return the largest amplification that keeps (ρ1, ρ2)-privacy: γ = ρ2(1−ρ1) / (ρ1(1−ρ2)).
 
@@ -54,9 +61,7 @@ def worst_case_posterior(prior: Rational, gamma: Rational | float) -> Fraction:
     rho = _probability(prior, "prior")
     if gamma == math.inf:
         return Fraction(1)
-    bound = parse_rational(gamma, "gamma")
-    if bound < 1:
-        raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    bound = _amplification(gamma)
     return rho * bound / (rho * bound + 1 - rho)
 
 
@@ -70,9 +75,7 @@ def epsilon(gamma: Rational | float) -> float:
     """
     if gamma == math.inf:
         return math.inf
-    bound = parse_rational(gamma, "gamma")
-    if bound < 1:
-        raise ParameterError("gamma: expected an amplification of at least 1", field="gamma")
+    bound = _amplification(gamma)
     if bound < 2:
         return math.log1p(float(bound - 1))
     # A fraction may be far larger than any floating-point number.

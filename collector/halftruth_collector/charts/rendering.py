@@ -14,8 +14,8 @@ from xml.dom import minidom
 
 import matplotlib as mpl
 from halftruth_shared import ParameterError
+from halftruth_shared.analyses.charts import Chart, shortened
 from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
-from halftruth_shared.analyses.charts.specification import Chart, shortened
 
 __all__ = ["check_file", "picture", "render", "to_svg"]
 

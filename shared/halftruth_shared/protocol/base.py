@@ -1,6 +1,7 @@
 """Base of every message."""
 
 import re
+from collections.abc import Collection
 from typing import Annotated
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec import Meta
 from ..errors import ParameterError
 
 #: 32 bytes in lower-case hexadecimal.
-HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def _hexadecimal(digits: int) -> Meta:
@@ -49,5 +50,25 @@ def prepare(kind: type[msgspec.Struct]) -> None:
 
 def check_hexadecimal(field: str, text: str) -> None:
     """Raise ParameterError unless a text is 32 bytes in lower-case hexadecimal."""
-    if not HEX_32.fullmatch(text):
+    if not _HEX_32.fullmatch(text):
         raise ParameterError(f"{field}: expected 64 lower-case hexadecimal digits", field=field)
+
+
+def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
+    """Return the public keys of operators that a caller pins.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is none, or they are given as a single text.
+    """
+    pins = frozenset(operator_keys)
+    if isinstance(operator_keys, str) or not all(
+        isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins
+    ):
+        raise ParameterError(
+            "operator_keys: expected a list of public keys, each of 64 lower-case hexadecimal"
+            " digits",
+            field="operator_keys",
+        )
+    return pins

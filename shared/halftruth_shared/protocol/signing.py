@@ -12,8 +12,8 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from ..errors import KeyFileError, ParameterError, SignatureError
-from .base import HEX_32, check_hexadecimal
+from ..errors import KeyFileError, SignatureError
+from .base import check_hexadecimal
 from .key_files import create_key_file, format_private_key, parse_private_key, read_key_file
 from .terms import Signature, Terms
 
@@ -129,23 +129,3 @@ def verify(
             "signature: does not match; expected one of this very digest and these terms",
             field="signature",
         ) from None
-
-
-def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
-    """The public keys that a caller pins.
-
-    Raises
-    ------
-    ParameterError
-        If one of them is none, or they are given as a single text.
-    """
-    pins = frozenset(operator_keys)
-    if isinstance(operator_keys, str) or not all(
-        isinstance(key, str) and HEX_32.fullmatch(key) for key in pins
-    ):
-        raise ParameterError(
-            "operator_keys: expected a list of public keys, each of 64 lower-case hexadecimal"
-            " digits",
-            field="operator_keys",
-        )
-    return pins

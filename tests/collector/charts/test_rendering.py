@@ -21,7 +21,7 @@ from halftruth_shared.analyses.charts import (
     Reference,
 )
 from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
-from halftruth_shared.analyses.charts.specification import (
+from halftruth_shared.analyses.charts import (
     INNER_LABEL,
     MOST_CURVES,
     MOST_NAMES,

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from halftruth_shared import KeyFileError, ParameterError, SignatureError
 from halftruth_shared.protocol import signing
+from halftruth_shared.protocol.base import check_operator_keys
 from halftruth_shared.protocol.signing import (
     OperatorKey,
-    check_operator_keys,
     sign,
     statement,
     verify,

@@ -27,7 +27,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import blended_transform_factory
 
 from ..wording import share
-from .specification import (
+from . import (
     INNER_LABEL,
     OUTER_LABEL,
     Axis,
