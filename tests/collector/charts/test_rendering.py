@@ -11,6 +11,10 @@ import pytest
 from halftruth_collector.charts.rendering import check_file, render, to_svg
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.charts import (
+    INNER_LABEL,
+    MOST_CURVES,
+    MOST_NAMES,
+    MOST_ROWS,
     Axis,
     Curve,
     CurveChart,
@@ -19,15 +23,9 @@ from halftruth_shared.analyses.charts import (
     Mark,
     Panel,
     Reference,
-)
-from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
-from halftruth_shared.analyses.charts import (
-    INNER_LABEL,
-    MOST_CURVES,
-    MOST_NAMES,
-    MOST_ROWS,
     shortened,
 )
+from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
 from matplotlib.colors import to_rgb
 from PIL import Image
 

@@ -178,15 +178,16 @@ class SplitLikelihood(Likelihood):
         weights = np.array([view.weight for view in views])
         self._chances = np.repeat(weights / weights.sum(), list(map(len, came)))
         # Where the cells of each further view begin, and the cells and symbols of each operator.
-        self._views = np.cumsum([response.cells for response in responses])[:-1].tolist()
-        self._cells, self._reports = ([], []) if listed else (self._views, first[1:])
+        self._views: list[int] = np.cumsum([response.cells for response in responses])[:-1].tolist()
+        self._cells = [] if listed else self._views
+        self._reports = [] if listed else first[1:]
 
     def expected(self, table: Array) -> Array:
         arranged = table.transpose(self._order).reshape(-1, *self._free)
         margins = [margin.reshape(len(arranged), -1) for margin in self._tree.margins(arranged)]
         cells = np.split(np.concatenate(margins, axis=1), self._cells, axis=1)
         reports = [o.forward(x) for o, x in zip(self._operators, cells, strict=True)]
-        return np.concatenate(reports, axis=1) * self._chances
+        return np.asarray(np.concatenate(reports, axis=1) * self._chances)
 
     def adjoint(self, weights: Array) -> Array:
         reports = np.split(weights * self._chances, self._reports, axis=1)

@@ -266,14 +266,6 @@ class Overlaps:
         squares[-1] += 2 / cells[-1]
         largest = squares[:-1].max(initial=0.0)
         of_weights = UnitVariance.of_weights(squares[-1], largest, largest, target)
-        return UnitVariance(
-            *(
-                np.full(shape, value)
-                for value in (
-                    nobody,
-                    everybody - nobody - quadratic,
-                    quadratic,
-                    float(of_weights.worst),
-                )
-            )
-        )
+        linear = everybody - nobody - quadratic
+        values = (nobody, linear, quadratic, float(of_weights.worst))
+        return UnitVariance(*(np.full(shape, value) for value in values))
