@@ -84,8 +84,8 @@ export class Schema {
       before = related.size;
       for (const { name: own, askIf } of this.attributes) {
         const both = [own, ...askIf.keys()];
-        if (!both.some((one, i) => (all || i > 0) && related.has(one))) continue;
-        for (const one of all ? both : [own]) if (!known.has(one)) related.add(one);
+        if (!both.some((each, i) => (all || i > 0) && related.has(each))) continue;
+        for (const each of all ? both : [own]) if (!known.has(each)) related.add(each);
       }
     }
     return related;
@@ -101,7 +101,9 @@ export class Schema {
     const codes = [];
     const asked = this.names.filter((name, j) => {
       const attribute = this.attributes[j];
-      const applies = this.conditions[j].every((one) => one.codes.has(codes[one.position]));
+      const applies = this.conditions[j].every(({ position, codes: wanted }) =>
+        wanted.has(codes[position]),
+      );
       codes.push(applies ? codeSoFar(attribute, answers.get(name)) : attribute.code(NOT_ASKED));
       return applies;
     });
@@ -144,19 +146,20 @@ export class Schema {
    */
   codeOf(attribute, answers, codes, needed) {
     const { name, askIf, categories } = attribute;
-    const given = answers.has(name);
+    const isAnswered = answers.has(name);
     const conditions = this.conditions[codes.length];
-    if (!needed && (!given || conditions.some(({ position }) => Number.isNaN(codes[position])))) {
-      if (given) attribute.code(answers.get(name));
+    const isOpen = conditions.some(({ position }) => Number.isNaN(codes[position]));
+    if (!needed && (!isAnswered || isOpen)) {
+      if (isAnswered) attribute.code(answers.get(name));
       return Number.NaN;
     }
     if (!conditions.every(({ position, codes: wanted }) => wanted.has(codes[position]))) {
-      if (given && answers.get(name) !== NOT_ASKED) {
+      if (isAnswered && answers.get(name) !== NOT_ASKED) {
         throw new RecordError(`'${name}': not asked after the earlier answers; leave it out`, name);
       }
       return attribute.code(NOT_ASKED);
     }
-    if (!given) {
+    if (!isAnswered) {
       if (attribute.optional) return attribute.code(NO_ANSWER);
       throw new RecordError(`'${name}': missing; expected ${attribute.expected()}`, name);
     }

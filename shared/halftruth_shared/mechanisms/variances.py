@@ -7,8 +7,7 @@ weights, N − 1 times the variance is m − ŝ² where the respondents are a sa
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -55,8 +54,7 @@ def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class UnitVariance:
+class UnitVariance(NamedTuple):
     """Expected N times the variance of every cell of a table.
 
     As a function of the cell's true share s, with all others uniform on the other cells,
@@ -105,21 +103,13 @@ class UnitVariance:
 
     def take(self, cells: Any) -> "UnitVariance":
         """Return some of the cells."""
-        return UnitVariance(
-            self.constant[cells], self.linear[cells], self.quadratic[cells], self.worst[cells]
-        )
+        return UnitVariance(*(column[cells] for column in self))
 
     @classmethod
-    def together(cls, parts: Sequence["UnitVariance"]) -> "UnitVariance":
+    def together(cls, tables: Sequence["UnitVariance"]) -> "UnitVariance":
         """Concatenate the cells of several tables."""
-        return cls(
-            *(
-                np.concatenate([column.ravel() for column in columns])
-                for columns in zip(
-                    *((p.constant, p.linear, p.quadratic, p.worst) for p in parts), strict=True
-                )
-            )
-        )
+        columns = zip(*tables, strict=True)
+        return cls(*(np.concatenate([cells.ravel() for cells in column]) for column in columns))
 
 
 def effective_reports(reports: int, share: Array, among: int = 1) -> Array:

@@ -220,13 +220,13 @@ def _intervals(axes: Axes, placed: Sequence[tuple[float, Mark]], colour: str) ->
     left, right = axes.get_xlim()
     whole: Any = {"ecolor": colour, "capsize": 3}
     within: Any = {"ecolor": INNER, "elinewidth": 3.5}
-    for found, how in (
+    for intervals, how in (
         ([(y, row.interval) for y, row in placed if row.interval], whole),
         ([(y, row.inner) for y, row in placed if row.inner], within),
     ):
-        if found:
-            low, high = np.clip([ends for _, ends in found], left, right).T
-            heights = [y for y, _ in found]
+        if intervals:
+            low, high = np.clip([ends for _, ends in intervals], left, right).T
+            heights = [y for y, _ in intervals]
             axes.errorbar(
                 (low + high) / 2, heights, xerr=(high - low) / 2, fmt="none", zorder=4, **how
             )
@@ -255,11 +255,11 @@ def _look(chart: EstimateChart, category: str | None) -> dict[str, Any]:
 
 def _legend(axes: Axes, chart: EstimateChart) -> None:
     """Above the first panel, what categories there are and what thick lines mean."""
-    found = {row.category for row in chart.rows}
+    categories = {row.category for row in chart.rows}
     handles = [
         Line2D([], [], label=name, **_look(chart, name))
         for name in chart.categories
-        if name in found
+        if name in categories
     ]
     if any(row.inner for row in chart.rows):
         handles.append(Line2D([], [], color=INNER, linewidth=3.5, label=INNER_LABEL))

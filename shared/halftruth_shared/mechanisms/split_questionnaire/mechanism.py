@@ -68,19 +68,18 @@ def _importance(
     lengths: Mapping[str, float] | None,
 ) -> dict[int, float]:
     """Return the weight of tables of each length, as an author wrote it."""
-    explicit = {} if lengths is None else lengths
+    explicit = {_length(text): value for text, value in (lengths or {}).items()}
     most = len(schema.names) - len(public)
-    expected = f"from 1 to {most}, which is how many attributes are not public"
-    if max_length is None:
-        longest = max(map(_length, explicit), default=min(MAX_LENGTH, most))
-    else:
-        longest = max_length
+    usual = max(explicit, default=min(MAX_LENGTH, most))
+    longest = usual if max_length is None else max_length
     if not 1 <= longest <= most:
         field = "lengths" if max_length is None else "max_length"
-        raise ParameterError(f"{field}: expected {expected}", field=field)
-    importance = dict.fromkeys(range(1, longest + 1), 1.0)
-    for name, value in explicit.items():
-        if _length(name) not in importance:
+        raise ParameterError(
+            f"{field}: expected from 1 to {most}, which is how many attributes are not public",
+            field=field,
+        )
+    for length, value in explicit.items():
+        if not 1 <= length <= longest:
             raise ParameterError(
                 f"lengths: expected lengths from 1 to max_length, which is {longest}",
                 field="lengths",
@@ -89,12 +88,12 @@ def _importance(
             raise ParameterError(
                 "lengths: expected the importance of each as a number above 0", field="lengths"
             )
-        importance[_length(name)] = value
-    return importance
+    return dict.fromkeys(range(1, longest + 1), 1.0) | explicit
 
 
-def _length(written: str) -> int:
-    return int(written) if written.isascii() and written.isdigit() and len(written) < 5 else 0
+def _length(text: str) -> int:
+    """Return the number that a text is, 0 for none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
 class SplitQuestionnaire(Mechanism):

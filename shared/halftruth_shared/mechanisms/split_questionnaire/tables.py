@@ -272,16 +272,16 @@ class SplitMargins(Margins):
     def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
         together(first, second, self.support.shape)
         axes = np.argsort(self._order)
-        one, other = first[:, axes], second[:, axes]
+        cells, others = first[:, axes], second[:, axes]
         sums = np.array(self._grid.support.shape) - 1
-        named = np.concatenate([one < sums, other < sums], axis=1)
+        named = np.concatenate([cells < sums, others < sums], axis=1)
         # Numbers are sorted many times as fast as rows; no table has axes for too large ones.
         numbers = named @ (1 << np.arange(named.shape[1]))
         order = np.argsort(numbers, kind="stable")
         result = np.empty(len(first))
         begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for rows in np.split(order, begins)[1:]:
-            result[rows] = self._covariance(one[rows], other[rows], named[rows[0]], target)
+            result[rows] = self._covariance(cells[rows], others[rows], named[rows[0]], target)
         return result
 
     def _covariance(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
