@@ -101,9 +101,7 @@ export class Schema {
     const codes = [];
     const asked = this.names.filter((name, j) => {
       const attribute = this.attributes[j];
-      const applies = this.conditions[j].every(({ position, codes: wanted }) =>
-        wanted.has(codes[position]),
-      );
+      const applies = this.conditions[j].every((each) => each.codes.has(codes[each.position]));
       codes.push(applies ? codeSoFar(attribute, answers.get(name)) : attribute.code(NOT_ASKED));
       return applies;
     });

@@ -180,10 +180,7 @@ export function scalar(a, b) {
   return a.reduce((sum, entry, j) => sum + entry * b[j], 0);
 }
 
-/**
- * @param {number} entry Not 0.
- * @param {number} prime
- */
+/** @type {(entry: number, prime: number) => number} Of an entry that is not 0. */
 function inverse(entry, prime) {
   let [a, b, x, y] = [entry, prime, 1, 0];
   while (b !== 0) {
