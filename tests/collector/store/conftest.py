@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfile
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,30 @@ from halftruth_shared.protocol.reports import Report
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from wire import PATIENCE, wait_until
+
+from ...conftest import empty, postgresql_database
+
+
+@pytest.fixture(scope="session")
+def postgresql_elsewhere(postgresql: Engine) -> Iterator[str]:
+    """URL of another database with the tables."""
+    with postgresql_database(postgresql) as url:
+        Store(url).close()
+        yield url
+
+
+@pytest.fixture
+def elsewhere(
+    request: pytest.FixtureRequest, database: str, sqlite_template: Path, tmp_path: Path
+) -> Iterator[Store]:
+    """An empty store of the other kind."""
+    if database.startswith("postgresql"):
+        url = f"sqlite:///{copyfile(sqlite_template, tmp_path / 'elsewhere.db')}"
+    else:
+        url = request.getfixturevalue("postgresql_elsewhere")
+        empty(url)
+    with Store(url) as other:
+        yield other
 
 
 @pytest.fixture

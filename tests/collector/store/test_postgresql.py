@@ -30,13 +30,6 @@ INVITED = Terms(invitations=True)
 SECONDS = "SELECT EXTRACT(EPOCH FROM published_at) FROM surveys"
 
 
-@pytest.fixture
-def elsewhere(tmp_path):
-    """An empty store of the other kind."""
-    with Store(f"sqlite:///{tmp_path / 'elsewhere.db'}") as other:
-        yield other
-
-
 def test_two_transactions_count_the_same_cell_without_waiting(
     database, store, published, true_counts, rows
 ):

@@ -5,12 +5,15 @@ import stat
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import date, datetime, tzinfo
+from functools import partial
 from pathlib import Path
+from shutil import copyfile
 from uuid import uuid4
 
 import pytest
+from databases import on_both
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
 from halftruth_collector.store import files, schema
@@ -22,10 +25,10 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
 
-from ...conftest import postgresql_database
 from .conftest import report, statements
 
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+#: Where SQL differs; files are those of SQLite wherever their rows come from.
+both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture
@@ -34,20 +37,6 @@ def folder(tmp_path) -> Path:
     made = tmp_path / "files"
     made.mkdir()
     return made
-
-
-@pytest.fixture
-def elsewhere(request, database, tmp_path):
-    """An empty store of the other kind."""
-    if database.startswith("postgresql"):
-        with Store(f"sqlite:///{tmp_path / 'elsewhere.db'}") as other:
-            yield other
-        return
-    with (
-        postgresql_database(request.getfixturevalue("postgresql")) as url,
-        Store(url) as other,
-    ):
-        yield other
 
 
 def fill(store: Store, survey: Survey) -> None:
@@ -100,6 +89,7 @@ def counted(store: Store, id: str = "health") -> dict[tuple[int, ...], int]:
     return dict(zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True))
 
 
+@both
 def test_a_back_up_restored_into_the_other_kind_has_every_row(
     store, survey, elsewhere, folder, monkeypatch
 ):
@@ -121,6 +111,7 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
         )
 
 
+@both
 def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
     fill(store, survey)
     store.back_up(folder / "all.db")
@@ -136,6 +127,7 @@ def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
     assert len(elsewhere.audit.all()) == len(store.audit.all()) + 1
 
 
+@both
 def test_a_back_up_while_others_write_shows_one_moment(
     store, published, folder, monkeypatch, true_counts
 ):
@@ -200,6 +192,7 @@ def write(store: Store, operation: str, file: Path) -> int:
     return store.back_up(file) if operation == "back_up" else store.export_reports("health", file)
 
 
+@on_both
 @pytest.mark.parametrize("operation", ["back_up", "export"])
 def test_a_full_disk_leaves_nothing(store, published, folder, operation):
     batch = [report(n, n % 2, n % 3) for n in range(5000)]
@@ -222,24 +215,22 @@ def test_a_full_disk_leaves_nothing(store, published, folder, operation):
     write(store, operation, folder / "new.db")
 
 
-@pytest.mark.parametrize("operation", ["back_up", "export"])
+@on_both
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
-def test_what_was_interrupted_leaves_nothing(store, survey, folder, operation, failure):
+def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
     fill(store, survey)
 
     def interrupt(_: int) -> None:
         raise failure
 
     file = folder / "new [1].db"
-    act = {
-        "back_up": lambda: store.back_up(file, interrupt),
-        "export": lambda: store.export_reports("second", file, interrupt),
-    }[operation]
-    with pytest.raises(failure):
-        act()
-    assert list(folder.iterdir()) == []
+    for write_file in (store.back_up, partial(store.export_reports, "second")):
+        with pytest.raises(failure):
+            write_file(file, interrupt)
+        assert list(folder.iterdir()) == []
 
 
+@on_both
 def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, folder):
     """Nor of another version; and a back-up of several surveys is no export."""
     file = folder / "all.db"
@@ -259,47 +250,45 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     assert contents(elsewhere) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense" * 1000, None])
-def test_what_is_no_back_up_is_refused_in_one_line(store, folder, content):
-    file = folder / "some.db"
-    if content is None:
-        connection = sqlite3.connect(file)
+@on_both
+def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
+    file, before = folder / "some.db", contents(store)
+    with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE mine (x)")
-        connection.close()
-    else:
+    for content in (file.read_bytes(), b"", b"nonsense" * 1000):
         file.write_bytes(content)
-    before, bytes_before = contents(store), file.read_bytes()
+        for operation in (store.restore, store.import_reports):
+            with pytest.raises(ParameterError, match="is no back-up or export") as refused:
+                operation(file)
+            assert "\n" not in str(refused.value)
+        assert file.read_bytes() == content
     for operation in (store.restore, store.import_reports):
-        with pytest.raises(ParameterError, match="is no back-up or export") as refused:
-            operation(file)
-        assert "\n" not in str(refused.value)
         with pytest.raises(ParameterError, match="is not there"):
             operation(folder / "nothing.db")
         with pytest.raises(ParameterError, match=r"is not there|is no folder that"):
             operation(folder)
     assert contents(store) == before
-    assert file.read_bytes() == bytes_before
 
 
-@pytest.mark.parametrize("at", ["INTO cells", "INTO tokens", "COMMIT"])
-def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(
-    store, survey, elsewhere, folder, at
-):
+@both
+def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, elsewhere, folder):
     fill(store, survey)
     store.back_up(folder / "all.db")
     empty = contents(elsewhere)
+    for at in ("INTO cells", "INTO tokens", "COMMIT"):
 
-    def fail(text: str) -> None:
-        if at in text:
-            raise OperationalError(text, {}, Exception())
+        def fail(text: str, at: str = at) -> None:
+            if at in text:
+                raise OperationalError(text, {}, Exception())
 
-    with statements(elsewhere.database.engine, fail), pytest.raises(StoreUnavailable):
-        elsewhere.restore(folder / "all.db")
-    assert contents(elsewhere) == empty
+        with statements(elsewhere.database.engine, fail), pytest.raises(StoreUnavailable):
+            elsewhere.restore(folder / "all.db")
+        assert contents(elsewhere) == empty
     elsewhere.restore(folder / "all.db")
     assert contents(elsewhere)["cells"] == contents(store)["cells"]
 
 
+@on_both
 def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     fill(store, survey)
     assert store.export_reports("second", folder / "second.db") == 50
@@ -353,6 +342,7 @@ def cells_of(*numbers: int) -> dict[tuple[int, int], int]:
     return Counter((n % 2, n % 3) for n in numbers)
 
 
+@both
 def test_collectors_are_merged_and_each_report_counts_once(
     store, published, elsewhere, move, true_counts, monkeypatch
 ):
@@ -375,6 +365,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
     assert store.reports.daily_outcomes("health")[0].counted == 80
 
 
+@on_both
 def test_imported_reports_are_of_the_days_on_which_they_were_counted(
     store, published, elsewhere, move, monkeypatch
 ):
@@ -402,6 +393,7 @@ class Clock:
         return datetime(2026, 5, self.day, tzinfo=zone)
 
 
+@on_both
 def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, folder):
     """Whether or not the survey is closed by then."""
     elsewhere.surveys.publish(published)
@@ -418,6 +410,7 @@ def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, 
     assert store.surveys.get("health").status == "closed"
 
 
+@on_both
 @pytest.mark.parametrize("first", ["here", "imported"])
 def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     store, published, elsewhere, dump, move, first
@@ -435,6 +428,7 @@ def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     assert dump() == before
 
 
+@on_both
 def test_one_invitation_counts_once_through_back_up_and_restore(
     store, published, restored, move, dump, tmp_path
 ):
@@ -461,6 +455,7 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     assert dump() == before
 
 
+@on_both
 def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     store, survey, elsewhere, folder, true_counts
 ):
@@ -480,6 +475,7 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     assert counted(elsewhere) == counted(store) == {(0, 0): 1, (1, 2): 1}
 
 
+@on_both
 def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, folder, dump):
     other = Survey("health", "Another", published.schema, published.mechanism)
     elsewhere.surveys.publish(other)
@@ -491,33 +487,37 @@ def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, f
     assert dump() == before
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE cells SET cell = X'0003' WHERE cell = X'0101'",
-        "UPDATE cells SET cell = X'00' WHERE cell = X'0101'",
-        "UPDATE cells SET cell = X'000000' WHERE cell = X'0101'",
-        "UPDATE cells SET count = 2 WHERE cell = X'0101'",
-        "UPDATE cells SET count = -count",
-        "DELETE FROM cells WHERE cell = X'0101'",
-        "UPDATE report_ids SET report_id = X'01' WHERE hex(report_id) LIKE '%01'",
-        "UPDATE surveys SET document = replace(document, 'work', 'play')",
-        "UPDATE surveys SET document = 'x'",
-        "UPDATE daily_outcomes SET count = count + 1",
-        "UPDATE daily_outcomes SET day = 'someday'",
-    ],
-)
-def test_a_damaged_export_is_refused(store, published, elsewhere, folder, damage):
+DAMAGES = [
+    "UPDATE cells SET cell = X'0003' WHERE cell = X'0101'",
+    "UPDATE cells SET cell = X'00' WHERE cell = X'0101'",
+    "UPDATE cells SET cell = X'000000' WHERE cell = X'0101'",
+    "UPDATE cells SET count = 2 WHERE cell = X'0101'",
+    "UPDATE cells SET count = -count",
+    "DELETE FROM cells WHERE cell = X'0101'",
+    "UPDATE report_ids SET report_id = X'01' WHERE hex(report_id) LIKE '%01'",
+    "UPDATE surveys SET document = replace(document, 'work', 'play')",
+    "UPDATE surveys SET document = 'x'",
+    "UPDATE daily_outcomes SET count = count + 1",
+    "UPDATE daily_outcomes SET day = 'someday'",
+]
+
+
+@on_both
+def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     batch = [report(n, n % 2, n % 3) for n in range(3)]
     store.reports.add("health", published.digest, batch)
     store.export_reports("health", folder / "there.db")
-    rows_of(folder / "there.db", damage)
     before = contents(elsewhere)
-    with pytest.raises(ParameterError, match="file: "):
-        elsewhere.import_reports(folder / "there.db")
-    assert contents(elsewhere) == before
+    for damage in DAMAGES:
+        damaged = copyfile(folder / "there.db", folder / "damaged.db")
+        rows_of(damaged, damage)
+        with pytest.raises(ParameterError, match="file: "):
+            elsewhere.import_reports(damaged)
+        assert contents(elsewhere) == before, damage
+    elsewhere.import_reports(folder / "there.db")
 
 
+@on_both
 def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
     store, survey, elsewhere, folder
 ):
@@ -529,6 +529,7 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
     assert elsewhere.surveys.get("health").signature is None
 
 
+@both
 def test_imports_and_reports_at_the_same_time_count_each_once(
     store, published, elsewhere, folder, true_counts, monkeypatch
 ):
@@ -551,6 +552,7 @@ def test_imports_and_reports_at_the_same_time_count_each_once(
     assert true_counts()[1].total() == 300 + 3 * 160
 
 
+@on_both
 def test_the_commands_move_everything(
     store, survey, elsewhere, folder, halftruth, monkeypatch, database
 ):
