@@ -39,8 +39,8 @@ SCENARIOS = {
 NOT_RUN, MAY_LACK = 3, "full-disk"
 
 
-#: A fault of each database that takes seconds; the others are for the night.
-QUICK = {("kill-collector", "SQLite"), ("outage", "PostgreSQL")}
+#: What nothing else shows by day; the others are for the night.
+QUICK = {("kill-collector", "SQLite")}
 FAULTS = [(scenario, kind) for scenario, kinds in SCENARIOS.items() for kind in kinds]
 
 
@@ -60,9 +60,8 @@ def test_no_scenario_is_left_out(suite):
     assert {each.name: [*each.kinds] for each in suite.scenarios} == SCENARIOS
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
     process = subprocess.Popen(
         [sys.executable, SOAK / "run.py", "--only", "kill-collector", "--database", "SQLite"],

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+import numpy as np
 from halftruth_client import Analyst, Client
 from halftruth_shared import (
     GammaDiagonal,
@@ -21,12 +22,13 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.base import Method
 from halftruth_shared.analyses.wording import items, number, percent, share, share_interval
+from numpy.typing import NDArray
 from tabulate import tabulate
 from tqdm import tqdm
 
 from ..collector_store import Store
 from ..estimation import Counts, Estimator
-from .census import SCHEMA, census_counts, census_records, census_survey
+from .census import SCHEMA, census_codes, census_survey
 from .comparison import (
     Itemset,
     LengthComparison,
@@ -43,13 +45,15 @@ MIN_SUPPORT = 0.02
 SHOWN_HALF_WIDTH = 0.1
 
 
-def run_demo(keep: str | None = None) -> None:
+def run_demo(keep: str | None = None, people: int | None = None) -> None:
     """Send CENSUS with three mechanisms, and print what comes back beside the truth.
 
     Parameters
     ----------
     keep : str, optional
         A new SQLite file for what the collector counts; by default it is thrown away.
+    people : int, optional
+        So many of the people alone.
 
     Raises
     ------
@@ -61,7 +65,8 @@ def run_demo(keep: str | None = None) -> None:
     # Whoever ends this process ends the collector with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
-    truth_counts = census_counts()
+    codes = census_codes(people)
+    truth_counts = Counts(SCHEMA.names, SCHEMA.shape, *np.unique(codes, axis=0, return_counts=True))
     truth = true_supports(SCHEMA, truth_counts)
     lengths = range(1, len(SCHEMA.attributes) + 1)
     mechanisms: tuple[Mechanism, ...] = (
@@ -83,7 +88,7 @@ def run_demo(keep: str | None = None) -> None:
             token = store.tokens.create("analyst")
         with collector_process(database, "--quiet") as url:
             for survey in surveys:
-                _send(url, survey)
+                _send(url, survey, codes)
                 _report(Analyst(url, token), survey, truth_counts, truth)
         with Store(database) as store:
             _summarize(store, surveys, truth_counts)
@@ -101,12 +106,12 @@ def run_demo(keep: str | None = None) -> None:
         click.echo(f"  http://127.0.0.1:8000/results/{survey.id}/itemsets")
 
 
-def _send(url: str, survey: Survey) -> None:
-    """Send every record through the client."""
+def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
+    """Send every record through the client, as a form would hand it over."""
     click.echo(f"\n{survey.title_in()}, through {url}")
     click.echo("\n".join(Protection.of(survey).sentences()))
     client = Client(url, max_gamma=GAMMA)
-    records = census_records()
+    records = [SCHEMA.decode(row) for row in codes.tolist()]
     with tqdm(total=len(records), desc="sending", unit=" reports", disable=None) as bar:
         delivery = client.submit_many(client.survey(survey.id), records, progress=bar.update)
     click.echo(f"{delivery.accepted} reports counted")
