@@ -143,6 +143,13 @@ def postgresql_tables(postgresql: Engine) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def postgresql_without_tables(postgresql: Engine) -> Iterator[str]:
+    """URL of a database whose tables are dropped before each test that makes some."""
+    with postgresql_database(postgresql) as url:
+        yield url
+
+
 @contextmanager
 def postgresql_database(engine: Engine) -> Iterator[str]:
     """A database of its own on a server; the value is its URL."""
@@ -190,8 +197,13 @@ def fresh_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
     if getattr(request, "param", "sqlite") == "sqlite":
         yield f"sqlite:///{tmp_path / 'fresh.db'}"
         return
-    with postgresql_database(request.getfixturevalue("postgresql")) as url:
-        yield url
+    url = request.getfixturevalue("postgresql_without_tables")
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        # Much faster than a new database.
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    engine.dispose()
+    yield url
 
 
 @pytest.fixture

@@ -78,6 +78,7 @@ def test_ids_that_begin_with_the_time_are_parted_and_those_that_begin_alike_are_
     assert sum(each.rows > 0 for each in provenance(folder).ids) > 1
 
 
+@pytest.mark.nightly
 def test_clusters_count_the_same_also_when_workers_end(run, write, tmp_path, survey, cluster):
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()

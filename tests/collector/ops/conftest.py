@@ -1,13 +1,16 @@
-"""A collector as it is run."""
+"""Collectors as they are run: those that tests share, and one of a test's own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 from uuid import uuid4
 
 import msgspec
 import pytest
+from halftruth_collector.collector_store import Store
+from halftruth_shared import Survey
 from serving import Running, run_collector
 
 
@@ -15,6 +18,45 @@ from serving import Running, run_collector
 def running(database: str, tmp_path: Path) -> Callable[..., AbstractContextManager[Running]]:
     """Run a collector on the database of the test."""
     return partial(run_collector, database, tmp_path)
+
+
+@pytest.fixture(scope="package")
+def file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
+    """The database of the collectors that tests share."""
+    return Path(copyfile(sqlite_template, tmp_path_factory.mktemp("served") / "served.db"))
+
+
+@pytest.fixture(scope="package")
+def served(file: Path, survey: Survey) -> Iterator[Store]:
+    """What they have counted."""
+    with Store(f"sqlite:///{file}") as store:
+        store.surveys.publish(survey)
+        yield store
+
+
+@pytest.fixture(scope="package")
+def collector(served: Store, file: Path) -> Iterator[Running]:
+    """A collector with one worker."""
+    with run_collector(f"sqlite:///{file}", file.parent, "--threads", "2") as collector:
+        yield collector
+
+
+@pytest.fixture(scope="package")
+def impatient(served: Store, file: Path) -> Iterator[Running]:
+    """A collector that waits three seconds for a request."""
+    with run_collector(f"sqlite:///{file}", file.parent, "--quiet", REQUEST_SECONDS=3) as collector:
+        yield collector
+
+
+@pytest.fixture
+def newly_counted(served: Store) -> Callable[[], int]:
+    """How many reports have been counted in this test."""
+
+    def reports() -> int:
+        return served.reports.counts("health")[1].reports
+
+    before = reports()
+    return lambda: reports() - before
 
 
 @pytest.fixture

@@ -1,47 +1,31 @@
-"""What one server with real connections makes of requests: in pieces, too large, and waiting."""
+"""A server with real connections: slow, greedy and malformed ones, in pieces, and waiting."""
 
 import contextlib
+import json
+import os
 import select
 import socket
 import sqlite3
 import struct
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from shutil import copyfile
 
 import pytest
 import requests
-from halftruth_collector.collector_store import Store
-from serving import is_well, run_collector
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from serving import Running, is_well
 from wire import PATIENCE, REPORTS, answers, connect, get, in_chunks, post, rest, taken, wait_until
 
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
-    """The database of the collector that these tests share: starting one costs more than they."""
-    return Path(copyfile(sqlite_template, tmp_path_factory.mktemp("served") / "served.db"))
-
-
-@pytest.fixture(scope="module")
-def url(file: Path, survey) -> Iterator[str]:
-    """A collector with one worker."""
-    with Store(f"sqlite:///{file}") as store:
-        store.surveys.publish(survey)
-    with run_collector(f"sqlite:///{file}", file.parent) as collector:
-        yield collector.url
+DRIPPING = 40
 
 
 @pytest.fixture
-def counted(url: str, file: Path) -> Iterator[Callable[[], int]]:
-    """How many reports have been counted in this test."""
-    with Store(f"sqlite:///{file}") as store:
-
-        def reports() -> int:
-            return store.reports.counts("health")[1].reports
-
-        before = reports()
-        yield lambda: reports() - before
+def url(collector: Running) -> str:
+    """Where the collector is that these tests share: starting one costs more than they."""
+    return collector.url
 
 
 @pytest.fixture
@@ -52,7 +36,7 @@ def writer(url: str, file: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-def test_one_connection_carries_many_requests(url, body, counted):
+def test_one_connection_carries_many_requests(url, body, newly_counted):
     """One after the other, ahead of the answers, in pieces, in chunks, and with leave."""
     with connect(url) as connection:
         connection.sendall(post(body()))
@@ -75,20 +59,20 @@ def test_one_connection_carries_many_requests(url, body, counted):
         assert answers(connection, 1) == [100]
         connection.sendall(data)
         assert answers(connection, 1) == [202]
-    assert counted() == 7
+    assert newly_counted() == 7
 
 
-def test_a_body_with_malformed_chunks_is_refused(url, counted):
+def test_a_body_with_malformed_chunks_is_refused(url, newly_counted):
     for size in (b"xyz", b"-1", b"", b"1;" + b"x" * 10_000):
         with connect(url) as connection:
             begun = in_chunks().removesuffix(b"0\r\n\r\n")
             connection.sendall(begun + size + b"\r\nx\r\n0\r\n\r\n")
             assert answers(connection, 1)[0] in (400, 413)
         assert is_well(url)
-    assert counted() == 0
+    assert newly_counted() == 0
 
 
-def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body, counted):
+def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body, newly_counted):
     """And what is left of it is no second request."""
     declared = post(b"").replace(b"Length: 0", b"Length: 9000000")
     chunked = in_chunks(*[b"x" * 1_000_000] * 9).removesuffix(b"0\r\n\r\n")
@@ -97,10 +81,10 @@ def test_a_body_that_is_too_large_is_refused_before_all_of_it_is_there(url, body
             connection.sendall(sent)
             assert answers(connection, 1) == [413]
             assert rest(connection) == b""
-    assert counted() == 0
+    assert newly_counted() == 0
 
 
-def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, counted):
+def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, newly_counted):
     for number, (sent, status) in enumerate(
         [
             (post(body(), "Content-Length: 1"), 400),
@@ -117,10 +101,10 @@ def test_other_spellings_of_a_report_are_counted_or_told_apart(url, body, counte
             connection.sendall(sent)
             assert answers(connection, 1) == [status], sent[:60]
         assert is_well(url)
-        assert counted() == max(0, number - 4)
+        assert newly_counted() == max(0, number - 4)
 
 
-def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, counted):
+def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, newly_counted):
     """Whether they come at once, head and body apart, or behind another request."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(connect(url)) for _ in range(30)]
@@ -143,10 +127,10 @@ def test_reports_that_wait_for_their_commit_hold_up_nobody(url, writer, body, co
         assert select.select(connections, [], [], 0.2)[0] == []
         writer.execute("ROLLBACK")
         assert [answers(connection, 1) for connection in connections] == [[202]] * 30
-    assert counted() == 30
+    assert newly_counted() == 30
 
 
-def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, body, counted):
+def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, body, newly_counted):
     with connect(url) as connection:
         writer.execute("BEGIN IMMEDIATE")
         connection.sendall(post(body()))
@@ -158,10 +142,10 @@ def test_what_comes_behind_a_waiting_report_is_answered_after_it(url, writer, bo
         assert answers(connection, 4) == [202, 404, 202, 200]
         connection.sendall(post(body()))
         assert answers(connection, 1) == [202]
-    assert counted() == 3
+    assert newly_counted() == 3
 
 
-def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, body, counted):
+def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, body, newly_counted):
     writer.execute("BEGIN IMMEDIATE")
     for leave in (socket.socket.close, lambda left: left.shutdown(socket.SHUT_RDWR), reset):
         with connect(url) as connection:
@@ -173,7 +157,7 @@ def test_who_leaves_before_the_commit_is_counted_and_harms_nobody(url, writer, b
     writer.execute("ROLLBACK")
     honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
     assert honest.status_code == 202
-    assert counted() == 4
+    assert newly_counted() == 4
 
 
 def reset(connection: socket.socket) -> None:
@@ -187,3 +171,155 @@ def test_without_proxies_a_loopback_peer_is_not_believed_either(url):
         f"{url}/results/", headers={"X-Forwarded-Proto": "https"}, timeout=PATIENCE
     )
     assert "https://" not in response.url
+
+
+#: What is no request, and its status.
+MALFORMED = [
+    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 40_000 + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 9_000 + b"\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\n" + b"X-Many: x\r\n" * 100 + b"\r\n", 431),
+    (b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
+    (b"GET / HTTP/1.1\r\nno header xxxx\r\n\r\n", 400),
+    (b"nonsense xxxx\r\n\r\n", 400),
+    (b"\x16\x03\x01\x02\x00\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n", 501),
+    (b"GET / HTTP/1.1\r\nExpect: xxxx\r\n\r\n", 417),
+]
+
+
+def test_what_is_no_request_is_refused_and_not_quoted(collector):
+    before = collector.said()
+    for sent, status in MALFORMED:
+        with connect(collector.url) as connection:
+            connection.sendall(sent)
+            received = rest(connection)
+        head = received.partition(b"\r\n\r\n")[0]
+        assert int(head.split()[1]) == status, sent[:60]
+        assert b"connection: close" in head.lower()
+        assert is_well(collector.url)
+    lines = 2 * len(MALFORMED)
+    wait_until(lambda: collector.said().removeprefix(before).count("\n") >= lines)
+    refusals = collector.said().removeprefix(before).splitlines()[::2]
+    assert len(refusals) == len(MALFORMED)
+    assert all(line.endswith("warning a malformed request was refused") for line in refusals)
+
+
+def test_clients_that_drip_hold_up_nobody(impatient, body, newly_counted):
+    head = get("/v1/surveys/health")[:-2] + b"X-More: " + b"x" * 10_000
+    slow = post(body())
+    silent = post(body())[:-20]
+    done = threading.Event()
+    with contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(connect(impatient.url)) for _ in range(DRIPPING)]
+        wires = [[head, slow, silent][index % 3] for index in range(DRIPPING)]
+        # Each has sent its whole head but the first kind, and then bytes one by one.
+        started = [60, slow.index(b"\r\n\r\n") + 4, len(silent)]
+        for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
+            connection.sendall(data[: started[index % 3]])
+
+        def drip() -> None:
+            sent = 0
+            while not done.wait(0.2):
+                for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
+                    position = started[index % 3] + sent
+                    with contextlib.suppress(OSError):
+                        connection.send(data[position : position + 1])
+                sent += 1
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            honest = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
+            assert honest.status_code == 202
+            ended = [rest(connection) for connection in connections]
+        finally:
+            done.set()
+            dripping.join()
+        assert is_well(impatient.url)
+    for index, answer in enumerate(ended):
+        # Who has not sent a head has not asked for anything.
+        assert answer.startswith(b"HTTP/1.1 408 " if index % 3 else b"")
+        assert bool(answer) == bool(index % 3)
+    assert newly_counted() == 1
+
+
+def test_clients_that_take_no_answers_hold_up_nobody(impatient):
+    with contextlib.ExitStack() as opened:
+        [worker] = impatient.workers()
+        before = sockets(worker)
+        greedy = [opened.enter_context(connect(impatient.url)) for _ in range(4)]
+        for connection in greedy:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.setblocking(False)
+        # Each sends until nobody takes any more of it.
+        for _ in range(30):
+            for connection in greedy:
+                with contextlib.suppress(BlockingIOError, ConnectionError):
+                    connection.send(get("/openapi.json") * 1_000)
+            assert is_well(impatient.url)
+        # Their connections end by themselves, though they never close them.
+        wait_until(lambda: sockets(worker) <= before)
+
+
+def sockets(pid: int) -> int:
+    """How many a process has open."""
+    kinds = []
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            kinds.append(os.readlink(file).partition(":")[0])
+    return kinds.count("socket")
+
+
+def test_bodies_that_never_end_leave_room_for_single_reports(url, body, newly_counted):
+    """Unfinished bodies may take 128 MB in all; what is one piece is always taken."""
+    large = post(b"").replace(b"Length: 0", b"Length: 8000000") + b"x" * 7_900_000
+    with ThreadPoolExecutor(20) as senders, contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(connect(url)) for _ in range(20)]
+        list(senders.map(send_all, connections, [large] * 20))
+        honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
+        assert honest.status_code == 202
+        # 16 bodies of 7.9 MB have room; what the kernel still holds of the others is read in time.
+        wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= 4)
+        refused = select.select(connections, [], [], 0)[0]
+        assert {answers(each, 1)[0] for each in refused} == {503}
+        assert len(refused) <= 6
+    assert newly_counted() == 1
+
+
+def send_all(connection: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(data)
+
+
+def test_a_computation_that_takes_long_stops_nobody(url, served, body, newly_counted):
+    """Planning for six questions takes a while; reports and others go on beside it."""
+    token = served.tokens.create("analyst")
+    categories = tuple(str(code) for code in range(4))
+    attributes = tuple(Attribute(f"q{number}", categories) for number in range(6))
+    asked = Survey("large", "Large", Schema(attributes), GammaDiagonal(19))
+    plan = {"survey": json.loads(asked.canonical_json), "respondents": 10_000}
+    with ThreadPoolExecutor(4) as clients:
+
+        def compute() -> float:
+            started = time.monotonic()
+            answer = requests.post(
+                f"{url}/v1/plan",
+                json=plan,
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=4 * PATIENCE,
+            )
+            assert answer.status_code == 200, answer.text
+            return time.monotonic() - started
+
+        computing = [clients.submit(compute) for _ in range(4)]
+        during = 0
+        while not all(one.done() for one in computing):
+            honest = requests.post(url + REPORTS, data=body(), timeout=PATIENCE)
+            assert honest.status_code == 202
+            assert is_well(url)
+            during += 1
+        shortest = min(one.result() for one in computing)
+    assert newly_counted() == during
+    # Had a report waited for a computation, there would have been one of them for each.
+    assert during > 8 or shortest < 0.5

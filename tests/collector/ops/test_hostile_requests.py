@@ -22,23 +22,22 @@ TRIES = 5
 HALF = 200
 
 
-def test_a_request_costs_in_proportion_to_its_length(published, survey, running):
+def test_a_request_costs_in_proportion_to_its_length(impatient, survey):
     attacks = {**ATTACKS, "reports": reports(survey.digest)}
-    with running("--quiet") as collector:
-        workers = collector.workers()
-        for name, make in attacks.items():
-            ask(collector.url, make(SIZES[0]))
-            spent = [inf] * len(SIZES)
-            # What else this machine does can only make a request dearer.
-            for _ in range(TRIES):
-                again = [cost(collector.url, workers, make, size) for size in SIZES]
-                spent = list(map(min, spent, again))
-                if in_proportion(spent) and spent[-1] < MOST:
-                    break
-            assert in_proportion(spent), (name, spent)
-            assert spent[-1] < MOST, (name, spent)
-        assert requests.get(f"{collector.url}/healthz", timeout=PATIENCE).status_code == 200
-        assert collector.workers() == workers
+    workers = impatient.workers()
+    for name, make in attacks.items():
+        ask(impatient.url, make(SIZES[0]))
+        spent = [inf] * len(SIZES)
+        # What else this machine does can only make a request dearer.
+        for _ in range(TRIES):
+            again = [cost(impatient.url, workers, make, size) for size in SIZES]
+            spent = list(map(min, spent, again))
+            if in_proportion(spent) and spent[-1] < MOST:
+                break
+        assert in_proportion(spent), (name, spent)
+        assert spent[-1] < MOST, (name, spent)
+    assert requests.get(f"{impatient.url}/healthz", timeout=PATIENCE).status_code == 200
+    assert impatient.workers() == workers
 
 
 def in_proportion(spent: list[float]) -> bool:
@@ -48,36 +47,34 @@ def in_proportion(spent: list[float]) -> bool:
     )
 
 
-def test_single_reports_are_answered_beside_hostile_requests(published, running, body, counted):
+def test_single_reports_are_answered_beside_hostile_requests(impatient, body, newly_counted):
     sent = 0
-    with running("--quiet") as collector:
-        for name in ("one-byte chunks", "nested JSON", "blanks in a header"):
-            request = ATTACKS[name](SIZES[-1])
-            with reports_beside(collector.url, body) as beside:
-                end = time.monotonic() + 2
-                while time.monotonic() < end or not beside.seconds:
-                    ask(collector.url, request)
-            assert beside.statuses == {202}, name
-            sent += len(beside.seconds)
-            assert counted() == sent, name
+    for name in ("one-byte chunks", "nested JSON", "blanks in a header"):
+        request = ATTACKS[name](SIZES[-1])
+        with reports_beside(impatient.url, body) as beside:
+            end = time.monotonic() + 2
+            while time.monotonic() < end or not beside.seconds:
+                ask(impatient.url, request)
+        assert beside.statuses == {202}, name
+        sent += len(beside.seconds)
+        assert newly_counted() == sent, name
 
 
-def test_half_sent_requests_hold_up_nobody(published, running, body, counted):
-    with running("--quiet", REQUEST_SECONDS=3) as collector:
-        for heads, end in ((True, b""), (False, b"HTTP/1.1 408 ")):
-            before, earlier = collector.processor_seconds(), counted()
-            with half_sent(collector.url, HALF, heads=heads) as connections:
-                for _ in range(20):
-                    sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
-                    assert sent.status_code == 202
-                    for path in ("/healthz", "/readyz", "/v1/surveys/health"):
-                        url = collector.url + path
-                        assert requests.get(url, timeout=PATIENCE).status_code == 200
-                # They end by themselves, and have cost next to nothing.
-                ended = [rest(connection)[:13] for connection in connections]
-            assert set(ended) == {end}
-            assert collector.processor_seconds() - before < 0.02 * HALF
-            with connect(collector.url) as connection:
-                connection.sendall(get("/healthz"))
-                assert answers(connection, 1) == [200]
-            assert counted() - earlier == 20
+def test_half_sent_requests_hold_up_nobody(impatient, body, newly_counted):
+    for heads, end in ((True, b""), (False, b"HTTP/1.1 408 ")):
+        before, earlier = impatient.processor_seconds(), newly_counted()
+        with half_sent(impatient.url, HALF, heads=heads) as connections:
+            for _ in range(20):
+                sent = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
+                assert sent.status_code == 202
+                for path in ("/healthz", "/readyz", "/v1/surveys/health"):
+                    url = impatient.url + path
+                    assert requests.get(url, timeout=PATIENCE).status_code == 200
+            # They end by themselves, and have cost next to nothing.
+            ended = [rest(connection)[:13] for connection in connections]
+        assert set(ended) == {end}
+        assert impatient.processor_seconds() - before < 0.02 * HALF
+        with connect(impatient.url) as connection:
+            connection.sendall(get("/healthz"))
+            assert answers(connection, 1) == [200]
+        assert newly_counted() - earlier == 20

@@ -1,17 +1,14 @@
-"""The server with real connections: slow, greedy, malformed and open ones."""
+"""The server as processes that start, stop, reload and end, and the settings that it reads."""
 
 import contextlib
-import json
 import os
 import resource
-import select
 import signal
-import socket
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,11 +17,9 @@ from databases import on_both
 from flask import request
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
-from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
+from halftruth_shared import ParameterError
 from serving import is_well
 from wire import PATIENCE, REPORTS, answers, connect, get, post, rest, taken, wait_until
-
-DRIPPING = 40
 
 
 @pytest.fixture
@@ -35,165 +30,11 @@ def writer(tmp_path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-def test_clients_that_drip_hold_up_nobody(published, running, body, counted):
-    head = get("/v1/surveys/health")[:-2] + b"X-More: " + b"x" * 10_000
-    slow = post(body())
-    silent = post(body())[:-20]
-    done = threading.Event()
-    with running(REQUEST_SECONDS=3) as collector, contextlib.ExitStack() as opened:
-        connections = [opened.enter_context(connect(collector.url)) for _ in range(DRIPPING)]
-        wires = [[head, slow, silent][index % 3] for index in range(DRIPPING)]
-        # Each has sent its whole head but the first kind, and then bytes one by one.
-        started = [60, slow.index(b"\r\n\r\n") + 4, len(silent)]
-        for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
-            connection.sendall(data[: started[index % 3]])
-
-        def drip() -> None:
-            sent = 0
-            while not done.wait(0.2):
-                for index, (connection, data) in enumerate(zip(connections, wires, strict=True)):
-                    position = started[index % 3] + sent
-                    with contextlib.suppress(OSError):
-                        connection.send(data[position : position + 1])
-                sent += 1
-
-        dripping = threading.Thread(target=drip)
-        dripping.start()
-        try:
-            honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
-            assert honest.status_code == 202
-            ended = [rest(connection) for connection in connections]
-        finally:
-            done.set()
-            dripping.join()
-        assert is_well(collector.url)
-    for index, answer in enumerate(ended):
-        # Who has not sent a head has not asked for anything.
-        assert answer.startswith(b"HTTP/1.1 408 " if index % 3 else b"")
-        assert bool(answer) == bool(index % 3)
-    assert counted() == 1
-
-
-def test_clients_that_take_no_answers_hold_up_nobody(published, running):
-    with running(REQUEST_SECONDS=2) as collector, contextlib.ExitStack() as opened:
-        [worker] = collector.workers()
-        before = sockets(worker)
-        greedy = [opened.enter_context(connect(collector.url)) for _ in range(4)]
-        for connection in greedy:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            connection.setblocking(False)
-        # Each sends until nobody takes any more of it.
-        for _ in range(30):
-            for connection in greedy:
-                with contextlib.suppress(BlockingIOError, ConnectionError):
-                    connection.send(get("/openapi.json") * 1_000)
-            assert is_well(collector.url)
-        # Their connections end by themselves, though they never close them.
-        wait_until(lambda: sockets(worker) <= before)
-
-
-def sockets(pid: int) -> int:
-    """How many a process has open."""
-    kinds = []
-    for file in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            kinds.append(os.readlink(file).partition(":")[0])
-    return kinds.count("socket")
-
-
-#: What is no request, and its status.
-MALFORMED = [
-    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 40_000 + b"\r\n\r\n", 431),
-    (b"GET / HTTP/1.1\r\nX-Large: " + b"x" * 9_000 + b"\r\n\r\n", 431),
-    (b"GET / HTTP/1.1\r\n" + b"X-Many: x\r\n" * 100 + b"\r\n", 431),
-    (b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n", 414),
-    (b"GET / HTTP/1.1\r\nno header xxxx\r\n\r\n", 400),
-    (b"nonsense xxxx\r\n\r\n", 400),
-    (b"\x16\x03\x01\x02\x00\r\n\r\n", 400),
-    (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-    (b"POST / HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n", 501),
-    (b"GET / HTTP/1.1\r\nExpect: xxxx\r\n\r\n", 417),
-]
-
-
-def test_what_is_no_request_is_refused_and_not_quoted(published, running):
-    with running() as collector:
-        for sent, status in MALFORMED:
-            with connect(collector.url) as connection:
-                connection.sendall(sent)
-                received = rest(connection)
-            head = received.partition(b"\r\n\r\n")[0]
-            assert int(head.split()[1]) == status, sent[:60]
-            assert b"connection: close" in head.lower()
-            assert is_well(collector.url)
-    refusals = collector.said().splitlines()[::2]
-    assert len(refusals) == len(MALFORMED)
-    assert all(line.endswith("warning a malformed request was refused") for line in refusals)
-
-
-def test_bodies_that_never_end_leave_room_for_single_reports(published, running, body, counted):
-    """Unfinished bodies may take 128 MB in all; what is one piece is always taken."""
-    large = post(b"").replace(b"Length: 0", b"Length: 8000000") + b"x" * 7_900_000
-    with (
-        running() as collector,
-        ThreadPoolExecutor(20) as senders,
-        contextlib.ExitStack() as opened,
-    ):
-        connections = [opened.enter_context(connect(collector.url)) for _ in range(20)]
-        list(senders.map(send_all, connections, [large] * 20))
-        honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
-        assert honest.status_code == 202
-        # 16 bodies of 7.9 MB have room; what the kernel still holds of the others is read in time.
-        wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= 4)
-        refused = select.select(connections, [], [], 0)[0]
-        assert {answers(each, 1)[0] for each in refused} == {503}
-        assert len(refused) <= 6
-    assert counted() == 1
-
-
-def send_all(connection: socket.socket, data: bytes) -> None:
-    with contextlib.suppress(ConnectionError):
-        connection.sendall(data)
-
-
-def test_a_computation_that_takes_long_stops_nobody(store, survey, running, body, counted):
-    """Planning for six questions takes a while; reports and others go on beside it."""
-    store.surveys.publish(survey)
-    token = store.tokens.create("analyst")
-    categories = tuple(str(code) for code in range(4))
-    attributes = tuple(Attribute(f"q{number}", categories) for number in range(6))
-    asked = Survey("large", "Large", Schema(attributes), GammaDiagonal(19))
-    plan = {"survey": json.loads(asked.canonical_json), "respondents": 10_000}
-    with running("--threads", "2") as collector, ThreadPoolExecutor(4) as clients:
-
-        def compute() -> float:
-            started = time.monotonic()
-            answer = requests.post(
-                f"{collector.url}/v1/plan",
-                json=plan,
-                headers={"Authorization": f"Bearer {token}"},
-                timeout=4 * PATIENCE,
-            )
-            assert answer.status_code == 200, answer.text
-            return time.monotonic() - started
-
-        computing = [clients.submit(compute) for _ in range(4)]
-        during = 0
-        while not all(one.done() for one in computing):
-            honest = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
-            assert honest.status_code == 202
-            assert is_well(collector.url)
-            during += 1
-        shortest = min(one.result() for one in computing)
-    assert counted() == during
-    # Had a report waited for a computation, there would have been one of them for each.
-    assert during > 8 or shortest < 0.5
-
-
 def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
     published, running, writer, body, counted
 ):
     with running() as collector:
+        folder = metrics_folder(collector.process.pid)
         with connect(collector.url) as idle, connect(collector.url) as open_connection:
             idle.sendall(get("/healthz"))
             assert answers(idle, 1) == [200]
@@ -217,7 +58,11 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
             writer.execute("ROLLBACK")
             assert answers(open_connection, 1) == [202]
         assert collector.process.wait(PATIENCE) == 0
+        assert not folder.exists()
     assert " error " not in collector.said()
+    first, *_, last = collector.said().splitlines()
+    assert first.endswith(f"starting, version {version('halftruth-collector')}")
+    assert last.endswith("stopped")
     assert counted() == 1
 
 
@@ -290,7 +135,9 @@ def test_more_connections_than_files_end_no_worker(published, running, body, cou
     assert "Traceback" not in collector.said()
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "ending", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)]
+)
 def test_a_server_leaves_no_folder_behind(running, ending):
     with running("--workers", "2") as collector:
         folder = metrics_folder(collector.process.pid)
@@ -300,6 +147,7 @@ def test_a_server_leaves_no_folder_behind(running, ending):
         wait_until(lambda: not folder.exists())
 
 
+@pytest.mark.nightly
 def test_what_a_server_left_that_was_killed_with_its_workers_is_removed_by_the_next(running):
     with running(start_new_session=True) as killed:
         folder = metrics_folder(killed.process.pid)

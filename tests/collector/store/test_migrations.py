@@ -241,6 +241,7 @@ def open_and_close(url: str) -> str:
 
 def test_processes_that_meet_a_fresh_database_at_once_all_open_it(fresh_database, raw):
     """As the workers of a server, or two servers, do."""
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    # Forked, for importing the program takes far longer than the meeting.
+    with multiprocessing.get_context("fork").Pool(4) as pool:
         assert pool.map(open_and_close, [fresh_database] * 4, chunksize=1) == ["opened"] * 4
     assert all_rows(raw)["alembic_version"] == [(schema.HEAD,)]
