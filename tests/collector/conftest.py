@@ -56,6 +56,20 @@ def filled(http, batch, survey) -> Counts:
 
 
 @pytest.fixture
+def refused(halftruth):
+    """Run a command that is refused, and give the one line that says why."""
+
+    def run(*words):
+        status, said, complaint = halftruth(*words)
+        assert (status, said) == (2, "")
+        assert complaint.startswith("halftruth: ")
+        assert complaint.count("\n") == 1
+        return complaint
+
+    return run
+
+
+@pytest.fixture
 def done(halftruth):
     """Run a command that works, and give its standard output."""
 

@@ -24,8 +24,6 @@ def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
         (["health", "--html", "no/such/folder.html"], "html: expected a file that can be written"),
     ],
 )
-def test_what_cannot_be_written_is_one_line(report, words, said):
-    status, out, err = report(*words)
-    assert (status, out) == (2, "")
-    assert said in err
-    assert err.count("\n") == 1
+@pytest.mark.usefixtures("of_ninety_reports")
+def test_what_cannot_be_written_is_one_line(refused, words, said):
+    assert said in refused("report", *words)

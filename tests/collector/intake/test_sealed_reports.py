@@ -5,7 +5,6 @@ Positive cases are sealed by an HPKE made of X25519, HMAC and AES-GCM alone.
 
 import base64
 import json
-import random
 from uuid import UUID, uuid4
 
 import hpke
@@ -143,36 +142,24 @@ def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store,
     assert (counted(), counted("twin")) == (0, 0)
 
 
-def test_a_truncated_report_is_refused_at_every_length(send, public, survey, counted, tmp_path):
-    """So is an extended one, one with more or fewer values inside, and one to a stranger's key."""
+def test_what_was_not_sealed_like_this_is_refused(send, public, survey, counted, tmp_path):
+    """Cut, altered, with more or fewer values inside, or sealed to a stranger's key.
+
+    That each byte matters is held where reports are opened, by the protocol's tests.
+    """
     report = sealed(public, survey, [1, 2])
     content = base64.b64decode(report["sealed"])
     assert len(content) == 32 + 2 + 16
-    for length in range(len(content)):
-        refused(send(altered(report, content[:length])))
-        refused(send(altered(report, content[len(content) - length :])))
-    for more in (b"\0", b"\0" * 16, b"\0" * 100_000, content):
-        refused(send(altered(report, content + more)))
-        refused(send(altered(report, more + content)))
+    for other in (b"", content[:-1], content[1:], content + b"\0", content + b"\0" * 100_000):
+        refused(send(altered(report, other)))
+    for position in (0, 31, 32, 49):
+        other = bytearray(content)
+        other[position] ^= 128
+        refused(send(altered(report, bytes(other))))
     for values in ([], [1], [1, 2, 0], [1, 2] * 8):
         refused(send(sealed(public, survey, values)))
     refused(send(sealed(public, survey, [1, 2], invitation="00" * 16)))
     refused(send(sealed(create_sealing_key(tmp_path / "stranger.pem"), survey, [1, 2])))
-    assert counted() == 0
-
-
-def test_a_report_with_any_byte_altered_is_refused(send, public, survey, counted):
-    rng = random.Random(5)
-    report = sealed(public, survey, [1, 2])
-    content = base64.b64decode(report["sealed"])
-    for position in range(len(content)):
-        changes = [1, rng.randrange(2, 256)]
-        # X25519 leaves out the highest bit of a public key; HPKE binds it in the key schedule.
-        changes += [128] if position == 31 else []
-        for change in changes:
-            other = bytearray(content)
-            other[position] ^= change
-            refused(send(altered(report, bytes(other))))
     assert counted() == 0
     assert accepted(send(report)) == (1, 0)
 
