@@ -1,8 +1,8 @@
-"""Which databases a test is on, beside those of the store, which are on both."""
+"""Which databases a test is on, beside those of the store's own SQL, which are on both."""
 
 import pytest
 
-#: SQLite, and at night PostgreSQL too: only the store's tests are about differences in SQL.
+#: SQLite, and at night PostgreSQL too: only tests of the store are about differences in SQL.
 on_both = pytest.mark.parametrize(
     "database",
     ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)],
