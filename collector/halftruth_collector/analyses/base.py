@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
-from halftruth_shared.analyses.base import Answers, Group, Missing
+from halftruth_shared.analyses.base import Answers, Group, Missing, ModelFit
 from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.wording import items
@@ -20,7 +20,10 @@ from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
-from ..estimation.model import LoglinearModel, cached_model
+from ..estimation.model import LoglinearModel, cached_model, described
+
+#: What of a query says where estimates come from.
+_OF_COUNTED = ("where", "missing", "interactions", "modelled")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
@@ -52,14 +55,14 @@ class Counted:
         EstimateError
             If the share of the query's domain is not significantly above zero.
         """
-        return Estimator(self.survey, self.counts, self._where, self._missing)
+        return Estimator(self.survey, self.counts, self._where, self._missing, self._model)
 
     @cached_property
     def of_all(self) -> Estimator:
         """Estimator that includes missing values, whatever the query."""
         if self._missing == "keep":
             return self.estimator
-        return Estimator(self.survey, self.counts, self._where)
+        return Estimator(self.survey, self.counts, self._where, model=self._model)
 
     def model(
         self,
@@ -111,6 +114,7 @@ class Counted:
             "reports": self.counts.reports,
             "as_of": self.as_of,
             "group": self._group(),
+            "model_fit": self._described(),
         }
 
     def people(
@@ -131,6 +135,34 @@ class Counted:
         reports = self.counts.reports
         return share * reports, (share - half_width) * reports, (share + half_width) * reports
 
+    @cached_property
+    def _model(self) -> LoglinearModel | None:
+        """The model that the query asks for."""
+        question: Any = self.question
+        if not hasattr(question, "interactions"):
+            return None
+        schema = self.survey.schema
+        for field, names in [("modelled", question.modelled or ())] + [
+            ("interactions", names) for names in question.interactions
+        ]:
+            schema.positions(names, field)
+        if question.estimate != "model":
+            return None
+        if question.target != "population":
+            raise ParameterError(
+                "target: expected population, since a model is of those whom the respondents are a"
+                " sample of",
+                field="target",
+            )
+        with errors_naming("modelled"), errors_naming("interactions", "terms"):
+            return self.model(question.interactions, question.modelled)
+
+    def _described(self) -> ModelFit | None:
+        question: Any = self.question
+        if self._model is None:
+            return None
+        return described(self.survey, self.counts, question.interactions, question.modelled)
+
     @property
     def _where(self) -> Answers:
         return getattr(self.question, "where", {})
@@ -147,19 +179,21 @@ class Counted:
 
 
 @contextmanager
-def errors_naming(field: str) -> Iterator[None]:
-    """Let errors about the attributes of a table name another field of the query."""
+def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
+    """Let errors about the attributes of a table, or what else, name a field of the query."""
     try:
         yield
     except (EstimateError, ParameterError) as error:
-        message = str(error).replace("attributes:", f"{field}:", 1)
+        if not str(error).startswith(f"{instead_of}:"):
+            raise
+        message = str(error).replace(f"{instead_of}:", f"{field}:", 1)
         raise type(error)(message, field=field) from None
 
 
 def asked(query: Query[Any]) -> dict[str, Any]:
-    """Return the parameters of a query, without its domain."""
+    """Return the parameters of a query, without its domain and model."""
     asked = msgspec.structs.asdict(query)
-    return {name: value for name, value in asked.items() if name not in ("where", "missing")}
+    return {name: value for name, value in asked.items() if name not in _OF_COUNTED}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from halftruth_shared.analyses.base import Source
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 from halftruth_shared.analyses.wording import (
@@ -18,19 +19,24 @@ from .base import Analysis, Counted, Grid, asked
 
 def compute(counted: Counted, query: RulesQuery) -> RulesResult:
     """Rules as ``Estimator.rules`` gives them."""
-    mined = counted.estimator.rules(**asked(query))
+    parameters = asked(query)
+    parameters.pop("estimate")
+    mined = counted.estimator.rules(**parameters)
     return RulesResult(**counted.origin(), query=query, left_out=mined.left_out, rules=list(mined))
 
 
 def grid(result: RulesResult) -> Grid:
     """Table of rules with their bounds and measures."""
     return Grid(
-        [*header(result.query.confidence), *map(sentences.named, result.query.measures)],
+        [
+            *header(result.query.confidence, result.query.estimate),
+            *map(sentences.named, result.query.measures),
+        ],
         [[*row(rule), *map(estimate_in_words, rule.measures)] for rule in result.rules],
     )
 
 
-def header(confidence: float) -> list[str]:
+def header(confidence: float, estimate: Source = "moment") -> list[str]:
     """Header of the rows by :func:`row`."""
     interval = sentences.level(confidence)
     return [
@@ -40,7 +46,7 @@ def header(confidence: float) -> list[str]:
         "support",
         interval,
         "confidence",
-        f"{interval} of the confidence (Fieller)",
+        f"{interval} of the confidence{' (Fieller)' * (estimate == 'moment')}",
         "Chebyshev interval",
     ]
 

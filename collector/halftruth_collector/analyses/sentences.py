@@ -7,9 +7,9 @@ from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstima
 from halftruth_shared.analyses.charts import Mark
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import PALE, SHARES
+from halftruth_shared.analyses.showing import basis as basis
 from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
-from halftruth_shared.analyses.showing import of_group as of_group
 from halftruth_shared.analyses.showing import of_reports as of_reports
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
@@ -116,13 +116,13 @@ def verdict(result: Any, *, usable: bool) -> list[str]:
 def notes(result: Any, rows: Sequence[Mark], *, together: bool = False) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
-        return [f"{of_reports(result)}.", *of_group(result)]
+        return [f"{of_reports(result)}.", *basis(result)]
     hold = "which hold all together" if together else "each by itself"
     people = {"population": "the population", "respondents": "exactly these respondents"}
     lines = [
         f"{of_reports(result)}; {level(result.query.confidence)}s, {hold}, for"
         f" {people[result.query.target]}.",
-        *of_group(result),
+        *basis(result),
     ]
     values = [row for row in rows if row.value is not None]
     without = sum(row.interval is None for row in values)
@@ -140,6 +140,7 @@ def estimated(method: Method) -> list[str]:
         "projected": [
             "Supports are projected estimates; the intervals are those of the moment estimates."
         ],
+        "model": [],
         "likelihood": ["Supports are best guesses, which have no intervals."],
     }[method]
 

@@ -10,7 +10,7 @@ from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
-from ..analyses.sentences import of_group, of_reports
+from ..analyses.sentences import basis, of_reports
 from . import options
 from .output import show, table
 from .records import read_pilot
@@ -56,7 +56,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     """A table for people, with what has to be known."""
     grid = analysis.grid(result)
-    yield from (of_reports(result), *of_group(result), *analysis.warnings(result))
+    yield from (of_reports(result), *basis(result), *analysis.warnings(result))
     yield table(grid.header, grid.rows)
     yield from analysis.interpretation(result)
 

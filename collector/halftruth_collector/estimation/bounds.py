@@ -24,6 +24,21 @@ def normal_quantile(alpha: float) -> float:
     return abs(NormalDist().inv_cdf(alpha / 2))
 
 
+def logits(share: Array, error: Array) -> tuple[Array, Array]:
+    """Logits of shares with their standard errors; infinite and exact for a share of 0 or 1.
+
+    >>> [values.round(3).tolist() for values in logits(np.array([0.5, 0.2]), np.array([0.1, 0.04]))]
+    [[0.0, -1.386], [0.4, 0.25]]
+    """
+    inside = (share > 0) & (share < 1)
+    middle = np.where(inside, share, 0.5)
+    logit = np.log(middle / (1 - middle))
+    return (
+        np.where(inside, logit, np.where(share > 0, np.inf, -np.inf)),
+        np.where(inside, error / (middle * (1 - middle)), 0.0),
+    )
+
+
 def chebyshev_factor(alpha: float) -> float:
     """1/√α, the half-width in standard deviations that Chebyshev's inequality needs."""
     return 1 / math.sqrt(alpha)

@@ -56,6 +56,8 @@ class Groups:
         Its part that is perturbation alone.
     samples : callable, optional
         Reports, with what each adds to `support`, where some groups have one share of the answer.
+    logit : bool
+        Whether shares never leave 0 to 1, so that their intervals are on the logit scale.
     """
 
     names: tuple[str, ...]
@@ -65,6 +67,7 @@ class Groups:
     reports: int
     target: Target
     samples: Callable[[Mask, float], Iterator[Sample]] | None = None
+    logit: bool = False
 
     @classmethod
     def of_table(
@@ -94,10 +97,18 @@ class Groups:
             for each in table.samples(shares / shares.sum()):
                 yield replace(each, weights=each.weights @ merge.T)
 
+        support = (merge @ table.support.ravel()).reshape(-1, 2)
+        covariance = merge @ known_covariance(table, target) @ merge.T
+        if table.logit:
+            # The error behind the interval is that of the test, too (Wald).
+            alone: tuple[Target, None] = ("respondents", None)
+            return cls(
+                tuple(names), support, covariance, covariance, table.reports, *alone, logit=True
+            )
         return cls(
             tuple(names),
-            (merge @ table.support.ravel()).reshape(-1, 2),
-            merge @ known_covariance(table, target) @ merge.T,
+            support,
+            covariance,
             merge @ table.covariance("respondents") @ merge.T,
             table.reports,
             target,
@@ -138,7 +149,9 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     """Share of the answer in each group, with Fieller's intervals."""
     cells = Jet.variables(groups.support)
     undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
-    found = conditional_shares(groups.support, groups.covariance, [0], confidence)
+    found = conditional_shares(
+        groups.support, groups.covariance, [0], confidence, logit=groups.logit
+    )
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
     return Estimates(
         found.share[:, 1] + bounded,
@@ -212,7 +225,10 @@ def compare_groups(
         quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
         largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
         p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
-    columns = (found.value, found.standard_error, *found.interval(quantile))
+    ends = found.interval(quantile)
+    if groups.logit and isinstance(found, Ratios):
+        ends = found.on_log_scale(quantile)
+    columns = (found.value, found.standard_error, *ends)
     value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
@@ -268,7 +284,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
     """For each row of cells why nothing can be divided by its base; empty where that can be."""
     bases = cells.sum(1)[:, 0]
-    told = bases.clear(groups.covariance, quantile)
+    told = bases.clear(groups.covariance, quantile) | groups.logit
     errors_known = bool(np.isfinite(groups.covariance).all())
     for name, is_there in zip(names, told.tolist(), strict=True):
         if not errors_known:

@@ -223,6 +223,10 @@ class DomainTable(TableEstimate):
     def condition_number(self) -> float | None:
         return self.joint.condition_number
 
+    @property
+    def logit(self) -> bool:
+        return self.joint.logit
+
     @cached_property
     def cells(self) -> Array:
         """s, share of everybody of each cell."""
@@ -343,6 +347,10 @@ class DomainMargins(Margins):
         self._base = cells[tuple(self._everybody)]
         self.support = np.asarray(cells / self._base)
 
+    @property
+    def logit(self) -> bool:
+        return self._whole.logit
+
     def variance(self, target: Target = "population") -> Array:
         return self.variance_by(self._whole.variance(target)[self._slice], target)
 
@@ -390,6 +398,10 @@ class TableMargins(Margins):
             total = support.sum(axis=axis, keepdims=True)
             support = np.concatenate([support, total], axis=axis)
         self.support = support
+
+    @property
+    def logit(self) -> bool:
+        return self._table.logit
 
     def variance(self, target: Target = "population") -> Array:
         places = np.indices(self.support.shape).reshape(self.support.ndim, -1).T

@@ -28,6 +28,8 @@ from .independence import IndependenceTest, independence_test
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
+from .model.fit import LoglinearModel
+from .model.tables import ModelTables
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
 from .tables import Tables
 
@@ -48,6 +50,8 @@ class Estimator:
     missing : {"keep", "exclude"}
         Whether categories that are no answer (``Attribute.missing``) are answers like others, or
         every table is about those alone who answered all that it is about.
+    model : LoglinearModel, optional
+        Fitted to the same counts: what all tables are of, in the place of unbiased ones.
 
     Attributes
     ----------
@@ -93,13 +97,16 @@ class Estimator:
         counts: Counts,
         where: Answers | None = None,
         missing: Missing = "keep",
+        model: LoglinearModel | None = None,
     ) -> None:
         counts.check(survey)
         check_field(AnsweredQuery, "missing", missing)
         self.survey = survey
         self.counts = counts
         self.missing: Missing = missing
-        self.tables = Tables(survey, counts, where, missing == "exclude")
+        self.model = model
+        source = None if model is None else ModelTables(model)
+        self.tables = Tables(survey, counts, where, missing == "exclude", source)
         self.schema = self.tables.schema
         self._whole = WholeTable(self.tables)
 
@@ -115,7 +122,7 @@ class Estimator:
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
-        return Estimator(self.survey, self.counts, answers, self.missing)
+        return Estimator(self.survey, self.counts, answers, self.missing, self.model)
 
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
         """Size of the group that all estimates are about; None if it is everybody."""
@@ -140,7 +147,7 @@ class Estimator:
             supports of different tables agree with each other.
         """
         check_field(ItemsetsQuery, "estimate", estimate)
-        if estimate == "moment":
+        if estimate in ("moment", "model"):
             return self.table(attributes).support
         return self._whole.table(estimate, attributes)
 

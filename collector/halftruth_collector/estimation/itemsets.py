@@ -16,13 +16,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.mechanisms import Margins, TableEstimate
+from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
+from .bounds import Array, logits, normal_quantile
 from .estimates import estimates
 from .likelihood import WholeTable, supports_within
 from .multiplicity import (
@@ -162,7 +164,7 @@ def mine_itemsets(
     else:
         examined = examine_levels(schema, tables.subsets, query, max_length)
     supports = examined.support
-    if estimate != "moment":
+    if estimate in ("projected", "likelihood"):
         supports = supports_within(whole.estimate(estimate), examined.codes)
     slope: Array | float = 0.0
     if together:
@@ -198,12 +200,15 @@ class Examined:
         As in `Itemsets`.
     filled : ndarray
         About how many reports each support rests on.
+    logit : bool
+        Whether bounds are on the logit scale.
     """
 
     codes: NDArray[np.int64]
     filled: Array
     support: Array
     standard_error: Array
+    logit: bool = False
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -212,12 +217,16 @@ class Examined:
 
 
 def _ruled_out(
-    support: Array, standard_error: Array, query: MiningQuery[Any], max_length: int
+    support: Array,
+    standard_error: Array,
+    query: MiningQuery[Any],
+    max_length: int,
+    logit: bool,
 ) -> Mask:
     """Return which upper bounds are below the threshold; none where there is no bound."""
     # An itemset has fewer than 2^max_length subsets, and none may rule it out by mistake.
-    alpha = (1 - query.confidence) / 2 ** min(max_length, _MOST_HALVINGS)
-    return support + normal_quantile(alpha) * standard_error < query.min_support
+    quantile = normal_quantile((1 - query.confidence) / 2 ** min(max_length, _MOST_HALVINGS))
+    return share_interval(support, standard_error, quantile, logit=logit)[1] < query.min_support
 
 
 def examine_margins(
@@ -235,7 +244,7 @@ def examine_margins(
     axes = range(len(schema.attributes))
     support = margins.support
     error = np.sqrt(margins.variance(query.target))
-    kept = ~_ruled_out(support, error, query, max_length)
+    kept = ~_ruled_out(support, error, query, max_length, margins.logit)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
@@ -249,7 +258,9 @@ def examine_margins(
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
     codes = np.take(grid, cells, axis=0)
-    return Examined(codes, reports / sizes[cells], support.ravel()[cells], error.ravel()[cells])
+    # By a model every report tells of every itemset.
+    filled = reports / np.where(margins.logit, 1, sizes[cells])
+    return Examined(codes, filled, support.ravel()[cells], error.ravel()[cells], margins.logit)
 
 
 @lru_cache(maxsize=4)
@@ -296,7 +307,7 @@ def examine_levels(
         examined.
     """
     examined = []
-    examined_subsets, itemsets = 0, 0
+    examined_subsets, itemsets, logit = 0, 0, False
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     for _ in range(max_length):
         level = _next_level(schema, possible, MAX_SUBSETS - examined_subsets)
@@ -305,7 +316,7 @@ def examine_levels(
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
             support, error = table.support, np.sqrt(table.variance(query.target))
-            left = candidates & ~_ruled_out(support, error, query, max_length)
+            left = candidates & ~_ruled_out(support, error, query, max_length, table.logit)
             if left.any():
                 possible[positions] = left
             cells = np.nonzero(candidates)
@@ -318,12 +329,13 @@ def examine_levels(
                 )
             codes = np.full((len(cells[0]), len(schema.attributes)), -1, dtype=np.int64)
             codes[:, positions] = np.stack(cells, axis=1)
-            filled = table.effective_reports[cells]
+            filled, logit = table.effective_reports[cells], table.logit
             examined.append((codes, filled, support[cells], error[cells]))
     nothing = np.zeros(0)
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
     columns = zip((none, nothing, nothing, nothing), *examined, strict=True)
-    return Examined(*map(np.concatenate, columns))
+    codes, filled, support, error = map(np.concatenate, columns)
+    return Examined(codes, filled, support, error, logit)
 
 
 def select_itemsets(
@@ -345,24 +357,30 @@ def select_itemsets(
     slope : ndarray or float
         By how much the variance of each grows with it, for decisions on all at once.
     """
-    error, min_support = examined.standard_error, query.min_support
+    error, threshold = examined.standard_error, np.array(query.min_support)
+    # What follows is the same on the logit scale, where errors of supports near 0 are normal.
+    level, spread = examined.support, error
+    if examined.logit:
+        (level, spread), (threshold, _) = logits(level, error), logits(threshold, threshold)
     alpha, candidates = 1 - query.confidence, count_candidates(schema, max_length)
     quantile = normal_quantile(alpha)
     if query.select == "bonferroni":
         quantile = one_sided_quantile(alpha, candidates)
-        lower, upper = bonferroni_bounds(examined.codes, examined.support, error, quantile, slope)
+        lower, upper = bonferroni_bounds(examined.codes, level, spread, quantile, slope)
     else:
-        lower, upper = examined.support - quantile * error, examined.support + quantile * error
+        lower, upper = level - quantile * spread, level + quantile * spread
     # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
-    frequent = (lower >= min_support) & ~(lower > upper)
-    infrequent = (upper < min_support) & ~(lower > upper)
+    frequent = (lower >= threshold) & ~(lower > upper)
+    infrequent = (upper < threshold) & ~(lower > upper)
     if query.select == "holm":
         frequent, infrequent = holm_decisions(
-            examined.codes, examined.support, error, min_support, alpha, candidates, slope
+            examined.codes, level, spread, float(threshold), alpha, candidates, slope
         )
+    if examined.logit:
+        lower, upper = scipy.special.expit(lower), scipy.special.expit(upper)
     decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
     # An itemset without bounds is not ruled out by the upper one.
-    reached = {"estimate": estimate >= min_support, "upper": ~infrequent}
+    reached = {"estimate": estimate >= query.min_support, "upper": ~infrequent}
     lengths = examined.lengths
     precision = []
     for length in range(1, lengths.max(initial=0) + 1):

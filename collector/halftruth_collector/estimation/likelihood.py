@@ -153,14 +153,19 @@ class WholeTable:
             )
         return project_to_simplex(reconstruction.table(counts, schema.names).support)
 
+    @property
+    def _unbiased(self) -> Reconstruction:
+        survey = self._tables.survey
+        return survey.mechanism.reconstruction(survey.schema)
+
     @cached_property
     def _best_guess(self) -> BestGuess:
-        return best_guess(self._tables.reconstruction, self._tables.counts)
+        return best_guess(self._unbiased, self._tables.counts)
 
     @cached_property
     def _held_out(self) -> list[tuple[Counts, Array]]:
         tables = self._tables
-        guesses = held_out_guesses(tables.reconstruction, tables.counts, self._best_guess.steps)
+        guesses = held_out_guesses(self._unbiased, tables.counts, self._best_guess.steps)
         return list(guesses)
 
     def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:

@@ -16,6 +16,7 @@ from typing import get_args
 
 import numpy as np
 from halftruth_shared.analyses.estimate import SetKind
+from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
@@ -176,6 +177,26 @@ def fieller_sets(
     )
 
 
+def logit_sets(
+    numerator: Array,
+    denominator: Array,
+    var_numerator: Array,
+    var_denominator: Array,
+    cov: Array,
+    *,
+    quantile: float,
+) -> FiellerSets:
+    """Intervals of ratios that never leave 0 to 1, normal on the logit scale (delta method).
+
+    Parameters are as of `fieller_sets`.
+    """
+    share = np.clip(numerator / np.where(denominator > 0, denominator, np.nan), 0.0, 1.0)
+    spread = ratio_covariance(var_numerator, share, share, cov, cov, var_denominator)
+    error = np.sqrt(np.maximum(spread, 0.0)) / denominator
+    kind = np.where(np.isfinite(error), _INTERVAL, _UNDEFINED)
+    return FiellerSets(kind, *share_interval(share, error, quantile, logit=True))
+
+
 @dataclass(frozen=True, eq=False)
 class ConditionalShares:
     """Share of every cell of a table among those in its group; arrays have the table's shape.
@@ -201,7 +222,12 @@ class ConditionalShares:
 
 
 def conditional_shares(
-    support: Array, covariance: Array, given: Sequence[int], confidence: float = 0.95
+    support: Array,
+    covariance: Array,
+    given: Sequence[int],
+    confidence: float = 0.95,
+    *,
+    logit: bool = False,
 ) -> ConditionalShares:
     """Distribution of the other attributes within each group.
 
@@ -217,6 +243,8 @@ def conditional_shares(
         group, and shares and sets are the supports with their normal intervals.
     confidence : float
         Level of each single set.
+    logit : bool
+        Whether sets are intervals on the logit scale, of estimates that never leave 0 to 1.
 
     Examples
     --------
@@ -237,7 +265,7 @@ def conditional_shares(
     return ConditionalShares(
         moments.estimate.reshape(support.shape),
         moments.variance.reshape(support.shape),
-        fieller_sets(*columns, quantile=normal_quantile(1 - confidence)),
+        (logit_sets if logit else fieller_sets)(*columns, quantile=normal_quantile(1 - confidence)),
         base.reshape(support.shape),
         var_base.reshape(support.shape),
     )
@@ -330,10 +358,15 @@ class Ratios(Linear):
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.jet.value))
 
-    def interval(self, quantile: float) -> tuple[Array, Array]:
-        """So many standard errors of the logarithm around it; open where a factor may be 0."""
+    def on_log_scale(self, quantile: float) -> tuple[Array, Array]:
+        """So many standard errors of the logarithm around it."""
         with np.errstate(over="ignore"):
             lower, upper = map(np.exp, super().interval(quantile))
+        return lower, upper
+
+    def interval(self, quantile: float) -> tuple[Array, Array]:
+        """The same, open where a factor may be 0."""
+        lower, upper = self.on_log_scale(quantile)
         small, large = (
             np.all([jet.clear(self.covariance, quantile) for jet in side], axis=0)
             for side in (self.numerators, self.denominators)

@@ -16,6 +16,7 @@ from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rule import RuleQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import Margins
+from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .answers import category_code
@@ -25,7 +26,13 @@ from .estimates import estimates
 from .gradients import Jet
 from .itemsets import Itemsets
 from .measures import NAMES, Cells, check_measures, find_measure
-from .ratios import ConfidenceMoments, FiellerSets, confidence_moments, fieller_sets
+from .ratios import (
+    ConfidenceMoments,
+    FiellerSets,
+    confidence_moments,
+    fieller_sets,
+    logit_sets,
+)
 from .reliability import Grades, grades, significantly_positive
 from .tables import Tables
 
@@ -59,14 +66,26 @@ class RuleSupports:
         Of X and Y together, of X, and of Y.
     covariance : ndarray, shape (3, 3, R)
         Of these three; NaN where the reports do not determine a variance.
+    logit : bool
+        Whether intervals are on the logit scale.
     """
 
     support: Array
     covariance: Array
+    logit: bool = False
 
     def __getitem__(self, rows: NDArray[np.int64]) -> "RuleSupports":
         """Some of the rules."""
-        return RuleSupports(self.support[:, rows], self.covariance[:, :, rows])
+        return RuleSupports(self.support[:, rows], self.covariance[:, :, rows], self.logit)
+
+    def sets(self, quantile: float) -> FiellerSets:
+        """Intervals of the confidences, or Fieller's sets."""
+        return (logit_sets if self.logit else fieller_sets)(*self.ratio(), quantile=quantile)
+
+    def interval(self, quantile: float) -> tuple[Array, Array]:
+        """Intervals of the supports of X and Y together."""
+        error = np.sqrt(self.covariance[0, 0])
+        return share_interval(self.support[0], error, quantile, logit=self.logit)
 
     def ratio(self) -> tuple[Array, Array, Array, Array, Array]:
         """Numerator and denominator of the confidence, their variances and covariance."""
@@ -103,8 +122,7 @@ class Rules:
         Category code of each attribute, −1 for attributes that the rule leaves open.
     in_antecedent : ndarray of bool, shape (R, M)
         Which attributes stand in X; the others that have a code stand in Y.
-    support, support_error : ndarray, shape (R,)
-        Of X and Y together, with its standard error.
+    supports : RuleSupports
     confidence : ConfidenceMoments
         Arrays of shape (R,).
     fieller : FiellerSets
@@ -122,8 +140,7 @@ class Rules:
     schema: Schema
     codes: Codes
     in_antecedent: Sides
-    support: Array
-    support_error: Array
+    supports: RuleSupports
     confidence: ConfidenceMoments
     fieller: FiellerSets
     measures: tuple[MeasureColumn, ...]
@@ -132,7 +149,7 @@ class Rules:
     left_out: int
 
     def __len__(self) -> int:
-        return len(self.support)
+        return len(self.codes)
 
     def __iter__(self) -> Iterator[RuleEstimate]:
         quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
@@ -157,10 +174,22 @@ class Rules:
             grade=self.grade,
             antecedent=[left for left, _ in sides],
             consequent=[right for _, right in sides],
-            support=[*_normal(self.support, self.support_error, quantile)],
+            support=[
+                *estimates(
+                    Estimate,
+                    self.supports.support[0],
+                    np.sqrt(self.supports.covariance[0, 0]),
+                    self.supports.interval(quantile),
+                )
+            ],
             mean=[
-                None if mean.value is None else mean
-                for mean in _normal(moments.mean, error, factor)
+                None if mean.value is None or self.supports.logit else mean
+                for mean in estimates(
+                    Estimate,
+                    moments.mean,
+                    error,
+                    (moments.mean - factor * error, moments.mean + factor * error),
+                )
             ],
             measures=[*map(list, zip(*measures, strict=True))] or [[] for _ in sides],
         )
@@ -184,7 +213,7 @@ class RuleMargins:
             cov[i, i] = variance[tuple(place.T)]
         for i, j in ((0, 1), (0, 2), (1, 2)):
             cov[i, j] = cov[j, i] = self.margins.covariance(places[i], places[j], self.target)
-        return RuleSupports(support, cov)
+        return RuleSupports(support, cov, self.margins.logit)
 
     def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
         """Supports of X and Y together, of X and of Y, shape (3, R)."""
@@ -235,6 +264,7 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
     supports = RuleSupports(
         np.concatenate([part.support for part in estimates], axis=-1),
         np.concatenate([part.covariance for part in estimates], axis=-1),
+        any(part.logit for part in estimates),
     )
     return arrange(itemsets.schema, codes, sides, supports, tables.reports, query)
 
@@ -255,7 +285,7 @@ def arrange(
     left_out = len(told) - len(listed)
     supports, half_width = supports[listed], half_width[listed]
     moments = confidence_moments(*supports.ratio())
-    sets = fieller_sets(*supports.ratio(), quantile=quantile)
+    sets = supports.sets(quantile)
     # The wider of the margins of its two shares.
     margins = np.maximum(half_width, sets.half_width)
     if query.sort == "confidence":
@@ -272,10 +302,9 @@ def arrange(
         schema,
         codes[listed][order],
         in_antecedent[listed][order],
-        chosen.support[0],
-        np.sqrt(chosen.covariance[0, 0]),
+        chosen,
         confidence_moments(*chosen.ratio()),
-        fieller_sets(*chosen.ratio(), quantile=quantile),
+        chosen.sets(quantile),
         chosen.measures(query.measures, reports),
         grades(margins[order]),
         query.confidence,
@@ -339,8 +368,3 @@ def _splits(codes: Codes) -> tuple[Codes, Sides]:
         rules.append(np.repeat(chosen, len(subsets), axis=0))
         sides.append(left.reshape(-1, attributes))
     return np.concatenate(rules), np.concatenate(sides)
-
-
-def _normal(value: Array, error: Array, factor: float) -> Iterator[Estimate]:
-    """Estimates with intervals of so many standard errors on both sides."""
-    return estimates(Estimate, value, error, (value - factor * error, value + factor * error))

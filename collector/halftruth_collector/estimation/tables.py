@@ -9,6 +9,7 @@ from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Surv
 from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.analyses.wording import half_width, items, percent
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
+from halftruth_shared.mechanisms.reconstruction import TableSource
 from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
@@ -37,6 +38,8 @@ class Tables:
     ----------
     where, answered
         As of `Restriction`.
+    source : TableSource, optional
+        Where tables come from; by default from the reports, without bias.
 
     Attributes
     ----------
@@ -50,11 +53,16 @@ class Tables:
     """
 
     def __init__(
-        self, survey: Survey, counts: Counts, where: Answers | None = None, answered: bool = False
+        self,
+        survey: Survey,
+        counts: Counts,
+        where: Answers | None = None,
+        answered: bool = False,
+        source: TableSource | None = None,
     ) -> None:
         self.survey, self.counts = survey, counts
-        self.reconstruction = survey.mechanism.reconstruction(survey.schema)
-        self.restriction = Restriction(survey.schema, where or {}, answered)
+        self.reconstruction = source or survey.mechanism.reconstruction(survey.schema)
+        self.restriction = Restriction(self.reconstruction.schema, where or {}, answered)
         self.schema = self.restriction.schema
         self._where = list(self.restriction.where)
         if where:
@@ -191,7 +199,8 @@ class Tables:
         return [self.schema.names[j] for j in positions]
 
     def _check_margins(self, positions: Iterable[int]) -> None:
-        filtered = math.prod(self.survey.schema.shape[j] + 1 for j in self.restriction.positions)
+        shape = self.restriction.whole.shape
+        filtered = math.prod(shape[j] + 1 for j in self.restriction.positions)
         cells = filtered * math.prod(self.schema.shape[j] + 1 for j in positions)
         if cells > INNER_CELLS:
             raise DomainTooLarge(

@@ -32,7 +32,10 @@ Decision = Literal["frequent", "infrequent", "undecided"]
 Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
 
 
-Method = Literal["moment", "projected", "likelihood"]
+Method = Literal["moment", "projected", "likelihood", "model"]
+
+#: Where the shares of groups and the confidences of rules come from.
+Source = Literal["moment", "model"]
 
 
 Items = dict[str, str]
@@ -110,10 +113,60 @@ MethodOf = Annotated[
     Method,
     Meta(
         description="What the supports are: the unbiased moment estimate, or one inside [0, 1] that"
-        " agrees with itself. Intervals are those of the moment estimate, and"
-        " with likelihood there are none: it has a typical error from held-out reports."
+        " agrees with itself. With model it is that of a loglinear model of all answers, with"
+        " intervals of its own, and of any length. Other intervals are those of the moment"
+        " estimate, and with likelihood there are none: it has a typical error from held-out"
+        " reports."
     ),
 ]
+
+
+SourceOf = Annotated[
+    Source,
+    Meta(
+        description="What the shares are: unbiased moment estimates, or those of a model of all"
+        " answers, which are more precise where it holds."
+    ),
+]
+Interactions = Annotated[
+    list[list[AttributeName]],
+    Meta(
+        description="Of estimate = model: interactions of three or more attributes that the model"
+        " has besides all pairs, each the names of its attributes with commas between them."
+    ),
+]
+Modelled = Annotated[
+    list[AttributeName],
+    Meta(
+        min_length=2,
+        description="Of estimate = model: the attributes that the model is about; by default all.",
+        extra_json_schema={"uniqueItems": True},
+    ),
+]
+
+
+class TestedInteraction(Message, frozen=True, kw_only=True):
+    """Interaction of some attributes, with the p-value of the test that the model needs none."""
+
+    attributes: list[AttributeName]
+    p_value: float | None
+
+
+class ModelFit(Message, frozen=True, kw_only=True):
+    """Loglinear model of all answers that estimates are of.
+
+    It has all pairs of `attributes`, and `interactions`, each tested against the model without it.
+    `p_value` is of the test that no other interaction of three is needed, calibrated by simulated
+    reports; null where it was not computed, which `untested` says why. `clearest` is the
+    interaction left out that reports tell of most clearly, with its own p-value.
+    """
+
+    attributes: list[AttributeName]
+    interactions: list[TestedInteraction]
+    converged: bool
+    p_value: float | None = None
+    clearest: TestedInteraction | None = None
+    untested: str | None = None
 
 
 class TypicalError(Message, frozen=True, kw_only=True):
@@ -175,6 +228,7 @@ class Result(Message, frozen=True, kw_only=True):
     reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
     as_of: Annotated[datetime, Meta(description="When the counts were read.")]
     group: Group | None = None
+    model_fit: ModelFit | None = None
 
     @property
     def columns(self) -> Columns:

@@ -3,9 +3,20 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 
-from .base import AnsweredQuery, AttributeName, CategoryName, EstimatesResult, Items, Row
+from .base import (
+    AnsweredQuery,
+    AttributeName,
+    CategoryName,
+    EstimatesResult,
+    Interactions,
+    Items,
+    Modelled,
+    Row,
+    SourceOf,
+)
 from .estimate import Estimate
 
 #: Effect measure of two shares.
@@ -117,3 +128,6 @@ class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True
             " each to the next is wanted, too."
         ),
     ] = False
+    estimate: SourceOf = "moment"
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None

@@ -3,12 +3,23 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
 from ..protocol.base import Message
-from .base import AttributeName, Decision, EstimatesResult, Items, MethodOf, MiningQuery, Row
+from .base import (
+    AttributeName,
+    Decision,
+    EstimatesResult,
+    Interactions,
+    Items,
+    MethodOf,
+    MiningQuery,
+    Modelled,
+    Row,
+)
 from .estimate import Estimate, Reliability
 
 
@@ -68,6 +79,8 @@ class ItemsetsQuery(MiningQuery[ItemsetsResult], frozen=True, kw_only=True):
     """Itemsets whose support reaches a threshold, each with its bounds and a decision."""
 
     estimate: MethodOf = "moment"
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None
     length: Annotated[int, Meta(ge=1, description="Give only itemsets of this length.")] | None = (
         None
     )

@@ -14,7 +14,9 @@ from .base import (
     CategoryName,
     DayCount,
     EstimatesResult,
+    Interactions,
     MethodOf,
+    Modelled,
     Row,
     TypicalError,
 )
@@ -79,3 +81,5 @@ class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
         Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None
     ) = None
     estimate: MethodOf = "moment"
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None

@@ -8,7 +8,17 @@ from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
-from .base import EstimatesResult, Items, MeasureEstimate, MeasureName, MiningQuery, Row
+from .base import (
+    EstimatesResult,
+    Interactions,
+    Items,
+    MeasureEstimate,
+    MeasureName,
+    MiningQuery,
+    Modelled,
+    Row,
+    SourceOf,
+)
 from .estimate import Columns, Estimate
 
 
@@ -103,3 +113,6 @@ class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
     include_uncertain: Annotated[
         bool, Meta(description="Whether to give rules whose support cannot be told from zero, too.")
     ] = False
+    estimate: SourceOf = "moment"
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None

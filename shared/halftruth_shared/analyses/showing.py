@@ -55,6 +55,10 @@ SHARES = (
 _SEPARATORS = {"against": " against ", "consequent": " → "}
 
 
+#: Level below which a p-value contradicts a model.
+CONTRADICTED = 0.05
+
+
 def of_reports(result: Any) -> str:
     """Describe the number of reports of a result and their time, or the size of a pilot."""
     pilot = getattr(result, "pilot", None)
@@ -64,7 +68,43 @@ def of_reports(result: Any) -> str:
     return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def of_group(result: Any) -> list[str]:
+def basis(result: Any) -> list[str]:
+    """Describe whom the estimates of a result are about, and what they assume."""
+    return [*_of_group(result), *_of_model(result)]
+
+
+def _of_model(result: Any) -> list[str]:
+    """Describe the model of a result in one line; empty without one."""
+    model = result.model_fit
+    if model is None:
+        return []
+    besides = ", ".join(":".join(each.attributes) for each in model.interactions)
+    line = "Assuming no interaction of three or more answers"
+    line += f" besides {besides}" if model.interactions else ""
+    clearest = model.clearest
+    if model.p_value is None:
+        line += f"; whether the reports contradict that was not computed: {model.untested}"
+    else:
+        against = "contradict" if model.p_value < CONTRADICTED else "do not contradict"
+        line += f"; the reports {against} that (p = {model.p_value:.2g}"
+        if clearest is not None:
+            line += f"; clearest: {':'.join(clearest.attributes)}"
+        line += ")"
+        if clearest is not None and model.p_value < CONTRADICTED:
+            line += f". Try interactions = {','.join(clearest.attributes)}"
+    lines = [f"{line}."]
+    lines += [
+        f"Without {':'.join(each.attributes)} the model would"
+        f" {'not ' * (each.p_value >= CONTRADICTED)}be contradicted (p = {each.p_value:.2g})."
+        for each in model.interactions
+        if each.p_value is not None
+    ]
+    if not model.converged:
+        lines.append("The fit of the model did not converge: do not rely on it.")
+    return lines
+
+
+def _of_group(result: Any) -> list[str]:
     """Describe the domain of a result and its size; empty if it is everybody."""
     query: Any = getattr(result, "query", None)
     left_out = getattr(query, "missing", "keep") == "exclude"
@@ -146,7 +186,7 @@ def shown(result: Any) -> Shown:
     header, cells = _table(result)
     return Shown(
         f"{name_of_result(result)} of {result.survey}",
-        [*_parameters(result), of_reports(result), *of_group(result), *_verdicts(result)],
+        [*_parameters(result), of_reports(result), *basis(result), *_verdicts(result)],
         header,
         cells,
         max(0, len(rows) - MOST_ROWS),
@@ -274,7 +314,7 @@ def chart_of(result: Any) -> EstimateChart:
         notes=(
             *_parameters(result),
             f"{of_reports(result)}; {level(confidence)}s",
-            *of_group(result),
+            *basis(result),
             *([PALE] if any(row.doubtful for row in every) else []),
             *([] if every else ["Nothing was found."]),
         ),

@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import Meta
 
 from .base import (
     AnsweredQuery,
     AttributeNames,
     EstimatesResult,
+    Interactions,
     Items,
     MethodOf,
+    Modelled,
     Row,
     TypicalError,
 )
@@ -56,6 +59,8 @@ class TableQuery(AnsweredQuery[TableResult], frozen=True, kw_only=True):
 
     attributes: AttributeNames
     estimate: MethodOf = "moment"
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None
     covariance: Annotated[
         bool, Meta(description="Whether to give the covariance of the cells, too.")
     ] = False

@@ -13,7 +13,7 @@ from ..channels.axes import Array, Places
 from ..errors import DomainTooLarge, ParameterError
 from ..schema import Schema
 from .parts import ReportPart
-from .variances import Target, UnitVariance, check_target, error_parts
+from .variances import Target, UnitVariance, check_target, error_parts, share_interval
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
@@ -93,6 +93,11 @@ class TableEstimate(ABC):
         return None
 
     @property
+    def logit(self) -> bool:
+        """Whether supports never leave 0 to 1, so that intervals are on the logit scale."""
+        return False
+
+    @property
     @abstractmethod
     def support(self) -> Array:
         """Estimated share of each cell; they add up to 1."""
@@ -144,8 +149,8 @@ class TableEstimate(ABC):
     ) -> tuple[Array, Array]:
         """Return the ends of the normal interval of each support, π̂ ± z·sd (Guo Result 1).
 
-        It assumes enough reports for the central limit theorem and is not cut to [0, 1]. NaN where
-        the variance is.
+        It assumes enough reports for the central limit theorem and is not cut to [0, 1]. With
+        `logit` it is one of the logit, inside of 0 to 1. NaN where the variance is.
 
         Raises
         ------
@@ -158,8 +163,8 @@ class TableEstimate(ABC):
                 field="confidence",
             )
         quantile = abs(NormalDist().inv_cdf((1 - confidence) / 2))
-        half_width = quantile * self.standard_error(target)
-        return self.support - half_width, self.support + half_width
+        error = self.standard_error(target)
+        return share_interval(self.support, error, quantile, logit=self.logit)
 
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
@@ -206,6 +211,11 @@ class Margins(ABC):
 
     support: Array
 
+    @property
+    def logit(self) -> bool:
+        """As of `TableEstimate`."""
+        return False
+
     @abstractmethod
     def variance(self, target: Target = "population") -> Array:
         """Return the variance of each support, shape as `support`; NaN where not identified."""
@@ -226,8 +236,8 @@ class Margins(ABC):
         """
 
 
-class Reconstruction(ABC):
-    """Estimation of the respondents' answers from counts of a mechanism's reports.
+class TableSource(ABC):
+    """Estimation of tables of the respondents' answers from counts of their reports.
 
     All its tables are consistent: the table of fewer attributes is the margin of that of more,
     and the cells of each add up to 1.
@@ -274,6 +284,14 @@ class Reconstruction(ABC):
         """Every margin of the table of some attributes, which cost little more than the table."""
 
     @abstractmethod
+    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        """Forecast the variance of the table of some attributes."""
+
+
+class Reconstruction(TableSource):
+    """Unbiased estimation from the reports of a mechanism."""
+
+    @abstractmethod
     def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
         """Return the probability of every report, for a table of some attributes or of all.
 
@@ -307,10 +325,6 @@ class Reconstruction(ABC):
             Positions are those in the schema. Reports that depend on other attributes, too, are
             left out.
         """
-
-    @abstractmethod
-    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        """Forecast the variance of the table of some attributes."""
 
     @abstractmethod
     def largest_weight(self, attributes: Sequence[str]) -> float:

@@ -50,6 +50,31 @@ def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
     return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
 
 
+def share_interval(
+    share: Array, error: Array, quantile: float, *, logit: bool
+) -> tuple[Array, Array]:
+    """Ends of normal intervals of shares, or of their logits.
+
+    Parameters
+    ----------
+    share, error : ndarray
+        With their standard errors.
+    quantile : float
+        Half-width in standard errors.
+    logit : bool
+        Whether logits are taken as normal; a share of 0 or 1 has an interval of no width then.
+    """
+    if not logit:
+        return share - quantile * error, share + quantile * error
+    inside = (share > 0) & (share < 1)
+    middle = np.where(inside, share, 0.5)
+    odds = middle / (1 - middle)
+    with np.errstate(over="ignore"):
+        factor = np.exp(quantile * error / (middle * (1 - middle)))
+        lower, upper = 1 / (1 + factor / odds), 1 / (1 + 1 / (odds * factor))
+    return np.where(inside, lower, share), np.where(inside, upper, share)
+
+
 #: Below this share of the second moment, a variance is nothing but rounding.
 _ROUNDING = 1e-12
 

@@ -4,12 +4,10 @@
 estimates them, ``predict`` reads shares and ratios of any number of attributes from it, and
 ``regression`` coefficients; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for a
 survey that perturbs one answer alone.
-
-Unfinished: no analysis, page or command offers the model yet.
 """
 
 from .adequacy import LackOfFit, adequacy
-from .cached import cached_model
+from .cached import cached_model, described
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import perturbed_outcome_regression
 from .predict import itemsets, odds_ratio, risk_ratio, share, shares
@@ -25,6 +23,7 @@ __all__ = [
     "Shares",
     "adequacy",
     "cached_model",
+    "described",
     "fit_model",
     "itemsets",
     "odds_ratio",

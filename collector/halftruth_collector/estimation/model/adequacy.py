@@ -5,21 +5,22 @@ and V its information less what these take of it, I_ss − I_sθ (I_θθ + R)⁻
 U' V⁻¹ U has about a χ² distribution with as many degrees of freedom as there are parameters. It
 needs no larger fit. Where reports are few for their kinds that is far off, so that its distribution
 is that of simulated reports of the model: of their efficient scores at the estimates, which are
-linear in the counts.
+linear in the counts. All interactions are tested by the same simulations.
 """
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.mechanisms.parts import ReportPart
 
 from ..bounds import Array
-from ..contrasts import holm_p_values
 from ..counts import Counts
-from .design import Design
+from .design import MAX_PARAMETERS, Design
 from .fit import LoglinearModel
 from .information import Fitted, blocks
 from .preparation import is_told, parts_of
@@ -43,7 +44,8 @@ class LackOfFit:
     p_value : float
         Chance of a statistic this large if the model holds, by simulation.
     adjusted_p_value : float
-        The same for all tested interactions together (Holm).
+        Chance that any tested interaction comes out this clearly if the model holds, by the same
+        simulations.
     """
 
     term: tuple[str, ...]
@@ -98,21 +100,49 @@ def adequacy(
                     " parts it has",
                     field="terms",
                 )
-    tests = [_Test(model, parts, term) for term in candidates]
-    rng = np.random.default_rng(seed)
-    p_values = np.array([test.p_value(simulations, rng) for test in tests])
-    adjusted = np.minimum(holm_p_values(p_values), 1.0) if tests else p_values
-    found = [
+    found: list[tuple[tuple[int, ...], int, Array]] = []
+    for several in _grouped(model.design, candidates):
+        found += _Tests(model, parts, several).statistics(simulations, seed)
+    # Of all tests together, by the least p-value that χ² distributions give a simulation.
+    levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in found])
+    least = levels.min(axis=0, initial=0.0)
+    results = [
         LackOfFit(
-            tuple(model.schema.names[axis] for axis in test.term),
-            test.statistic,
-            test.rank,
-            float(p_value),
-            float(each),
+            tuple(model.schema.names[axis] for axis in term),
+            float(values[0]),
+            rank,
+            float((values >= values[0]).mean()),
+            float((least[1:] <= level[0]).sum() + 1) / len(values),
         )
-        for test, p_value, each in zip(tests, p_values, adjusted, strict=True)
+        for (term, rank, values), level in zip(found, levels, strict=True)
     ]
-    return sorted(found, key=lambda test: (test.p_value, -test.statistic))
+    return sorted(results, key=lambda test: (test.adjusted_p_value, test.p_value, -test.statistic))
+
+
+def work(survey: Survey, counts: Counts, model: LoglinearModel) -> int:
+    """Return the numbers that the tests of all interactions look at: kinds of reports by terms."""
+    parts = parts_of(survey, counts, model.schema)
+    terms = [term for term in _next_terms(model.design) if is_told(term, parts)]
+    columns = model.design.parameters + sum(_columns(model.design, term) for term in terms)
+    return int(sum(part.counts.size for part in parts)) * columns * bool(terms)
+
+
+def _columns(design: Design, term: tuple[int, ...]) -> int:
+    return math.prod(design.shape[axis] - 1 for axis in term)
+
+
+def _grouped(design: Design, terms: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Interactions that a design has room for together."""
+    several: list[tuple[int, ...]] = []
+    columns = design.parameters
+    for term in terms:
+        if several and columns + _columns(design, term) > MAX_PARAMETERS:
+            yield several
+            several, columns = [], design.parameters
+        several.append(term)
+        columns += _columns(design, term)
+    if several:
+        yield several
 
 
 def _next_terms(design: Design) -> list[tuple[int, ...]]:
@@ -130,40 +160,47 @@ def _parts_known(term: tuple[int, ...], design: Design) -> bool:
     return all(part in design.terms for part in combinations(term, len(term) - 1))
 
 
-class _Test:
-    """Efficient score of one interaction.
+class _Tests:
+    """Efficient scores of interactions.
 
     Parameters
     ----------
     model : LoglinearModel
     parts : sequence of ReportPart
-    term : tuple of int
+    terms : sequence of tuple of int
     """
 
     def __init__(
-        self, model: LoglinearModel, parts: Sequence[ReportPart], term: tuple[int, ...]
+        self, model: LoglinearModel, parts: Sequence[ReportPart], terms: Sequence[tuple[int, ...]]
     ) -> None:
-        self.term, self._parts = term, parts
-        design = Design(model.design.shape, [*model.design.terms, term])
-        self._own = design.term_of == design.terms.index(term)
+        self._terms, self._parts = terms, parts
+        design = Design(model.design.shape, [*model.design.terms, *terms])
+        numbers = [design.terms.index(term) for term in terms]
+        self._others = ~np.isin(design.term_of, numbers)
         corner = np.zeros(design.parameters)
-        corner[~self._own] = model.fitted.corner
+        corner[self._others] = model.fitted.corner
         self._fitted = Fitted(design, corner, model.fitted.feasible)
         score, information = np.zeros(design.parameters), np.zeros((design.parameters,) * 2)
         for part in parts:
             for counts, probabilities, scores in self._scores(part):
                 score += scores @ counts
                 information += part.counts.sum() * (scores * probabilities) @ scores.T
-        own, others = self._own, ~self._own
+        others = self._others
         within = information[np.ix_(others, others)] + np.diag(model.penalty)
-        self._taken = np.linalg.solve(within, information[np.ix_(others, own)]).T
-        spread = information[np.ix_(own, own)] - self._taken @ information[np.ix_(others, own)]
-        values, vectors = np.linalg.eigh(spread)
-        kept = values > _ROUNDING * max(float(values[-1]), 0.0)
-        self.rank = int(kept.sum())
-        self._root = vectors[:, kept] / np.sqrt(values[kept])
-        # At the maximum all other scores are what the penalty takes from them.
-        self.statistic = float(((score[own] @ self._root) ** 2).sum())
+        self._observed, weights = [], []
+        for number in numbers:
+            own = design.term_of == number
+            taken = np.linalg.solve(within, information[np.ix_(others, own)]).T
+            spread = information[np.ix_(own, own)] - taken @ information[np.ix_(others, own)]
+            values, vectors = np.linalg.eigh(spread)
+            kept = values > _ROUNDING * max(float(values[-1]), 0.0)
+            root = vectors[:, kept] / np.sqrt(values[kept])
+            # At the maximum all other scores are what the penalty takes from them.
+            self._observed.append(score[own] @ root)
+            efficient = np.zeros((design.parameters, root.shape[1]))
+            efficient[own], efficient[others] = root, -taken.T @ root
+            weights.append(efficient)
+        self._weights = np.hstack(weights)
 
     def _scores(self, part: ReportPart) -> list[tuple[Array, Array, Array]]:
         """Counts, probabilities and scores of reports, in sum-to-zero coding."""
@@ -175,15 +212,15 @@ class _Test:
             found.append((counts[possible], probabilities, scores))
         return found
 
-    def p_value(self, simulations: int, rng: np.random.Generator) -> float:
-        """Share of simulated statistics that are as large, the observed one among them."""
-        totals = np.zeros((simulations, self.rank))
-        for part in self._parts:
+    def statistics(self, simulations: int, seed: int) -> list[tuple[tuple[int, ...], int, Array]]:
+        """Return rank and statistics of each test, the observed one and those of simulations."""
+        totals = np.zeros((simulations, self._weights.shape[1]))
+        for number, part in enumerate(self._parts):
+            # The same reports for the tests of every group of interactions.
+            rng = np.random.default_rng([seed, number])
             every = self._scores(part)
             probabilities = np.concatenate([chances for _, chances, _ in every])
-            scores = np.hstack([scores for _, _, scores in every])
-            efficient = scores[self._own] - self._taken @ scores[~self._own]
-            weights = efficient.T @ self._root
+            weights = np.hstack([scores for _, _, scores in every]).T @ self._weights
             step = max(1, _AT_ONCE // len(probabilities))
             for start in range(0, simulations, step):
                 several = min(step, simulations - start)
@@ -191,5 +228,9 @@ class _Test:
                     int(part.counts.sum()), probabilities / probabilities.sum(), several
                 )
                 totals[start : start + several] += drawn @ weights
-        larger = ((totals**2).sum(axis=1) >= self.statistic).sum()
-        return float((1 + larger) / (1 + simulations))
+        ends = np.cumsum([len(observed) for observed in self._observed])
+        by_term = zip(self._terms, self._observed, np.split(totals, ends[:-1], axis=1), strict=True)
+        return [
+            (term, len(observed), np.append((observed**2).sum(), (simulated**2).sum(axis=1)))
+            for term, observed, simulated in by_term
+        ]

@@ -7,12 +7,20 @@ from hashlib import sha256
 from itertools import combinations
 
 from halftruth_shared import Survey
+from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
 from ..counts import Counts
+from .adequacy import LackOfFit, adequacy, work
 from .fit import LoglinearModel, fit_model
 
 #: Models that are kept; the largest takes about twenty megabytes.
 _KEPT = 8
+
+#: Most numbers that the tests of one model look at, some seconds of work.
+MOST_TESTED = 2**25
+
+_Term = tuple[str, ...]
+_Terms = tuple[_Term, ...]
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,11 @@ class _Source:
     content: bytes
     survey: Survey = field(compare=False)
     counts: Counts = field(compare=False)
+
+    @classmethod
+    def of(cls, survey: Survey, counts: Counts) -> "_Source":
+        content = sha256(counts.cells.tobytes() + counts.counts.tobytes()).digest()
+        return cls(survey.digest, content, survey, counts)
 
 
 def cached_model(
@@ -47,16 +60,73 @@ def cached_model(
     SchemaError, ParameterError, DomainTooLarge, EstimateError
         As of `fit_model`.
     """
-    content = sha256(counts.cells.tobytes() + counts.counts.tobytes()).digest()
-    source = _Source(survey.digest, content, survey, counts)
-    further = tuple(tuple(names) for names in interactions)
-    return _fitted(source, further, None if attributes is None else tuple(attributes))
+    return _fitted(
+        _Source.of(survey, counts), _names(interactions), attributes and tuple(attributes)
+    )
+
+
+def described(
+    survey: Survey,
+    counts: Counts,
+    interactions: Sequence[Collection[str]] = (),
+    attributes: Sequence[str] | None = None,
+) -> ModelFit:
+    """Return what the model of `cached_model` assumes, and whether reports contradict it.
+
+    Parameters are as there.
+    """
+    source = _Source.of(survey, counts)
+    return _described(source, _names(interactions), attributes and tuple(attributes))
+
+
+def _names(interactions: Sequence[Collection[str]]) -> _Terms:
+    return tuple(tuple(names) for names in interactions)
 
 
 @lru_cache(maxsize=_KEPT)
-def _fitted(
-    source: _Source, interactions: tuple[tuple[str, ...], ...], attributes: tuple[str, ...] | None
-) -> LoglinearModel:
+def _fitted(source: _Source, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
     names = source.survey.schema.names if attributes is None else attributes
     terms = [*combinations(names, 2), *interactions]
     return fit_model(source.survey, source.counts, terms, attributes)
+
+
+@lru_cache(maxsize=_KEPT)
+def _described(source: _Source, interactions: _Terms, attributes: _Term | None) -> ModelFit:
+    survey, counts = source.survey, source.counts
+    model = _fitted(source, interactions, attributes)
+    clearest: LackOfFit | None = None
+    untested = None
+    if not (numbers := work(survey, counts, model)):
+        untested = "the reports tell of no more answers together"
+    elif numbers > MOST_TESTED:
+        untested = "it would take long"
+    else:
+        clearest = adequacy(survey, counts, model)[0]
+    return ModelFit(
+        attributes=list(model.schema.names),
+        interactions=[
+            TestedInteraction(
+                attributes=list(term), p_value=_needed(source, term, interactions, attributes)
+            )
+            for term in interactions
+        ],
+        converged=model.converged,
+        p_value=None if clearest is None else clearest.adjusted_p_value,
+        clearest=None
+        if clearest is None
+        else TestedInteraction(attributes=list(clearest.term), p_value=clearest.p_value),
+        untested=untested,
+    )
+
+
+def _needed(
+    source: _Source, term: _Term, interactions: _Terms, attributes: _Term | None
+) -> float | None:
+    """p-value of the model with what an interaction consists of in its place."""
+    others = tuple(each for each in interactions if each != term)
+    smaller = (*others, *combinations(term, len(term) - 1))
+    model = _fitted(source, smaller, attributes)
+    if set(term) in map(set, model.terms) or len(term) < 3:
+        return None
+    [test] = adequacy(source.survey, source.counts, model, [term])
+    return test.p_value

@@ -56,9 +56,12 @@ def shares(
     restriction = _restriction(model, where, missing)
     restriction.schema.positions([*attributes, *answering])
     axes = model.schema.positions(attributes)
-    weights = _within(model, restriction, [*attributes, *answering], {})
-    mass, mean = _moments(model, weights, where)
-    columns = model.design.margin(model.design.cube(weights), axes)
+    if not where and not restriction.leaves_out([*attributes, *answering]):
+        cube, mass, mean = model.fitted.cube, 1.0, model.fitted.means
+    else:
+        weights = _within(model, restriction, [*attributes, *answering], {})
+        cube, (mass, mean) = model.design.cube(weights), _moments(model, weights, where)
+    columns = model.design.margin(cube, axes)
     kept = np.ix_(*restriction.kept(attributes))
     table = columns.reshape(*(model.schema.shape[axis] for axis in axes), -1)[kept]
     sizes, table = table.shape[:-1], table.reshape(-1, table.shape[-1])
@@ -66,7 +69,7 @@ def shares(
     means = np.divide(table[:, 1:], own, out=np.tile(mean, (len(own), 1)), where=own > 0)
     gradient = (means - mean) @ model.design.corner
     support = np.clip(own[:, 0] / mass, 0.0, 1.0).reshape(sizes)
-    return Shares(tuple(attributes), support, gradient, model.covariance)
+    return Shares(tuple(attributes), support, gradient, model.covariance, model.reports)
 
 
 def itemsets(

@@ -1,20 +1,22 @@
 """Shares and ratios by a model, with errors on the scale on which they are nearly normal."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import scipy
+from halftruth_shared.mechanisms import TableEstimate, Target
+from halftruth_shared.mechanisms.reconstruction import Sample
 
 from ..bounds import Array, check_confidence, normal_quantile
 
 
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Estimated shares of the cells of a table, among everybody or a domain.
+class Shares(TableEstimate):
+    """Shares of the cells of a table by a model, among everybody or a domain.
 
-    Attributes
+    Parameters
     ----------
     attributes : tuple of str
         One for each axis.
@@ -24,44 +26,52 @@ class Shares:
         is 0 because nobody can give these answers.
     parameters : ndarray, shape (p, p)
         Covariance of θ̂.
+    reports : int
     """
 
-    attributes: tuple[str, ...]
-    support: Array
-    gradient: Array
-    parameters: Array
+    def __init__(
+        self,
+        attributes: tuple[str, ...],
+        support: Array,
+        gradient: Array,
+        parameters: Array,
+        reports: int,
+    ) -> None:
+        self.attributes, self.reports = attributes, reports
+        self.gradient, self.parameters = gradient, parameters
+        self._support = support
 
-    def covariance(self) -> Array:
-        """Covariance of the shares, shape (cells, cells), cells in row-major order."""
-        slopes = self.gradient * self.support.reshape(-1, 1)
-        return np.asarray(slopes @ self.parameters @ slopes.T)
+    @property
+    def support(self) -> Array:
+        return self._support
 
-    def variance(self) -> Array:
-        """Variance of each share, shape of `support`."""
-        return self._relative_variance() * self.support**2
+    @property
+    def logit(self) -> bool:
+        return True
 
-    def standard_error(self) -> Array:
-        """Standard error of each share, shape of `support`."""
-        return np.asarray(np.sqrt(self.variance()))
+    @property
+    def slopes(self) -> Array:
+        """Derivatives of each share by θ, shape (cells, p)."""
+        return np.asarray(self.gradient * self.support.reshape(-1, 1))
 
-    def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
-        """Interval of each share, normal on the logit scale and so inside of 0 to 1.
+    @property
+    def effective_reports(self) -> Array:
+        # By a model every report tells of every cell.
+        return np.full(self.support.shape, float(self.reports))
 
-        Returns
-        -------
-        lower, upper : ndarray, shape of `support`
-        """
-        check_confidence(confidence)
-        inside = (self.support > 0) & (self.support < 1)
-        rest = np.where(inside, 1 - self.support, 1.0)
-        width = normal_quantile(1 - confidence) * np.sqrt(self._relative_variance()) / rest
-        logit = scipy.special.logit(self.support)
-        lower, upper = (scipy.special.expit(logit + sign * width) for sign in (-1, 1))
-        return np.where(inside, lower, self.support), np.where(inside, upper, self.support)
+    def known(self, variance: Array, target: Target) -> Array:
+        """Variances for a population; a model says nothing of exactly these respondents."""
+        return variance if target == "population" else np.full_like(variance, np.nan)
 
-    def _relative_variance(self) -> Array:
-        squares = np.einsum("cp,cp->c", self.gradient @ self.parameters, self.gradient)
-        return np.asarray(np.maximum(squares, 0.0).reshape(self.support.shape))
+    def samples(self, shares: Array) -> Iterable[Sample]:
+        raise NotImplementedError("the reports behind a model have no weights")
+
+    def _variance(self, target: Target) -> Array:
+        squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
+        return self.known(np.maximum(squares, 0.0).reshape(self.support.shape), target)
+
+    def _covariance(self, target: Target) -> Array:
+        return self.known(self.slopes @ self.parameters @ self.slopes.T, target)
 
 
 @dataclass(frozen=True)

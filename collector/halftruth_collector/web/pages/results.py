@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ...analyses import ANALYSES, Analysis
 from ...analyses.labels import labelled
-from ...analyses.sentences import of_group
+from ...analyses.sentences import basis
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
@@ -142,7 +142,7 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     grid = analysis.grid(result)
     return {
         "result": result,
-        "group": of_group(result),
+        "group": basis(result),
         "notices": analysis.warnings(result),
         "reading": analysis.interpretation(result),
         "chart": _drawn(analysis.chart(result)) if analysis.chart and grid.rows else None,

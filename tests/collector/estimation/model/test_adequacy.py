@@ -78,7 +78,7 @@ def test_what_three_answers_have_together_is_found_and_named():
     first, *_ = adequacy(survey, counts, fit_model(survey, counts))
     assert first.term == ("a", "b", "c")
     assert first.p_value == 1 / 200
-    assert first.adjusted_p_value == 4 / 200
+    assert first.adjusted_p_value == 1 / 200
     larger = fit_model(survey, counts, ["abc", "ad", "bd", "cd"])
     assert ("a", "b", "c") not in [test.term for test in adequacy(survey, counts, larger)]
 
