@@ -142,10 +142,10 @@ class Counted:
         if not hasattr(question, "interactions"):
             return None
         schema = self.survey.schema
-        for field, names in [("modelled", question.modelled or ())] + [
-            ("interactions", names) for names in question.interactions
-        ]:
-            schema.positions(names, field)
+        for names in question.interactions:
+            schema.positions(names, "interactions")
+        if question.modelled is not None:
+            schema.positions(question.modelled, "modelled")
         if question.estimate != "model":
             return None
         if question.target != "population":
