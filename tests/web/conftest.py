@@ -139,12 +139,18 @@ def anyone_can_use(found, name, without=()):
 
     At night the colours alone are others, and on a phone the places.
     """
-    page, wide = found.page, found.page.viewport_size
+    page = found.page
     assert found.violations(without) == [], name
     page.emulate_media(color_scheme="dark")
     colours = found.violations(without, type="rule", values=["color-contrast"])
     assert colours == [], f"{name} at night"
     page.emulate_media(color_scheme="light")
+    fits_a_phone(found, name)
+
+
+def fits_a_phone(found, name):
+    """No part of what a page shows now is beside the screen of a phone."""
+    page, wide = found.page, found.page.viewport_size
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
     if PICTURES:

@@ -120,7 +120,6 @@ def test_everyone_can_use_every_step(live, visit):
     press(page, "Back")
     begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
-    check("form")
     press(page, "Continue")
     check("missing")
     answer(page)

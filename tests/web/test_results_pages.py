@@ -8,11 +8,12 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_shared.analyses.charts import EstimateChart
+from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.reports import Report
 from PIL import Image
 from playwright.sync_api import expect
 
-from .conftest import PHONE, anyone_can_use, sign_in
+from .conftest import PHONE, anyone_can_use, fits_a_phone, sign_in
 
 #: The numbers that cells say.
 VALUES = "cells => cells.flatMap(({ dataset }) => 'value' in dataset ? Number(dataset.value) : [])"
@@ -38,7 +39,25 @@ def analyst(filled, visit):
     return sign_in(visit(f"{filled.url}/results/work"), filled, "analyst")
 
 
-def test_everyone_can_read_every_analysis_on_a_phone_too(analyst):
+#: Analyses whose pages have, together, every kind of field, one without fields and one without a
+#: picture. What all others consist of is looked at once more by night.
+KINDS = ("overview", "weighted", "comparison", "distribution", "rules", "counts")
+
+
+def test_pages_of_every_kind_are_looked_at_by_day():
+    def kinds(names):
+        return {field.kind for name in names for field in fields(ANALYSES[name].query).values()}
+
+    assert kinds(KINDS) == kinds(ANALYSES)
+    assert {bool(ANALYSES[name].chart) for name in KINDS} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "looked_at",
+    [KINDS, pytest.param(tuple(ANALYSES), marks=pytest.mark.nightly)],
+    ids=["each kind", "all"],
+)
+def test_everyone_can_read_every_analysis_on_a_phone_too(analyst, looked_at):
     page = analyst.page
     # All pages have one menu, and all further rows of a table are like its first ones.
     without = ["nav[aria-label=Results]", "tbody tr:nth-child(n+8)"]
@@ -48,7 +67,10 @@ def test_everyone_can_read_every_analysis_on_a_phone_too(analyst):
         assert page.locator("tbody tr").count() > 0
         if analysis.chart:
             expect(page.get_by_role("img").first).to_be_visible()
-        anyone_can_use(analyst, f"results-{name}", without if place > 0 else ())
+        if name in looked_at:
+            anyone_can_use(analyst, f"results-{name}", without if place > 0 else ())
+        else:
+            fits_a_phone(analyst, f"results-{name}")
     assert page.evaluate("document.cookie") == ""
     assert [line for line in analyst.said if "401" not in line and "Password" not in line] == []
 

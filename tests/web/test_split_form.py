@@ -104,6 +104,7 @@ def counted(live):
 
 
 def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, survey):
+    """And everyone can use each step."""
     found = visit(f"{live.url}/s/split")
     page = found.page
     page.get_by_text("The same in exact words").click()
@@ -113,6 +114,7 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     bare = f"Sent as answered, without protection: {LABELS['age']}"
     expect(page.get_by_text(bare, exact=True).first).to_be_visible()
     expect(page.get_by_text("This survey has 11 questions, and you are asked")).to_be_visible()
+    anyone_can_use(found, "split-opening")
     asked = walk(page)
     assert asked[0] == LABELS["age"]
     assert len(asked) in (3, 7)
@@ -121,8 +123,10 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     assert page.locator(".card dt").all_text_contents() == asked
     assert kept(page).keys() == {"halftruth-view"}
     assert posted(found) == []
+    anyone_can_use(found, "split-panel")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
+    anyone_can_use(found, "split-thanks")
     ((age, symbol),) = counted(live)
     assert age == 1
     assert asked_about(survey, symbol) == asked
@@ -149,7 +153,7 @@ def test_reloading_going_back_and_other_tabs_ask_the_same_and_draw_nothing(live,
     assert page.evaluate("window.draws") > 0
     view = kept(page)
     other = page.context.new_page()
-    for tab in (page, other, page):
+    for tab in (other, page):
         # What is behind others is drawn once a second only.
         tab.bring_to_front()
         tab.goto(f"{live.url}/s/split")
@@ -205,21 +209,3 @@ def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
 def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, origin, visit):
     address = origin.add(element(live, "split"), script(live))
     is_not_asked(visit(address), "its amplification is infinite")
-
-
-def test_everyone_can_use_every_step(live, visit):
-    found = visit(f"{live.url}/s/split")
-    page = found.page
-
-    def check(step):
-        anyone_can_use(found, f"split-{step}")
-
-    expect(heading(page, "Before you begin")).to_be_visible()
-    check("opening")
-    begin(page)
-    check("form")
-    walk(page)
-    check("panel")
-    send(page)
-    expect(heading(page, "Thank you")).to_be_visible()
-    check("thanks")
