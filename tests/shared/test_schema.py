@@ -34,7 +34,7 @@ def schema():
     return Schema([Attribute("smoker", ["no", "yes"]), Attribute("age", ["young", "old", "older"])])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_a_record_comes_back_from_its_codes(data):
     schema = data.draw(schemas())

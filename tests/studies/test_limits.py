@@ -70,7 +70,7 @@ def test_no_point_of_a_fine_grid_is_better(limit, perturbed, whole_reports):
     keep = np.array([float(p) for p in found.keep])
     assert found.maximum == risk(PEOPLE, keep, whole_reports=whole_reports) <= limit
     loss, best = inverse_norm(PEOPLE.shape), np.inf
-    steps = 50 if len(perturbed) == 2 else 15
+    steps = 40 if len(perturbed) == 2 else 12
     for point in product(np.linspace(0, 1, steps + 1)[1:], repeat=len(perturbed)):
         p = np.ones(3)
         least = 1 / np.array(PEOPLE.shape)[list(perturbed)]

@@ -5,6 +5,8 @@ few, fewer by day than at night, and seeds are fixed; a rate fails where it is a
 and a half standard errors.
 """
 
+from functools import cache
+
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire
@@ -15,7 +17,8 @@ from worlds import World, questions, simulate
 WITHOUT_NUMBERS = {"counts", "microdata", "risk"}
 
 #: Simulated surveys of each world, by day and at night.
-SURVEYS = (12, pytest.param(48, marks=pytest.mark.nightly))
+DAY = 4
+SURVEYS = (DAY, pytest.param(48, marks=pytest.mark.nightly))
 
 
 def split(schema):
@@ -43,14 +46,17 @@ WORLDS = [
 ]
 
 
+@cache
+def simulated(world, surveys):
+    return [*simulate(world, "population", range(surveys)).rows()]
+
+
 @pytest.mark.parametrize("surveys", SURVEYS)
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_no_analysis_is_wrong_more_often_than_it_says(world, surveys):
     wrong = [
         f"{analysis}: {field} {kind} {100 * rate:.0f} % ± {100 * error:.0f}"
-        for analysis, field, kind, _, rate, error in simulate(
-            world, "population", range(surveys)
-        ).rows()
+        for analysis, field, kind, _, rate, error in simulated(world, surveys)
         if kind in ("missed", "any missed", "decision", "claim", "any rejected")
         or kind == "rejected"
         # One survey too many of few is no evidence.
@@ -63,7 +69,7 @@ def test_every_analysis_has_an_interval_a_test_or_a_decision_in_some_world():
     found = {
         analysis.split()[0]
         for world in WORLDS
-        for analysis, _, kind, *_ in simulate(world, "population", [0]).rows()
+        for analysis, _, kind, *_ in simulated(world, DAY)
         if kind in ("missed", "rejected", "decision", "claim")
     }
     assert found | WITHOUT_NUMBERS >= set(ANALYSES)

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import defaultdict
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -25,13 +26,13 @@ def worst_ratio(matrix, cells, public=()):
     """max_v max_{u1,u2} A[v,u1]/A[v,u2] over records that agree on the public attributes."""
     worst = Fraction(1)
     for row in matrix:
-        for a, u1 in enumerate(cells):
-            for b, u2 in enumerate(cells):
-                if any(u1[j] != u2[j] for j in public) or row[a] == 0:
-                    continue
-                if row[b] == 0:
-                    return math.inf
-                worst = max(worst, row[a] / row[b])
+        groups = defaultdict(list)
+        for cell, probability in zip(cells, row, strict=True):
+            groups[tuple(cell[j] for j in public)].append(probability)
+        for group in filter(any, groups.values()):
+            if min(group) == 0:
+                return math.inf
+            worst = max(worst, max(group) / min(group))
     return worst
 
 
@@ -64,17 +65,11 @@ def test_the_amplification_of_an_answer_is_that_of_the_exact_matrix(case):
         for j in set(range(count)) - set(fixed):
             known.append(worst_ratio(case.matrix, case.cells, [k for k in range(count) if k != j]))
             answers = sorted({(*(u[k] for k in fixed), u[j]) for u in case.cells})
-            means = [
-                [
-                    sum(
-                        p
-                        for p, u in zip(row, case.cells, strict=True)
-                        if (*(u[k] for k in fixed), u[j]) == answer
-                    )
-                    for answer in answers
-                ]
-                for row in case.matrix
-            ]
+            places = [answers.index((*(u[k] for k in fixed), u[j])) for u in case.cells]
+            means = [[Fraction(0)] * len(answers) for _ in case.matrix]
+            for mean, row in zip(means, case.matrix, strict=True):
+                for place, p in zip(places, row, strict=True):
+                    mean[place] += p
             unknown.append(worst_ratio(means, answers, range(len(fixed))))
         found = case.mechanism.answer_amplification(case.schema, [f"a{j}" for j in public])
         assert (found.known, found.unknown) == (max(known), max(unknown))
@@ -137,15 +132,9 @@ def test_the_worst_case_posterior_is_attained_and_never_exceeded(case):
     for rho in (Fraction(1, 20), Fraction(1, 3)):
         bound = worst_case_posterior(rho, amplification)
         n = len(case.cells)
-        pairs = [
-            rho * row[u1] / (rho * row[u1] + (1 - rho) * row[u2])
-            for row in case.matrix
-            for u1 in range(n)
-            for u2 in range(n)
-            if u1 != u2 and row[u1] + row[u2] > 0
-        ]
-        assert max(pairs) == bound
-        for _ in range(10):
+        extremes = [(max(row), min(row)) for row in case.matrix if any(row)]
+        assert max(rho * a / (rho * a + (1 - rho) * b) for a, b in extremes) == bound
+        for _ in range(5):
             inside = set(generator.sample(range(n), generator.randint(1, n - 1)))
             weights = [Fraction(generator.randint(1, 20)) for _ in range(n)]
             row = generator.choice(case.matrix)

@@ -19,7 +19,7 @@ from halftruth_studies.anonymization.comparison import (
 )
 from halftruth_studies.anonymization.hierarchies import hierarchy
 
-REPETITIONS = 20
+REPETITIONS = 12
 
 #: Probabilities to keep education, salary, sex and race under a linking risk of 1/l.
 KEEP = {

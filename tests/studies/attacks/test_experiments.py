@@ -28,7 +28,7 @@ def curves(points):
 
 
 def test_more_attributes_of_few_components_help_every_attack_that_uses_correlations():
-    found = curves(more_attributes([5, 20, 100], **ASKED))
+    found = curves(more_attributes([5, 20, 60], **ASKED))
     for name in ("SF", "PCA-DR", "BE-DR"):
         assert found[name] == sorted(found[name], reverse=True)
         assert found[name][-1] < 0.4 * SIGMA

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from halftruth_studies.attacks.assessment import assess
+from refusals import assert_one_line
 
 NAMES = ["age", "income", "rent"]
 
@@ -103,10 +104,8 @@ def test_no_true_number_is_printed(attack, file, form):
 
 @pytest.mark.parametrize("noise", ["0", "0sd", "nan", "9" * 60])
 def test_a_noise_that_is_none_is_named_with_what_would_be_accepted(attack, file, noise):
-    status, said, complaint = attack(file, f"--noise={noise}")
-    assert (status, said) == (2, "")
-    assert "noise: expected a standard deviation above 0, such as 5" in complaint
-    assert complaint.count("\n") == 1
+    said = "noise: expected a standard deviation above 0, such as 5"
+    assert_one_line(attack(file, f"--noise={noise}"), said)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,4 @@ def test_a_file_that_does_not_fit_is_one_line_without_its_numbers(
 ):
     path = tmp_path / "people.csv"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    status, printed, complaint = attack(path, "--noise", "5", *options)
-    assert (status, printed) == (2, "")
-    assert said in complaint
-    assert "hush-hush" not in complaint
-    assert complaint.count("\n") == 1
+    assert_one_line(attack(path, "--noise", "5", *options), said, never=["hush-hush"])

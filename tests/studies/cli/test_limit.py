@@ -5,6 +5,7 @@ import json
 
 import pytest
 from halftruth_shared import Protection, Survey
+from refusals import assert_one_line
 
 ATTRIBUTES = """
 [[attributes]]
@@ -119,10 +120,7 @@ def test_what_is_not_sensitive_is_sent_as_it_is(limit, files):
     ],
 )
 def test_a_bad_limit_is_one_line(limit, words, complaint):
-    status, said, found = limit(*words)
-    assert (status, said) == (2, "")
-    assert complaint in found
-    assert found.count("\n") == 1
+    assert_one_line(limit(*words), complaint)
 
 
 def test_a_limit_needs_people(command, files):

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from refusals import assert_one_line
 
 
 @pytest.fixture
@@ -110,11 +111,7 @@ def test_a_file_that_is_no_table_of_categories_is_refused_without_its_answers(
 ):
     file = tmp_path / "records.csv"
     file.write_bytes(content)
-    status, out, err = rivals(file)
-    assert (status, out) == (2, "")
-    assert said in err
-    assert "secret" not in err
-    assert err.count("\n") == 1
+    assert_one_line(rivals(file), said, never=["secret"])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +124,4 @@ def test_a_file_that_is_no_table_of_categories_is_refused_without_its_answers(
     ],
 )
 def test_options_outside_their_range_are_one_line(rivals, records, options, said):
-    status, out, err = rivals(records, *options)
-    assert (status, out) == (2, "")
-    assert said in err
-    assert err.count("\n") == 1
+    assert_one_line(rivals(records, *options), said)

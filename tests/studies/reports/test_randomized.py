@@ -37,7 +37,7 @@ from ...collector.estimation.definitions import (
 )
 
 REPORTS = 1_000
-DRAWS = 12_000
+DRAWS = 10_000
 ROUNDING = 1e-9
 
 #: Measures that shrink under any matrices, and those that shrink where truth is mostly kept.

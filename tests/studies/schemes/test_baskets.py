@@ -137,7 +137,7 @@ def test_expected_reports_of_a_record_reconstruct_exactly_that_record(scheme, sh
 @cases
 def test_simulated_reports_have_the_same_distribution(scheme, shape):
     # Ten tests at 0.1 %: all of them pass by chance in 99 % of seeds.
-    schema, record, count = schema_of(shape), records_of(shape)[-1], 20_000
+    schema, record, count = schema_of(shape), records_of(shape)[-1], 10_000
     reports = scheme.simulate(schema, np.array([record] * count), np.random.default_rng(7))
     chances = distribution(scheme, shape, record)
     places = {report: place for place, report in enumerate(chances)}
