@@ -224,6 +224,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("lines", "field", "words"), BAD.values(), ids=BAD)
 def test_a_question_that_cannot_be_is_refused_in_one_line(lines, field, words, refused):
     kind = SurveyError if field in ("languages", None) else SchemaError
     refused(kind, lambda: survey(lines), field=field, mentions=[words])
