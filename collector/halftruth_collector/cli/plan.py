@@ -104,6 +104,7 @@ def _lines(result: PlanResult) -> Iterator[str]:
                 " attributes were looked at"
             )
     yield from _sets(result)
+    yield from _designs(result)
     yield result.reason
     yield from result.protection
 
@@ -125,6 +126,27 @@ def _sets(result: PlanResult) -> Iterator[str]:
             for found in result.sets
         ],
     )
+
+
+def _designs(result: PlanResult) -> Iterator[str]:
+    """Lengths of tables that the survey can be designed for, unbiased and by the model."""
+    if not result.designs:
+        return
+    lengths = range(1, max(margin.length for d in result.designs for margin in d.unbiased) + 1)
+    rows: list[list[object]] = []
+    for design in result.designs:
+        which = f"{design.max_length}{' (the survey)' * design.own}"
+        for how, margins in (("unbiased", design.unbiased), ("model", design.model)):
+            widths = {margin.length: half_width(margin.half_width) for margin in margins}
+            factor = value(design.odds_ratio, None) if how == "model" else ""
+            rows.append([which, how, *(widths.get(n, "") for n in lengths), factor])
+    yield ""
+    yield table(
+        ["max_length", "estimate", *(f"length {n}" for n in lengths), "odds ratio within a factor"],
+        rows,
+    )
+    yield "model: one of all answers, which assumes no interaction of three or more of them"
+    yield from result.advice
 
 
 def _wanted(query: PlanQuery) -> list[str]:

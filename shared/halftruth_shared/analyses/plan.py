@@ -59,6 +59,13 @@ class PlanQuery(Request, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    designs: Annotated[
+        bool,
+        Meta(
+            description="Whether designs for tables of one attribute, two and so on are compared,"
+            " by unbiased estimates and by the model of all answers."
+        ),
+    ] = False
 
 
 class PlanRequest(PlanQuery, frozen=True, kw_only=True):
@@ -119,6 +126,29 @@ class SetPlan(EvenPlan, frozen=True, kw_only=True):
     attributes: list[str]
 
 
+class LengthMargin(EvenPlan, frozen=True, kw_only=True):
+    """Expected precision of tables of one length under uniform answers."""
+
+    length: int
+
+
+class DesignPlan(Message, frozen=True, kw_only=True):
+    """Expected precision of a survey designed for tables of up to `max_length` attributes.
+
+    `own` if that is the survey's mechanism as it is.
+    `unbiased` are tables as reports tell of them, `model` those by the model of all answers, which
+    assumes no interaction of three or more; empty where reports do not tell of all pairs, or there
+    are too many cells. `odds_ratio` is the margin of an odds ratio in a regression of one answer on
+    all others, as a factor.
+    """
+
+    max_length: int
+    own: bool
+    unbiased: list[LengthMargin]
+    model: list[LengthMargin]
+    odds_ratio: float | None
+
+
 class MechanismPlan(Message, frozen=True, kw_only=True):
     """Expected precision under one mechanism; `own` if it is the survey's.
 
@@ -143,7 +173,9 @@ class PlanResult(Message, frozen=True, kw_only=True):
     for a single answer. `bound` is the information bound by length: the precision of the best
     unbiased estimate under the best mechanism of this γ, with uniform answers. A mechanism may be
     more accurate at one length at the expense of another, or when answers are not uniform. `sets`
-    are the requested sets of attributes, under the survey's own mechanism.
+    are the requested sets of attributes, under the survey's own mechanism. `designs`, if requested,
+    compare this mechanism designed for tables of different lengths, and `advice` says which is best
+    for what.
     """
 
     query: PlanQuery
@@ -154,6 +186,8 @@ class PlanResult(Message, frozen=True, kw_only=True):
     recommended: str
     reason: str
     protection: list[str]
+    designs: list[DesignPlan] = msgspec.field(default_factory=list)
+    advice: list[str] = msgspec.field(default_factory=list)
 
     @property
     def columns(self) -> Columns:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from halftruth_client import Analyst
 from halftruth_collector.demo.census import census_survey
-from halftruth_collector.estimation.planning import planner
-from halftruth_collector.estimation.planning.planner import of_itemsets, plan, unit_variances
+from halftruth_collector.estimation.planning.planner import of_itemsets, plan
 from halftruth_collector.estimation.planning.recommendation import expected_precision
+from halftruth_collector.estimation.planning.sets import SAMPLED, unit_variances
 from halftruth_collector.estimation.reliability import reliability
 from halftruth_shared import (
     DistortionMatrices,
@@ -489,7 +489,7 @@ def test_more_sets_than_are_looked_at_are_sampled_the_same_way_every_time():
     result = plan(many, query)
     [length] = result.mechanisms[0].lengths
     assert length.possible == math.comb(30, 3)
-    assert 270 <= length.examined <= planner.SAMPLED
+    assert 270 <= length.examined <= SAMPLED
     assert plan(many, query) == result
     # All attributes are alike, so three of them say the same.
     [expected] = plan(three, query).mechanisms[0].lengths

@@ -165,7 +165,7 @@ def fit_model(
     design = Design(schema.shape, axes_of(schema, terms))
     parts = parts_of(survey, counts, schema)
     check_told(schema, design, parts)
-    problem = Problem(schema.names, design, parts, _ridge(design, penalty), feasible(schema))
+    problem = Problem(schema.names, design, parts, ridge(design, penalty), feasible(schema))
     found = maximum(problem, design.contrast @ independence(survey, counts, schema, design))
     return LoglinearModel(
         schema=schema,
@@ -180,7 +180,8 @@ def fit_model(
     )
 
 
-def _ridge(design: Design, penalty: Penalty | None) -> Array:
+def ridge(design: Design, penalty: Penalty | None) -> Array:
+    """Return the penalty of each parameter, 1 / prior variance, or 0 without one."""
     if penalty is None:
         return np.zeros(design.parameters)
     return np.where(_is_main(design), 1 / penalty.main, 1 / penalty.interaction)

@@ -6,21 +6,16 @@ and depends on them only through the channel. No report is needed.
 """
 
 import math
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import combinations
-from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import (
-    DomainTooLarge,
     HalftruthError,
     Mechanism,
     ParameterError,
     Protection,
-    Reconstruction,
     Schema,
     Survey,
 )
@@ -41,19 +36,19 @@ from halftruth_shared.rational import as_float
 
 from ...executors import Map
 from ..bounds import normal_quantile, optional
-from .recommendation import recommend
-
-P = TypeVar("P", bound=EvenPlan)
-
-#: Sets of attributes of one length up to which all are looked at, and how many of more are.
-MAX_SETS, SAMPLED = 1_000, 300
-
-#: Largest table that is looked at, and most cells of all tables of one length together.
-MAX_CELLS = 2**18
-_ALL_CELLS = 2**22
-
-#: Lengths that matter where nobody says which.
-_USUAL_LENGTHS = 3
+from .designs import plan_designs
+from .recommendation import recommend, recommend_designs
+from .sets import (
+    MAX_CELLS,
+    USUAL_LENGTHS,
+    even_plan,
+    even_variance,
+    largest_table,
+    perturbed_of,
+    respondents_needed,
+    sets_of,
+    unit_variances,
+)
 
 
 def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
@@ -104,6 +99,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     plans = [planned for planned in map_pieces(work, candidates) if planned.lengths]
     served = [p for p in plans if len(p.lengths) == len(lengths)]
     best, reason = recommend(served)
+    designs = plan_designs(survey, gamma, public, query) if query.designs else []
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
@@ -113,18 +109,9 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
         recommended=best.kind,
         reason=reason,
         protection=Protection.of(survey).sentences(),
+        designs=designs,
+        advice=recommend_designs(designs),
     )
-
-
-def unit_variances(
-    reconstruction: Reconstruction, sets: Iterable[Sequence[int]], target: Target
-) -> dict[tuple[int, ...], UnitVariance]:
-    """Variances of all cells of the tables of some sets of attributes, by their positions."""
-    names = reconstruction.schema.names
-    return {
-        tuple(positions): reconstruction.unit_variance([names[j] for j in positions], target)
-        for positions in sets
-    }
 
 
 def of_itemsets(schema: Schema, tables: Mapping[tuple[int, ...], UnitVariance]) -> UnitVariance:
@@ -153,8 +140,8 @@ def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
     if wanted is None:
         return [
             length
-            for length in range(1, min(longest, _USUAL_LENGTHS) + 1)
-            if length == 1 or _largest_table(schema, askable, length) <= MAX_CELLS
+            for length in range(1, min(longest, USUAL_LENGTHS) + 1)
+            if length == 1 or largest_table(schema, askable, length) <= MAX_CELLS
         ]
     if not wanted or max(wanted) > longest:
         raise ParameterError(
@@ -168,10 +155,6 @@ def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
 def _askable(schema: Schema) -> list[int]:
     """Positions of the attributes that itemsets can have."""
     return [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
-
-
-def _largest_table(schema: Schema, positions: Sequence[int], length: int) -> int:
-    return math.prod(sorted(schema.shape[j] for j in positions)[-length:])
 
 
 def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
@@ -208,20 +191,20 @@ def _plan_mechanism(
 ) -> MechanismPlan:
     schema = survey.schema
     reconstruction = mechanism.reconstruction(schema)
-    askable, perturbed = _askable(schema), _perturbed(schema, public)
+    askable, perturbed = _askable(schema), perturbed_of(schema, public)
     planned = []
     for length in lengths:
         if length > reconstruction.max_order:
             continue
         # However many are listed, all verdicts are by the same ones.
-        sets = whole = _sets(schema, askable, length)
-        fits = _largest_table(schema, perturbed, length) <= MAX_CELLS
+        sets = whole = sets_of(schema, askable, length)
+        fits = largest_table(schema, perturbed, length) <= MAX_CELLS
         if len(perturbed) >= length and fits:
-            whole = _sets(schema, perturbed, length)
+            whole = sets_of(schema, perturbed, length)
         # Most sets are in both.
         tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
-        even = _even(EvenPlan, _even_variance([tables[p] for p in whole]), query)
+        even = even_plan(EvenPlan, even_variance([tables[p] for p in whole]), query)
         possible = math.comb(len(askable), length)
         planned.append(_plan_length(length, len(sets), possible, variances, even, query))
     answer = mechanism.answer_amplification(schema, public)
@@ -255,39 +238,10 @@ def _plan_length(
         worst_standard_error=worst,
         worst_half_width=quantile * worst,
         smallest_support=smallest if smallest <= 1 else None,
-        respondents_needed=_needed(typical, query),
+        respondents_needed=respondents_needed(typical, query),
         examined=examined,
         possible=possible,
         even=even,
-    )
-
-
-def _needed(variance: float, query: PlanQuery) -> int | None:
-    """Respondents for the half-width asked about, by the variance with a single one."""
-    if query.half_width is None:
-        return None
-    quantile = normal_quantile(1 - query.confidence)
-    return max(2, math.ceil(quantile**2 * variance / query.half_width**2))
-
-
-def _even_variance(tables: Sequence[UnitVariance]) -> float:
-    """Mean over all cells of some tables."""
-    square = cells = 0.0
-    for variances in tables:
-        size = variances.constant.size
-        square += float(variances.at(1 / size).sum())
-        cells += size
-    return max(square, 0.0) / cells
-
-
-def _even(kind: type[P], variance: float, query: PlanQuery, **also: Any) -> P:
-    """Plan of some kind for evenly spread answers, by the variance with a single respondent."""
-    error = math.sqrt(variance / query.respondents)
-    return kind(
-        standard_error=error,
-        half_width=normal_quantile(1 - query.confidence) * error,
-        respondents_needed=_needed(variance, query),
-        **also,
     )
 
 
@@ -297,14 +251,14 @@ def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list
     reconstruction = survey.mechanism.reconstruction(schema)
     positions = range(len(schema.names))
     for length in lengths:
-        if _largest_table(schema, positions, length) > MAX_CELLS:
+        if largest_table(schema, positions, length) > MAX_CELLS:
             continue
-        sets = _sets(schema, positions, length, query.sets)
+        sets = sets_of(schema, positions, length, query.sets)
         tables = unit_variances(reconstruction, sets, query.target)
         planned = [
-            _even(
+            even_plan(
                 SetPlan,
-                _even_variance([variances]),
+                even_variance([variances]),
                 query,
                 attributes=[schema.names[j] for j in chosen],
             )
@@ -322,7 +276,7 @@ def _bound(
     query: PlanQuery,
 ) -> list[LengthBound]:
     """The information bound of those lengths that have tables without public attributes."""
-    perturbed = len(_perturbed(schema, public))
+    perturbed = len(perturbed_of(schema, public))
     asked = [length for length in lengths if length <= perturbed]
     if not asked:
         return []
@@ -330,8 +284,8 @@ def _bound(
     bounds = []
     for n in asked:
         [alone] = _least_errors(schema, gamma, public, (n,), query.target).values()
-        by_itself = _even(EvenPlan, alone**2, query)
-        bounds.append(_even(LengthBound, errors[n] ** 2, query, length=n, by_itself=by_itself))
+        by_itself = even_plan(EvenPlan, alone**2, query)
+        bounds.append(even_plan(LengthBound, errors[n] ** 2, query, length=n, by_itself=by_itself))
     return bounds
 
 
@@ -354,40 +308,3 @@ def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) ->
         return None
     least = largest_error([found.standard_error for found in bound])
     return largest_error(errors) / least if least > 0 else None
-
-
-def _perturbed(schema: Schema, public: frozenset[str]) -> list[int]:
-    return [j for j, name in enumerate(schema.names) if name not in public]
-
-
-def _sets(
-    schema: Schema, positions: Sequence[int], length: int, asked: int | None = None
-) -> list[tuple[int, ...]]:
-    """Sets of so many of some attributes: all, or the same ones of all every time.
-
-    No more than those `asked` about, but for single attributes.
-
-    Raises
-    ------
-    DomainTooLarge
-        If a table of them has more than `MAX_CELLS` cells.
-    """
-    largest = _largest_table(schema, positions, length)
-    if largest > MAX_CELLS:
-        raise DomainTooLarge(
-            f"lengths: a table of {largest} cells at length {length}; expected at most"
-            f" {MAX_CELLS}, so shorter itemsets",
-            field="lengths",
-        )
-    count, at_most = math.comb(len(positions), length), max(1, _ALL_CELLS // largest)
-    wanted = MAX_SETS if asked is None or length == 1 else asked
-    most = min(wanted, at_most)
-    if count <= most:
-        return list(combinations(positions, length))
-    if asked is None:
-        most = min(most, SAMPLED)
-    simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
-    drawn: set[tuple[int, ...]] = set()
-    while len(drawn) < most:
-        drawn.add(tuple(sorted(simulated.sample(positions, length))))
-    return sorted(drawn)

@@ -1,8 +1,14 @@
 """Plans in words; all of them are about evenly spread answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from halftruth_shared.analyses.plan import EvenPlan, LengthPlan, MechanismPlan, PlanResult
+from halftruth_shared.analyses.plan import (
+    DesignPlan,
+    EvenPlan,
+    LengthPlan,
+    MechanismPlan,
+    PlanResult,
+)
 from halftruth_shared.analyses.wording import GAP, half_width
 
 from ..reliability import reliability
@@ -100,3 +106,50 @@ def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
         f"; but the amplification of a single answer is {best.answer_amplification:.3g} then, and"
         f" {own:.3g} with {plans[0].kind}"
     )
+
+
+def recommend_designs(designs: Sequence[DesignPlan]) -> list[str]:
+    """Return the best `max_length` for each aim of an analyst, in a sentence; none for one design.
+
+    Of designs that are as good, the one for longer tables is recommended, which tells more.
+    """
+    if len(designs) < 2:
+        return []
+    longest = max(margin.length for design in designs for margin in design.unbiased)
+    aims = {1: "Shares of single answers", 2: "Pairs of answers"}
+    sentences = [_for_tables(aims[n], designs, n) for n in range(1, min(longest, 2) + 1)]
+    factors = {d.max_length: d.odds_ratio for d in designs if d.odds_ratio is not None}
+    if factors:
+        best = _smallest(factors)
+        sentences.append(
+            f"Regression: max_length = {best}; odds ratios of one answer by another, given all"
+            f" others, within a factor of {factors[best]:.3g}."
+        )
+    if longest > 2:
+        sentences.append(_for_tables(f"Itemsets of {longest} answers", designs, longest))
+    return sentences
+
+
+def _for_tables(aim: str, designs: Sequence[DesignPlan], length: int) -> str:
+    """Return the best designs for tables of one length, unbiased and by the model."""
+    said = []
+    for how, of_design in (
+        ("unbiased", {d.max_length: d.unbiased for d in designs}),
+        ("by the model", {d.max_length: d.model for d in designs}),
+    ):
+        widths = {
+            max_length: margin.half_width
+            for max_length, margins in of_design.items()
+            for margin in margins
+            if margin.length == length
+        }
+        if widths:
+            best = _smallest(widths)
+            said.append(f"max_length = {best}, margin {half_width(widths[best])} {how}")
+    return f"{aim}: {'; '.join(said)}."
+
+
+def _smallest(widths: Mapping[int, float]) -> int:
+    """Return the longest of those designs that are as good as the best."""
+    least = min(widths.values())
+    return max(length for length, width in widths.items() if width <= _EQUAL * least)
