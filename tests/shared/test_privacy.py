@@ -4,12 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from halftruth_shared import (
-    ParameterError,
-    amplification_for_breach,
-    epsilon,
-    worst_case_posterior,
-)
+from halftruth_shared import ParameterError, amplification_for_breach, epsilon, worst_case_posterior
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -60,10 +60,7 @@ RESOLVED = {
         "alpha": "1/4",
         "steps": 100,
     },
-    "randomized-response": {
-        "kind": "randomized-response",
-        "keep": {"smoker": "9/10", "age": "1"},
-    },
+    "randomized-response": {"kind": "randomized-response", "keep": {"smoker": "9/10", "age": "1"}},
     "distortion-matrices": {
         "kind": "distortion-matrices",
         "matrices": {

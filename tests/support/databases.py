@@ -4,7 +4,5 @@ import pytest
 
 #: SQLite, and at night PostgreSQL too: only tests of the store are about differences in SQL.
 on_both = pytest.mark.parametrize(
-    "database",
-    ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)],
-    indirect=True,
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)], indirect=True
 )

@@ -68,12 +68,7 @@ def run_collector(database: str, folder: Path, *options: str, **settings: Any) -
     with (
         log.open("w") as errors,
         subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env=environment,
-            **popen,
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, **popen
         ) as process,
     ):
         try:

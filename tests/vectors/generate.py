@@ -369,6 +369,15 @@ DESIGNS = [
     design("mangat", "nein ja", p="2/3", answer="ja", not_sensitive="nein"),
 ]
 
+GROUPS = split(
+    *("19", 5, 4),
+    view([5, 2], [4, 1], choose=[1, 2], weight=3),
+    view([3], [2, 1, 5, 4], choose=[1, 3]),
+    view([2, 3], weight=4294967295),
+    public=[6, 0],
+)
+LARGE_VIEWS = split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2))
+
 #: By file: surveys, the number of draws of each, and whether the records are all or some.
 SURVEYS = {
     "gamma-diagonal": [
@@ -397,10 +406,7 @@ SURVEYS = {
         (survey("different-shares", [2, 3, 4], keep("9/10", "1/2", "19/22")), 12),
         (survey("one-kept", [3, 2, 2], keep("1", "2/3", "3/4"), public=[0]), 6),
         (survey("all-kept", [2, 3], keep("1", "1"), public=[0, 1]), 4),
-        (
-            survey("many-questions", [2 + j % 5 for j in range(40)], keep(*LONG)),
-            4,
-        ),
+        (survey("many-questions", [2 + j % 5 for j in range(40)], keep(*LONG)), 4),
         (survey("long-number", [3, 2], keep(f"{10**40 + 1}/{10**40 + 3**50}", "0.7")), 4),
     ],
     "split-questionnaire": [
@@ -410,38 +416,12 @@ SURVEYS = {
         (survey("whole-plane", [7], split("3/2", 2, 2, view([0]))), 9),
         (survey("few-numbers", [2, 3, 4], split("5/2", 2, 6, view([2, 0, 1]))), 12),
         (survey("pairs", [2, 3, 4], split("19/2", 3, 2, view([0, 1, 2], choose=[2]))), 12),
-        (
-            survey(
-                "groups",
-                [2, 3, 2, 4, 3, 2, 2],
-                split(
-                    "19",
-                    5,
-                    4,
-                    view([5, 2], [4, 1], choose=[1, 2], weight=3),
-                    view([3], [2, 1, 5, 4], choose=[1, 3]),
-                    view([2, 3], weight=4294967295),
-                    public=[6, 0],
-                ),
-                public=[0, 6],
-            ),
-            12,
-        ),
-        (
-            survey(
-                "large-views",
-                [4, 5, 5, 5, 2, 2],
-                split("19", 19, 45, view(range(6), choose=[5]), view(range(6), weight=2)),
-            ),
-            6,
-        ),
+        (survey("groups", [2, 3, 2, 4, 3, 2, 2], GROUPS, public=[0, 6]), 12),
+        (survey("large-views", [4, 5, 5, 5, 2, 2], LARGE_VIEWS), 6),
         (survey("many-numbers", [30, 40], split("1000", 997, 2, view([0, 1]))), 6),
         # Numbers of points of 32 bits, whose squares and cubes are longer.
         (survey("most-numbers", [30, 40], split("70000", 65521, 2, view([0, 1]))), 6),
-        (
-            survey("many-questions", [4] * 40, split("19", 19, 10, view(range(40), choose=[2]))),
-            6,
-        ),
+        (survey("many-questions", [4] * 40, split("19", 19, 10, view(range(40), choose=[2]))), 6),
         (
             survey("long-number", [3, 4, 5], split(f"{10**40 + 1}/{3**50}", 7, 9, view([2, 1, 0]))),
             6,
@@ -638,10 +618,7 @@ ASKED = {
             "categories": ["no", "yes", "prefer not to say"],
             "missing": ["prefer not to say"],
             "label": {"en": "Do you smoke?", "de": "Rauchen Sie?"},
-            "answers": {
-                "no": {"en": "no", "de": "nein"},
-                "yes": {"en": "yes", "de": "ja"},
-            },
+            "answers": {"no": {"en": "no", "de": "nein"}, "yes": {"en": "yes", "de": "ja"}},
             "shuffle": True,
         },
         {
@@ -953,7 +930,7 @@ DESIGN_PROMISES = [
         designs("promise-same-design", FORCED, FORCED, a2=SKEW),
         [
             "For <a0>, <a1>, with chance 1 in 6 the device reports <yes> whatever the answer is,"
-            " with chance 1 in 6 <no>, and else the answer.",
+            " with chance 1 in 6 <no>, and else the answer."
         ],
         [],
     ),

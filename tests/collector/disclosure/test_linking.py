@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from adult import adult
 from halftruth_collector.disclosure import linking
-from halftruth_collector.disclosure.linking import (
-    linking_risk,
-    linking_risk_of,
-)
+from halftruth_collector.disclosure.linking import linking_risk, linking_risk_of
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -178,10 +175,7 @@ MECHANISMS = {
         by_attribute,
     ),
     "whole records": (survey_of(GammaDiagonal("19")), lambda: gamma_diagonal(19)),
-    "symbols about views": (
-        survey_of(SPLIT, (*SHAPE, 2)),
-        lambda: split(4, VIEWS, (*SHAPE, 2)),
-    ),
+    "symbols about views": (survey_of(SPLIT, (*SHAPE, 2)), lambda: split(4, VIEWS, (*SHAPE, 2))),
 }
 
 

@@ -85,10 +85,7 @@ def check_channel(channel, matrix, shape):
     merged = channel.merged()
     np.testing.assert_allclose(merged.dense(), matrix, rtol=0, atol=1e-12)
     single = generator().uniform(size=n)
-    for apply, expected in [
-        (merged.forward, matrix @ single),
-        (merged.adjoint, single @ matrix),
-    ]:
+    for apply, expected in [(merged.forward, matrix @ single), (merged.adjoint, single @ matrix)]:
         found = apply(single.reshape(merged.shape))
         assert found.shape == merged.shape
         np.testing.assert_allclose(found.ravel(), expected, rtol=precision, atol=precision)

@@ -16,9 +16,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import (
     points,
     response,
 )
-from halftruth_shared.mechanisms.split_questionnaire.sampling import (
-    placed_of,
-)
+from halftruth_shared.mechanisms.split_questionnaire.sampling import placed_of
 
 GEOMETRIES = [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4), (5, 3), (7, 3)]
 

@@ -15,12 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 from halftruth_shared import KeyFileError, ParameterError, SignatureError
 from halftruth_shared.protocol import signing
 from halftruth_shared.protocol.base import check_operator_keys
-from halftruth_shared.protocol.signing import (
-    OperatorKey,
-    sign,
-    statement,
-    verify,
-)
+from halftruth_shared.protocol.signing import OperatorKey, sign, statement, verify
 from halftruth_shared.protocol.terms import Signature, Terms
 
 DIGEST = "00" * 16 + "5e" * 16

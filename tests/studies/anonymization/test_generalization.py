@@ -153,8 +153,7 @@ def test_adult_is_diverse_when_generalized(adult):
 def test_a_hierarchy_names_groups_of_the_level_before():
     school, sex = Attribute("school", ["none", "primary", "college"]), Attribute("sex", ["f", "m"])
     [levels, suppressed] = read_hierarchies(
-        [school, sex],
-        {"school": [{"low": ["none", "primary"]}, {"any": ["low", "college"]}]},
+        [school, sex], {"school": [{"low": ["none", "primary"]}, {"any": ["low", "college"]}]}
     )
     assert [level.names for level in levels] == [school.categories, ("low", "college"), ("any",)]
     assert [level.group for level in levels] == [(0, 1, 2), (0, 0, 1), (0, 0, 0)]

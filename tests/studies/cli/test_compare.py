@@ -77,14 +77,7 @@ def test_csv_has_a_row_for_each_release(compare, folder):
 
 def test_a_picture_shows_the_measure_asked_for(compare, folder):
     picture = folder / "lost.svg"
-    compare(
-        folder / "records.csv",
-        *ASKED,
-        "--plot",
-        picture,
-        "--measure",
-        "cube_error",
-    )
+    compare(folder / "records.csv", *ASKED, "--plot", picture, "--measure", "cube_error")
     assert "Releases compared: mean relative error of the cube" in picture.read_text()
 
 

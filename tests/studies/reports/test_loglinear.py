@@ -135,12 +135,7 @@ def test_decomposable_models_have_their_closed_form(seed, shape):
     total = n.sum()
     a, b, g = (n.sum(axis=axes, keepdims=True) for axes in ((1, 2), (0, 2), (0, 1)))
     ab, bg = n.sum(axis=2, keepdims=True), n.sum(axis=0, keepdims=True)
-    closed = {
-        "A,B,G": a * b * g / total**2,
-        "AB,G": ab * g / total,
-        "AB,BG": ab * bg / b,
-        "ABG": n,
-    }
+    closed = {"A,B,G": a * b * g / total**2, "AB,G": ab * g / total, "AB,BG": ab * bg / b, "ABG": n}
     for model, expected in closed.items():
         fit = fit_loglinear(n, axes_of(model))
         np.testing.assert_allclose(fit.fitted, expected, rtol=1e-9, err_msg=model)

@@ -18,10 +18,7 @@ from halftruth_shared import (
 )
 from halftruth_studies.reports.loglinear import model_of_reports
 from halftruth_studies.reports.partial import partial_correlation
-from halftruth_studies.reports.randomized import (
-    randomized_measures,
-    randomized_partial_correlation,
-)
+from halftruth_studies.reports.randomized import randomized_measures, randomized_partial_correlation
 
 from ...collector.estimation.definitions import (
     FROM_ZERO,
@@ -402,11 +399,7 @@ PARTIAL = {
         {},
         False,
     ),
-    "both conditions public": (
-        responses((2, 2, 2, 2), "0.8", "0.7", 1, 1, public="cd"),
-        {},
-        True,
-    ),
+    "both conditions public": (responses((2, 2, 2, 2), "0.8", "0.7", 1, 1, public="cd"), {}, True),
     "categories": (responses((3, 2, 4), "0.5", "0.7", 1, public="c"), {"a": "c1", "c": "c3"}, True),
     "uneven category": (matrices(EVEN_THIRD, TRUE, TRUE, public="bc"), {"a": "c0"}, False),
     "even category": (matrices(EVEN_THIRD, TRUE, TRUE, public="bc"), {"a": "c2"}, True),
