@@ -98,21 +98,19 @@ def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
 def _naming(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
     """Return the fields that may hold names, which are few."""
     fields = cast(inspect.StructType, inspect.type_info(kind)).fields
-    return tuple(field for field in fields if _may_hold_names(field.type, frozenset([kind])))
+    return tuple(field for field in fields if _may_hold_names(field.type))
 
 
-def _may_hold_names(type_: inspect.Type, around: frozenset[type]) -> bool:
-    """Return whether a type may hold names, without recursion into enclosing structs."""
+def _may_hold_names(type_: inspect.Type) -> bool:
+    """Return whether a type may hold names."""
     if isinstance(type_, inspect.Metadata):
-        return bool(_kind_of_name(type_)) or _may_hold_names(type_.type, around)
+        return bool(_kind_of_name(type_)) or _may_hold_names(type_.type)
     if isinstance(type_, inspect.UnionType):
-        return any(_may_hold_names(part, around) for part in type_.types)
+        return any(_may_hold_names(part) for part in type_.types)
     if isinstance(type_, inspect.ListType):
-        return _may_hold_names(type_.item_type, around)
+        return _may_hold_names(type_.item_type)
     if isinstance(type_, inspect.StructType):
-        inside = around | {type_.cls}
-        within = () if type_.cls in around else type_.fields
-        return any(_may_hold_names(field.type, inside) for field in within)
+        return any(_may_hold_names(field.type) for field in type_.fields)
     return isinstance(type_, inspect.DictType)
 
 
