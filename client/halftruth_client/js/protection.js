@@ -8,6 +8,7 @@ import { ONE, Rational } from "./rational.js";
 
 /**
  * @import { Mechanism } from "./mechanisms/base.js"
+ * @import { Provable } from "./mechanisms/designs.js"
  * @import { Schema } from "./schema.js"
  * @import { Survey } from "./survey.js"
  */
@@ -33,10 +34,7 @@ export function unperturbed({ schema, mechanism }, unprotected) {
   );
 }
 
-/**
- * @param {Mechanism} mechanism
- * @param {ReadonlySet<string>} unprotected
- */
+/** @type {(mechanism: Mechanism, unprotected: ReadonlySet<string>) => [string, Provable][]} */
 function allowedProofs(mechanism, unprotected) {
   return [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
 }

@@ -10,6 +10,8 @@ import { RecordError, SurveyError } from "./errors.js";
  * @typedef {Readonly<Record<string, string | number | readonly string[]>>} PersonRecord
  */
 
+/** @typedef {{position: number, codes: ReadonlySet<number>}} Condition */
+
 /** The attributes of a record, in order. */
 export class Schema {
   /**
@@ -42,10 +44,7 @@ export class Schema {
     this.size = this.shape.reduce((product, size) => product * size, 1n);
   }
 
-  /**
-   * @param {import("./attribute.js").Attribute} attribute
-   * @param {number} j
-   */
+  /** @type {(attribute: import("./attribute.js").Attribute, j: number) => Condition[]} */
   conditionsOf({ name, askIf }, j) {
     return [...askIf].map(([about, answers]) => {
       const i = this.positions.get(about) ?? j;

@@ -32,7 +32,6 @@ _METAVARS = {
     "text": "NAME",
     "names": "NAMES",
     "categories": "CATEGORY",
-    "terms": "NAMES",
     "margins": "FILE",
 }
 

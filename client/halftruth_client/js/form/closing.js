@@ -90,10 +90,7 @@ function further({ address, seconds, stay }, words) {
   return element("div", {}, element("p", {}, link), soon);
 }
 
-/**
- * @param {{back: () => void, go: () => void}} step
- * @param {Wording} words
- */
+/** @type {(step: {back: () => void, go: () => void}, words: Wording) => HTMLElement} */
 export function anotherPerson({ back, go }, words) {
   return view(
     words.say("anotherHeading"),
@@ -102,10 +99,7 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/**
- * @param {import("../survey.js").Survey} survey
- * @param {Wording} words
- */
+/** @type {(survey: import("../survey.js").Survey, words: Wording) => HTMLElement} */
 export function closed({ closedBecause, terms }, words) {
   const text =
     closedBecause === "quota"

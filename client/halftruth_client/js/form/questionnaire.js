@@ -141,10 +141,7 @@ export function offeredMissing({ missing, optional, askIf }) {
   );
 }
 
-/**
- * @param {import("../number.js").NumberRange} number
- * @param {Wording} words
- */
+/** @type {(range: import("../number.js").NumberRange, words: Wording) => Record<string, string>} */
 export function rangeOf({ minimum, maximum }, words) {
   return { minimum: words.point(decimals(minimum)), maximum: words.point(decimals(maximum)) };
 }

@@ -165,11 +165,7 @@ function question({ asked, id, questionnaire, words, settle }) {
   };
 }
 
-/**
- * @param {Asked} asked
- * @param {ReturnType<Questionnaire["problem"]>} problem
- * @param {Wording} words
- */
+/** @type {(asked: Asked, problem: ReturnType<Questionnaire["problem"]>, words: Wording) => string} */
 function problemOf({ attributes: [{ number }] }, problem, words) {
   if (problem === "several") return words.say("missingSeveral");
   if (problem !== "number" || number === null) return words.say("missing");

@@ -66,12 +66,7 @@ export function review({ answers, ofAll, proves, lasts, back, send }, words) {
   );
 }
 
-/**
- * @param {string} heading
- * @param {readonly Line[]} rows
- * @param {string} style
- * @param {Wording} words
- */
+/** @type {(heading: string, rows: readonly Line[], style: string, words: Wording) => HTMLElement} */
 export function card(heading, rows, style, words) {
   const lines = rows.flatMap(({ label, value }) => [
     element("dt", {}, ofSurvey(label, words)),
