@@ -64,9 +64,9 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 13_640,  # what a model assumes, in every result
+    "shared/halftruth_shared/**/*.py": 13_622,  # what a model assumes, in every result
     "client/halftruth_client/**/*.py": 1_820,
-    "client/halftruth_client/js/**/*.js": 7_564,
+    "client/halftruth_client/js/**/*.js": 7_543,
     "docs/studies/**/*.py": 5_371,  # reports by themselves, from the collector
     "collector/halftruth_collector/**/*.py": 31_000,  # that model in analyses and plans
     "collector/halftruth_collector/access/**/*.py": 349,  # a key in use is not retired
