@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.distribution import (
@@ -15,12 +16,21 @@ from halftruth_shared.analyses.distribution import (
 )
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import number
+from halftruth_shared.errors import listing
+from msgspec.structs import replace
 
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import estimates
-from ..estimation.ordinal import Distribution, Moment, Scale, distributions, scale_of
+from ..estimation.ordinal import (
+    Distribution,
+    Moment,
+    Scale,
+    distributions,
+    mean_differences,
+    scale_of,
+)
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
 
@@ -48,10 +58,15 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
             )
         by.append([grouping.name])
         groups += answers_of(grouping)
+    reference = _reference(query, groups[1:])
     found: list[Distribution] = []
+    differences: list[Estimate | None] = [None] * len(groups)
     for names in by:
         support, covariance = _table(counted, query, [*names, attribute.name])
         found += distributions(support.reshape(-1, support.shape[-1]), covariance)
+        if reference is not None and names:
+            place = groups.index(reference) - 1
+            differences[1:] = _differences(query, scale, found[1:], support, covariance, place)
     reports = counted.estimator.table([attribute.name]).reports
     return DistributionResult(
         **counted.origin(),
@@ -62,9 +77,10 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
         values=scale.values.tolist(),
         counted_as=scale.counted_as,
         bin_error=scale.bin_error,
+        reference=reference,
         groups=[
-            _group(group, one, scale, query, reports)
-            for group, one in zip(groups, found, strict=True)
+            replace(_group(group, one, scale, query, reports), difference=difference)
+            for group, one, difference in zip(groups, found, differences, strict=True)
         ],
     )
 
@@ -75,6 +91,49 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
         table = counted.estimator.table(names)
         covariance = known_covariance(table, query.target)
         return answered(counted.estimator.schema, table.support, covariance, names)
+
+
+def _reference(query: DistributionQuery, groups: Sequence[str | None]) -> str | None:
+    if query.reference is None:
+        return groups[0] if groups else None
+    if query.reference not in groups:
+        raise ParameterError(
+            f"reference: '{query.reference}' is none of the groups; expected one of:"
+            f" {listing([group for group in groups if group])}",
+            field="reference",
+        )
+    return query.reference
+
+
+def _differences(
+    query: DistributionQuery,
+    scale: Scale,
+    groups: Sequence[Distribution],
+    support: Array,
+    covariance: Array,
+    reference: int,
+) -> Iterator[Estimate | None]:
+    """Difference of each group's mean from that of the reference, which has none."""
+    defined = np.array([group.defined for group in groups])
+    # Of a group that may be nobody there is no mean to divide by.
+    usual = np.where(defined[:, None], support, 1.0)
+    values, errors = mean_differences(usual, covariance, scale.values, reference)
+    half_widths = normal_quantile(1 - query.confidence) * errors
+    found = estimates(
+        Estimate,
+        values,
+        errors,
+        (values - half_widths, values + half_widths),
+        span=np.ptp(scale.values),
+        effect=True,
+        p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
+    )
+    lacking = Estimate(undefined="one of the groups cannot be told from one that nobody is in")
+    for place, difference in enumerate(found):
+        if place == reference:
+            yield None
+        else:
+            yield difference if defined[place] and defined[reference] else lacking
 
 
 def _check_percentiles(percentiles: Sequence[int]) -> None:

@@ -58,6 +58,7 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
         reliability=found.reliability,
         verdict=found.verdict,
         typical=found.typical,
+        effective_reports=found.effective_reports,
         answers=[share for share in found.cells if share.answer not in attribute.missing],
         missing=[share for share in of_all.cells if share.answer in attribute.missing],
     )

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from ..estimation.answers import nothing_missing, presence
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation, equation
-from ..estimation.estimates import estimates
+from ..estimation.estimates import covariance_of, estimates
 from ..estimation.regression import Regression, fit_regression
 from ..estimation.reliability import clear, grades
 from . import sentences, verdicts
@@ -57,6 +57,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
         undefined=undefined,
         caution=sentences.sentence(few) if few and undefined is None else None,
         coefficients=coefficients,
+        covariance=covariance_of(fit.covariance) if query.covariance and not undefined else None,
     )
 
 

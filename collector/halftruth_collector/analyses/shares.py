@@ -12,7 +12,7 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 
 from ..estimation import Estimator
-from ..estimation.bounds import Array
+from ..estimation.bounds import Array, optional
 from ..estimation.estimates import estimates
 from ..estimation.reliability import margin
 from . import verdicts
@@ -27,6 +27,7 @@ class Shares(NamedTuple, Generic[E]):
     reliability: Reliability
     verdict: str
     typical: TypicalError | None = None
+    effective_reports: float | None = None
 
 
 def estimate_shares(
@@ -51,7 +52,14 @@ def estimate_shares(
     reliability, verdict = verdicts.on_table(margin(*ends), table.effective_reports)
     error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
     cells = [*estimates(kind, support, error, ends, errors=errors, **fields)]
-    return Shares(cells, reliability, verdict)
+    return Shares(cells, reliability, verdict, effective_reports=_effective(support, error**2))
+
+
+def _effective(support: Array, variance: Array) -> float | None:
+    """Number of unperturbed answers whose shares have the same total variance."""
+    inside = np.clip(support, 0.0, 1.0)
+    total = float(variance.sum())
+    return optional(float((inside * (1 - inside)).sum()) / total) if total > 0 else None
 
 
 def _dependence(support: Array) -> float:

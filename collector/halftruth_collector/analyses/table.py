@@ -8,8 +8,9 @@ from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
-from halftruth_shared.analyses.wording import items
+from halftruth_shared.analyses.wording import items, number
 
+from ..estimation.estimates import covariance_of
 from . import sentences
 from .base import Analysis, Counted, names_of_clearest
 from .shares import estimate_shares
@@ -31,9 +32,10 @@ def compute(counted: Counted, query: TableQuery) -> TableResult:
         reliability=shares.reliability,
         verdict=shares.verdict,
         typical=shares.typical,
+        effective_reports=shares.effective_reports,
         condition_number=table.condition_number,
         cells=shares.cells,
-        covariance=table.covariance(query.target).tolist() if wanted else None,
+        covariance=covariance_of(table.covariance(query.target)) if wanted else None,
     )
 
 
@@ -89,7 +91,16 @@ def warnings(result: TableResult) -> list[str]:
 
 def interpretation(result: TableResult) -> list[str]:
     """Describe the precision of a usable table, and its shares."""
-    return sentences.verdict(result, usable=True) + sentences.estimated(result.query.estimate)
+    effective = (
+        []
+        if result.effective_reports is None
+        else [
+            f"As precise as {number(result.effective_reports, 0)} answers without perturbation"
+            " would be."
+        ]
+    )
+    usable = sentences.verdict(result, usable=True)
+    return [*usable, *effective, *sentences.estimated(result.query.estimate)]
 
 
 ANALYSIS = Analysis(

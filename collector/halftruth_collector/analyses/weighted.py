@@ -22,9 +22,9 @@ from halftruth_shared.analyses.wording import (
 from halftruth_shared.mechanisms.variances import error_parts
 
 from ..estimation.association import known_covariance
-from ..estimation.bounds import normal_quantile, optional
+from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
-from ..estimation.estimates import estimates
+from ..estimation.estimates import covariance_of, estimates
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
@@ -55,8 +55,14 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     if known or not names:
         reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
-    questions = [_weighted(counted, query, margins, people, name) for name in names]
-    return WeightedResult(**counted.origin(), query=query, questions=questions)
+    found = [_weighted(counted, query, margins, people, name) for name in names]
+    questions, covariances = zip(*found, strict=True)
+    return WeightedResult(
+        **counted.origin(),
+        query=query,
+        questions=list(questions),
+        covariance=covariance_of(*covariances) if query.covariance else None,
+    )
 
 
 def _weighted(
@@ -65,7 +71,8 @@ def _weighted(
     margins: Sequence[Margin],
     people: float | None,
     name: str,
-) -> WeightedQuestion:
+) -> tuple[WeightedQuestion, Array]:
+    """Distribution of one question, and the covariance of its shares."""
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(name)]
     others = [margin.attribute.name for margin in margins]
@@ -85,7 +92,7 @@ def _weighted(
         verdict = f"{reliability}: {estimate.undefined}"
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = variance / before
-    return WeightedQuestion(
+    question = WeightedQuestion(
         attribute=name,
         label=attribute.label_in(),
         reliability=reliability,
@@ -108,6 +115,7 @@ def _weighted(
         weights=_weights(estimate),
         p_value=estimate.p_value,
     )
+    return question, estimate.covariance
 
 
 def _weights(weighted: Weighted) -> Weights | None:

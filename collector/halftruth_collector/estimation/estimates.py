@@ -91,6 +91,17 @@ def estimates(
         yield kind(**dict(zip(columns, row, strict=True)))
 
 
+def covariance_of(*blocks: Array) -> list[list[float | None]]:
+    """Return a covariance as messages have it, null where unknown, as it is between blocks."""
+    size = sum(len(block) for block in blocks)
+    whole, start = np.full((size, size), np.nan), 0
+    for block in blocks:
+        part = slice(start, start + len(block))
+        whole[part, part] = block
+        start += len(block)
+    return [_numbers(row) for row in whole]
+
+
 def _numbers(column: ArrayLike) -> list[float | None]:
     return [
         number if math.isfinite(number) else None

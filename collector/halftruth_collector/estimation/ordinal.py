@@ -221,6 +221,29 @@ def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
         yield Distribution(float(base), share, within[g, :, g, :], defined)
 
 
+def mean_differences(
+    support: Array, covariance: Array, values: Array, reference: int
+) -> tuple[Array, Array]:
+    """Return the difference of each group's mean from that of one of them, with standard errors.
+
+    Parameters
+    ----------
+    support : ndarray, shape (groups, k)
+        Shares of everybody.
+    covariance : ndarray, shape (groups·k, groups·k)
+    values : ndarray, shape (k,)
+        What the answers count as.
+    reference : int
+    """
+    base = support.sum(axis=1)
+    means = support @ values / base
+    slopes = (values - means[:, None]) / base[:, None]
+    gradient = scipy.linalg.block_diag(*slopes)
+    gradient = gradient - gradient[reference]
+    error = _root(np.einsum("gi,ij,gj->g", gradient, covariance, gradient))
+    return means - means[reference], error
+
+
 def _root(variance: Array | float) -> Array:
     return np.sqrt(np.maximum(variance, 0.0))
 

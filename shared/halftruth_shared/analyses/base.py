@@ -143,6 +143,13 @@ Modelled = Annotated[
         extra_json_schema={"uniqueItems": True},
     ),
 ]
+CovarianceOf = Annotated[
+    bool,
+    Meta(
+        description="Whether to give the covariance of the estimates, too, in the order of the"
+        " rows; null of two whose covariance is not known."
+    ),
+]
 
 
 class TestedInteraction(Message, frozen=True, kw_only=True):
@@ -297,12 +304,30 @@ class EstimatesResult(Result, frozen=True, kw_only=True):
 
     `KEYS` are the columns that identify a row, `OTHERS` those after the estimate's, `QUANTITY` is
     what is estimated, and `PANELS` the largest number of keys that select the panel of a chart.
+    `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
     """
 
     KEYS: ClassVar[Sequence[str]] = ()
     OTHERS: ClassVar[Columns] = ()
     QUANTITY: ClassVar[str] = "value"
     PANELS: ClassVar[int] = 1
+
+    covariance: list[list[float | None]] | None = None
+
+    def covariance_to_pandas(self) -> "pd.DataFrame":
+        """Return the covariance of its estimates as a data frame, rows and columns like its rows.
+
+        Raises
+        ------
+        ParameterError
+            If the query did not ask for it, or there is none.
+        ImportError
+            If pandas is not installed.
+        """
+        if self.covariance is None:
+            raise ParameterError("covariance: there is none; expected a query with covariance=True")
+        frame = self.to_pandas()
+        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)
 
     @property
     def keys(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import AttributeName, EstimateQuery, EstimatesResult, Items, Row
+from .base import AttributeName, CategoryName, EstimateQuery, EstimatesResult, Items, Row
 from .estimate import Estimate
 
 #: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
@@ -38,13 +38,15 @@ class GroupDistribution(Message, frozen=True, kw_only=True):
     """Distribution within one group, or of everybody (null).
 
     `base` is the estimated number of respondents in the group who answered. Unless it is
-    significantly above zero there are no numbers, and `undefined` gives the reason.
+    significantly above zero there are no numbers, and `undefined` gives the reason. `difference` is
+    the mean less that of the reference group, null for this and for everybody.
     """
 
     group: str | None
     base: float
     mean: Estimate
     deviation: Estimate
+    difference: Estimate | None = None
     quantiles: list[QuantileEstimate]
     answers: list[OrderedShare]
     undefined: str | None = None
@@ -56,7 +58,7 @@ class DistributionResult(EstimatesResult, frozen=True, kw_only=True):
     `values` are the scores of the `answers`, and `counted_as` is their kind. `ordered` is whether
     the survey declares the answers ordered. For numbers, which are reported as bins, `bin_error`
     bounds the difference between a mean or standard deviation of the numbers and that of the
-    middles; it is not part of the intervals.
+    middles; it is not part of the intervals. `reference` is the group that means are compared with.
     """
 
     query: "DistributionQuery"
@@ -66,6 +68,7 @@ class DistributionResult(EstimatesResult, frozen=True, kw_only=True):
     values: list[float]
     counted_as: CountedAs
     bin_error: float | None
+    reference: CategoryName | None = None
     groups: list[GroupDistribution]
 
     KEYS: ClassVar = ("estimate", "group", "of")
@@ -84,6 +87,8 @@ class DistributionResult(EstimatesResult, frozen=True, kw_only=True):
             of_moments = (self.bin_error, each.base, *no_answers)
             yield ("mean", group, ""), each.mean, of_moments
             yield ("deviation", group, ""), each.deviation, of_moments
+            if each.difference is not None:
+                yield ("mean_difference", group, self.reference), each.difference, of_moments
             for quantile in each.quantiles:
                 answers = (quantile.answer, *(quantile.answers or (None, None)))
                 of = str(quantile.percentile)
@@ -108,6 +113,16 @@ class DistributionQuery(EstimateQuery[DistributionResult], frozen=True, kw_only=
         Annotated[
             AttributeName,
             Meta(description="The attribute whose categories are groups; by default none."),
+        ]
+        | None
+    ) = None
+    reference: (
+        Annotated[
+            CategoryName,
+            Meta(
+                description="The group that the means of the others are compared with; the first"
+                " by default."
+            ),
         ]
         | None
     ) = None

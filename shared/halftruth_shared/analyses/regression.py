@@ -8,7 +8,15 @@ from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
-from .base import AttributeName, CategoryName, EstimateQuery, EstimatesResult, Items, Row
+from .base import (
+    AttributeName,
+    CategoryName,
+    CovarianceOf,
+    EstimateQuery,
+    EstimatesResult,
+    Items,
+    Row,
+)
 from .estimate import Estimate
 
 #: Scale of the linear predictor: log odds of an answer, or the mean of its score.
@@ -109,3 +117,4 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)
+    covariance: CovarianceOf = False

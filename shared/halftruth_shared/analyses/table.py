@@ -1,14 +1,14 @@
 """Reconstructed tables."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import msgspec
-from msgspec import Meta
 
 from .base import (
     AnsweredQuery,
     AttributeNames,
+    CovarianceOf,
     EstimatesResult,
     Interactions,
     Items,
@@ -32,7 +32,7 @@ class TableResult(EstimatesResult, frozen=True, kw_only=True):
 
     `verdict` says in words whether its shares are precise enough to be used, and `typical` how far
     best guesses are off, null without one. `condition_number` is null where it is not the inverse
-    of one matrix.
+    of one matrix. `effective_reports` answers without perturbation would be as precise.
     """
 
     query: "TableQuery"
@@ -40,8 +40,8 @@ class TableResult(EstimatesResult, frozen=True, kw_only=True):
     verdict: str
     typical: TypicalError | None = None
     condition_number: float | None = None
+    effective_reports: float | None = None
     cells: list[TableCell]
-    covariance: list[list[float]] | None = None
 
     QUANTITY: ClassVar = "support"
 
@@ -61,6 +61,4 @@ class TableQuery(AnsweredQuery[TableResult], frozen=True, kw_only=True):
     estimate: MethodOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
-    covariance: Annotated[
-        bool, Meta(description="Whether to give the covariance of the cells, too.")
-    ] = False
+    covariance: CovarianceOf = False

@@ -6,7 +6,15 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import AnsweredQuery, AttributeName, AttributeNames, CategoryName, EstimatesResult, Row
+from .base import (
+    AnsweredQuery,
+    AttributeName,
+    AttributeNames,
+    CategoryName,
+    CovarianceOf,
+    EstimatesResult,
+    Row,
+)
 from .estimate import Estimate, Reliability
 
 Weighting = Literal["raking", "calibration"]
@@ -104,3 +112,4 @@ class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):
             " simple random sample they are."
         ),
     ] = "raking"
+    covariance: CovarianceOf = False

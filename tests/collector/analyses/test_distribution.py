@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
+    ParameterError,
     RandomizedResponse,
     Schema,
     SplitQuestionnaire,
@@ -19,6 +20,7 @@ from halftruth_shared import (
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
+from scipy.optimize import approx_fprime
 
 from tests.support.respondents import answers, estimators
 
@@ -270,3 +272,51 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
         )
         found = ANALYSES["regression"].compute(counted, query).coefficients
         assert len(found) == terms
+
+
+def test_means_of_groups_differ_as_in_pandas_without_perturbation():
+    hours, asked = people()
+    found = unperturbed(asked, attribute="content", groups="sex", reference="male")
+    everybody, female, male = found.groups
+    assert found.reference == "male"
+    assert everybody.difference is male.difference is None
+    said = asked["content"].cat.codes + 1.0
+    of = [said[asked["sex"] == sex] for sex in ("female", "male")]
+    assert female.difference.value == pytest.approx(of[0].mean() - of[1].mean())
+    error = np.sqrt(sum(each.var() / len(each) for each in of))
+    assert female.difference.standard_error == pytest.approx(error, rel=5e-3)
+    rows = [keys for keys, *_ in found.estimates() if keys[0] == "mean_difference"]
+    assert rows == [("mean_difference", "female", "male")]
+
+
+@pytest.mark.parametrize("kind", SURVEYS)
+def test_errors_of_differences_are_those_of_the_delta_method(kind):
+    survey, (_, asked) = SURVEYS[kind], people()
+    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
+    drawn = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(4))
+    counts = Counts.from_reports(survey, drawn)
+    found = asked_of(survey, counts, attribute="content", groups="sex", confidence=0.9)
+    assert found.reference == "female"
+    difference = found.groups[2].difference
+    table = Estimator(survey, counts).table(["sex", "content"])
+
+    def statistic(cells):
+        shares = cells.reshape(3, 3)[:2]
+        female, male = shares @ [1.0, 2.0, 3.0] / shares.sum(axis=1)
+        return male - female
+
+    support = table.support.ravel()
+    slopes = approx_fprime(support, statistic, 1e-7)
+    error = np.sqrt(slopes @ table.covariance("population") @ slopes)
+    assert difference.value == pytest.approx(statistic(support))
+    assert difference.standard_error == pytest.approx(error, rel=1e-4)
+    ends = np.array(difference.interval)
+    np.testing.assert_allclose(
+        ends, difference.value + 1.6449 * error * np.array([-1, 1]), rtol=1e-3
+    )
+
+
+def test_a_group_to_compare_with_is_one_of_the_groups():
+    _, asked = people()
+    with pytest.raises(ParameterError, match="reference: 'nobody' is none of the groups; expected"):
+        unperturbed(asked, attribute="content", groups="sex", reference="nobody")

@@ -6,14 +6,24 @@ import math
 import rlcompleter
 import subprocess
 import sys
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import matplotlib as mpl
 import msgspec
+import numpy as np
 import pytest
 from halftruth_client import Analyst, RequestRefused
-from halftruth_collector.analyses import ANALYSES
-from halftruth_shared import Attribute, GammaDiagonal, ParameterError, Schema, Survey
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
 from halftruth_shared.analyses.comparison import ComparisonResult
 from halftruth_shared.analyses.crosstab import CrosstabResult
 from halftruth_shared.analyses.showing import chart_of
@@ -332,3 +342,40 @@ def test_importing_the_client_imports_neither_pandas_nor_matplotlib():
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert run.stdout.strip() == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("table", {"attributes": ["smoker", "vote"]}),
+        ("regression", {"outcome": "coughs", "predictors": ["smoker", "age"]}),
+        (
+            "weighted",
+            {"margins": {"smoker": {"no": 0.6, "yes": 0.4}}, "attributes": ["age", "vote"]},
+        ),
+    ],
+)
+def test_covariances_are_labelled_like_the_rows(study, name, asked):
+    ask = getattr(study.analyst, name)
+    found = ask("study", **asked, covariance=True)
+    frame, rows = found.covariance_to_pandas(), found.to_pandas()
+    assert frame.index.equals(rows.index)
+    assert frame.columns.equals(rows.index)
+    errors = np.sqrt(np.diag(frame.to_numpy()))
+    np.testing.assert_allclose(errors, rows["standard_error"], rtol=1e-9)
+    # Of two questions that are weighted by themselves it is not known.
+    assert frame.isna().to_numpy().any() == (name == "weighted")
+    with pytest.raises(ParameterError, match="expected a query with covariance=True"):
+        ask("study", **asked).covariance_to_pandas()
+
+
+def test_answers_without_perturbation_are_as_many_as_they_count():
+    schema = Schema([Attribute(name, ("no", "yes"), sensitive=False) for name in "ab"])
+    survey = Survey("open", "Open", schema, RandomizedResponse({"a": "1", "b": "1"}))
+    counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [300, 500, 201])
+    counted = Counted(survey, counts, datetime(2026, 1, 1, tzinfo=UTC), min_reports=1)
+    table = ANALYSES["table"].compute(counted, ANALYSES["table"].query(attributes=["a", "b"]))
+    assert table.effective_reports == pytest.approx(1_000)
+    assert "1\u202f000 answers without perturbation" in ANALYSES["table"].interpretation(table)[1]
+    overview = ANALYSES["overview"].compute(counted, ANALYSES["overview"].query())
+    assert [q.effective_reports for q in overview.questions] == pytest.approx([1_000, 1_000])
