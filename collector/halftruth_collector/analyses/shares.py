@@ -12,7 +12,7 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 
 from ..estimation import Estimator
-from ..estimation.bounds import Array, optional
+from ..estimation.bounds import Array
 from ..estimation.estimates import estimates
 from ..estimation.reliability import margin
 from . import verdicts
@@ -57,9 +57,9 @@ def estimate_shares(
 
 def _effective(support: Array, variance: Array) -> float | None:
     """Number of unperturbed answers whose shares have the same total variance."""
-    inside = np.clip(support, 0.0, 1.0)
-    total = float(variance.sum())
-    return optional(float((inside * (1 - inside)).sum()) / total) if total > 0 else None
+    inside, known = np.clip(support, 0.0, 1.0), np.isfinite(variance)
+    total = float(variance[known].sum())
+    return float((inside * (1 - inside))[known].sum()) / total if total > 0 else None
 
 
 def _dependence(support: Array) -> float:

@@ -38,8 +38,8 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     """Distribution of the answers to one question.
 
     `label` is the question as a form asks it, or its name. `verdict` says in words whether the
-    shares are precise enough to be used, and `typical` how far best guesses are off. As many answers
-    as `effective_reports` would be as precise without perturbation. Categories that the survey
+    shares are precise enough to be used, and `typical` how far best guesses are off. Without
+    perturbation `effective_reports` answers would be as precise. Categories that the survey
     declares missing are in `missing`, with shares of all; `answers` are shares of all, too, or of
     those who answered.
     """
