@@ -275,7 +275,7 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
 
 
 def test_means_of_groups_differ_as_in_pandas_without_perturbation():
-    hours, asked = people()
+    _, asked = people()
     found = unperturbed(asked, attribute="content", groups="sex", reference="male")
     everybody, female, male = found.groups
     assert found.reference == "male"
