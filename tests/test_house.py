@@ -70,7 +70,7 @@ MOST_LINES = {
     "docs/studies/**/*.py": 5_371,  # reports by themselves, from the collector
     "collector/halftruth_collector/**/*.py": 31_200,  # that model in analyses, plans, records
     "collector/halftruth_collector/access/**/*.py": 349,  # a key in use is not retired
-    "collector/halftruth_collector/analyses/**/*.py": 4_490,  # the model of all answers, its records
+    "collector/halftruth_collector/analyses/**/*.py": 4_490,  # the model of all answers, records
     "collector/halftruth_collector/campaign/**/*.py": 948,
     "collector/halftruth_collector/charts/**/*.py": 214,
     "collector/halftruth_collector/cli/**/*.py": 2_360,  # weighted records, planned designs
