@@ -70,8 +70,9 @@ def test_ten_questions_need_as_many_respondents_as_is_told():
     assert errors == pytest.approx([2.00, 2.36], abs=0.015)
 
 
-@pytest.mark.parametrize("target", ["population", "respondents"])
-@pytest.mark.parametrize("gamma", ["3/2", "19", "500"])
+@pytest.mark.parametrize(
+    ("gamma", "target"), [("3/2", "population"), ("19", "respondents"), ("500", "population")]
+)
 def test_no_mechanism_is_better_than_the_bound(gamma, target):
     for schema in (TEN, CENSUS, schema_of((7,)), schema_of((3, 9, 2))):
         survey = Survey("x", "X", schema, GammaDiagonal(gamma))
