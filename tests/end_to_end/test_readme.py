@@ -79,7 +79,7 @@ def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
     assert "split-questionnaire: at lengths 1 and 2" in capsys.readouterr().out
     assert Path("precision.svg").read_text(encoding="utf-8").startswith("<svg")
     found = commands()
-    assert len(found) == 9
+    assert len(found) == 10
     for command in found:
         main(shlex.split(command)[1:])
         assert capsys.readouterr().out, command
