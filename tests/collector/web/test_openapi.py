@@ -240,6 +240,21 @@ def test_problems_are_described(http, store, headers):
     assert problem(add, http.post(path, json=late)) == "survey-closed"
 
 
+def test_answers_are_described(filled, headers, places):
+    """Each call's example gets what the document says of it; what ends a survey is last."""
+    order = ("closeSurvey", "deleteSurvey")
+    bearers = {role: headers(role) for role in CALLERS}
+    for operation in sorted(
+        OPERATIONS, key=lambda found: order.index(found.id) if found.id in order else -1
+    ):
+        body = next(iter(bodies(operation).values()))
+        response = send(filled, operation, bearers[operation.role], body, places)
+        assert response.status_code == operation.status, (operation.id, response.text)
+        content = described(operation)["responses"][str(operation.status)]["content"]
+        answer = response.get_json() if response.mimetype == "application/json" else response.text
+        valid(content[response.mimetype]["schema"]).validate(answer)
+
+
 def test_every_error_of_a_call_has_a_status_of_its_own():
     for operation in OPERATIONS:
         assert all(status_of(kind.__new__(kind)) != 500 for kind in operation.errors)

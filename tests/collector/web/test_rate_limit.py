@@ -501,6 +501,7 @@ def test_a_storage_that_refuses_is_away(limited, server, batch, counted, setting
     assert counted() == 0
 
 
+@pytest.mark.nightly
 def test_a_storage_that_hangs_holds_up_nobody(
     database, store, survey, server, batch, counted, tmp_path
 ):
