@@ -22,6 +22,7 @@ from halftruth_collector.store.tables import metadata
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
+from jinja2.bccache import Bucket, BytecodeCache
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
@@ -38,6 +39,23 @@ Command = Callable[..., tuple[int, str, str]]
 RECORD = {"smoker": "yes", "drinks": "weekly"}
 
 wait_for_no_disk()
+
+
+class Compiled(BytecodeCache):
+    """Templates that the first app has compiled, for all later ones of this process."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._found:
+            bucket.bytecode_from_string(self._found[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._found[bucket.key] = bucket.bytecode_to_string()
+
+
+Flask.jinja_options["bytecode_cache"] = Compiled()
 
 
 def pytest_collection_finish() -> None:
