@@ -22,6 +22,7 @@ from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.calls import declared
 from halftruth_shared import Survey
+from wire import PATIENCE
 
 # By day, each example is held against the description, and a fuzzer of their own mutates them.
 pytestmark = pytest.mark.nightly
@@ -56,13 +57,14 @@ PARAMETERS = {
 }
 
 #: Calls with rules that no schema says, so that 422 may answer what fits it: nobody can filter on
-#: what is asked about, and 5.0 is no integer here.
+#: what is asked about, nor weight records by what they lack, and 5.0 is no integer here.
 WITH_MORE_RULES = (
     "addReports",
     "checkSurvey",
     "createInvitations",
     "createSealingKey",
     "createToken",
+    "getMicrodata",
     "getRisk",
     "planSurvey",
     "publishSurvey",
@@ -196,7 +198,8 @@ def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role,
     before = collector.store.reports.counts(SURVEY.id)[1].reports
     command = [sys.executable, "-m", "schemathesis.cli", "--no-color"]
     options = ["--checks=all", "--mode=all", "--seed=5", "--generation-deterministic"]
-    options += [f"--url={collector.url}", f"--phases={phases}", f"--max-examples={most}"]
+    options += [f"--request-timeout={PATIENCE}", f"--url={collector.url}"]
+    options += [f"--phases={phases}", f"--max-examples={most}"]
     run = subprocess.run(
         [*command, "--config-file=schemathesis.toml", "run", "openapi.json", *options, *token],
         cwd=tmp_path,
