@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analyses.field_records import regress_records
     from .estimation import Counts, Estimator
     from .web.app import create_app
 
-__all__ = ["Counts", "Estimator", "create_app"]
+__all__ = ["Counts", "Estimator", "create_app", "regress_records"]
 
 
 def __getattr__(name: str) -> Any:
@@ -15,6 +16,10 @@ def __getattr__(name: str) -> Any:
         from . import estimation
 
         return getattr(estimation, name)
+    if name == "regress_records":
+        from .analyses.field_records import regress_records
+
+        return regress_records
     if name == "create_app":
         from .web.app import create_app
 

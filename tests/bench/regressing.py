@@ -1,16 +1,27 @@
 """Regressions of reports against statsmodels on the answers themselves.
 
 Who is a man, by age and hours of work, of the 48 842 people of CENSUS, each asked these three
-questions. They are asked anew in every survey, so the truth is the same.
+questions, from the unbiased table; they are asked anew in every survey, so the truth is the same.
+And regressions by one model of all answers in simulated surveys of populations of whom a logistic
+equation is true (*main*), of whom no predictor matters (*null*), or of whom two predictors change
+each other's effect, so that neither equation nor model is true (*three*).
+
+By hand: nice -n 19 .venv/bin/python tests/bench/regressing.py [SURVEYS [WORLD [SETTING,…]]].
 """
+
+import sys
+import time
+from datetime import UTC, datetime
+from itertools import combinations
 
 import numpy as np
 import statsmodels.api as sm
+from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.equation import equation
-from halftruth_collector.estimation.regression import Regression, fit_regression
+from halftruth_collector.estimation.regression import Regression, fit_table
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -20,29 +31,35 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from halftruth_shared.analyses.regression import RegressionQuery
 
 GAMMA, SURVEYS = 19, 400
 NAMES = ("age", "hours-per-week", "sex")
 ASKED = Schema([SCHEMA.attributes[SCHEMA.position(name)] for name in NAMES])
 PEOPLE = census_codes()[:, SCHEMA.positions(NAMES)]
 MODEL = equation(
-    ASKED, "sex", NAMES[:2], present={"sex": "Male"}, scores={"hours-per-week": "ranks"}
+    ASKED,
+    RegressionQuery(
+        outcome="sex",
+        predictors=NAMES[:2],
+        present={"sex": "Male"},
+        scores={"hours-per-week": "ranks"},
+    ),
 )
+IS_MAN, COLUMNS = MODEL.outcome.scores, MODEL.predictors.everywhere().columns
 
 
 def likeliest() -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of statsmodels, and White's standard errors, from the answers."""
     cells = np.ravel_multi_index(tuple(PEOPLE[:, :2].T), ASKED.shape[:2])
-    fitted = sm.Logit(MODEL.outcome_scores[PEOPLE[:, 2]], MODEL.design[cells]).fit(
-        disp=0, tol=1e-12, cov_type="HC0"
-    )
+    fitted = sm.Logit(IS_MAN[PEOPLE[:, 2]], COLUMNS[cells]).fit(disp=0, tol=1e-12, cov_type="HC0")
     return fitted.params, fitted.bse * np.sqrt(len(PEOPLE) / (len(PEOPLE) - 1))
 
 
 def fit(survey: Survey, records: np.ndarray, target: str) -> Regression:
     """The regression of some reports."""
     table = Estimator(survey, Counts.from_reports(survey, records)).table(NAMES)
-    return fit_regression(table, MODEL.design, MODEL.outcome_scores, "logistic", target)
+    return fit_table(table, MODEL, target)
 
 
 def unperturbed() -> Regression:
@@ -80,7 +97,10 @@ def print_regressions() -> None:
         f" {np.abs(found.standard_error / errors - 1).max():.1e} of standard errors."
     )
     print(f"Mean, standard error and coverage in {SURVEYS} surveys, γ = {GAMMA}:")
-    terms = [term.category or term.attribute or "intercept" for term in MODEL.terms]
+    terms = [
+        (term[0].category or term[0].attribute) if term else "intercept"
+        for term in MODEL.predictors.terms
+    ]
     rows = [["statsmodels", "", *(f"{coefficient:.3f}" for coefficient in truth)]]
     for mechanism in (
         SplitQuestionnaire.for_amplification(ASKED, GAMMA),
@@ -89,3 +109,115 @@ def print_regressions() -> None:
     ):
         rows.append(row(mechanism))
     print_table(["mechanism", "fitted", *terms], rows)
+
+
+#: Categories of the predictors of an answer of two, how reports are made, and how many there are.
+SETTINGS = (
+    ((2, 2, 2), "randomized-response", 2_000),
+    ((2, 2, 2), "split of pairs", 20_000),
+    ((6, 6, 6), "gamma-diagonal", 20_000),
+    ((6, 6, 2), "split of triples", 20_000),
+    ((2, 2, 2, 2, 2), "split of pairs", 2_000),
+    ((2, 2, 2, 6, 6), "randomized-response", 20_000),
+    ((2,) * 8, "split of triples", 20_000),
+    ((2, 2, 2, 2, 2, 2, 6, 6), "split of pairs", 20_000),
+    # With a table of all answers, which corrected scores need.
+    ((2, 3), "gamma-diagonal", 5_000),
+    ((3, 3), "split of triples", 20_000),
+    ((2, 3, 2), "gamma-diagonal", 20_000),
+)
+
+
+def mechanism_of(kind: str, schema: Schema) -> Mechanism:
+    """The mechanism of a setting."""
+    if kind == "gamma-diagonal":
+        return GammaDiagonal(GAMMA)
+    if kind == "randomized-response":
+        return RandomizedResponse.for_amplification(schema, GAMMA)
+    lengths = (1, 2) if kind == "split of pairs" else (1, 2, 3)
+    return SplitQuestionnaire.designed(schema, GAMMA, (), dict.fromkeys(lengths, 1.0))
+
+
+def population(sizes: tuple[int, ...], world: str) -> np.ndarray:
+    """Shares of predictors that depend on each other by pairs, and of the outcome."""
+    rng, codes = np.random.default_rng(3), np.indices(sizes)
+    log = sum(np.linspace(0, -0.8, size)[each] for size, each in zip(sizes, codes, strict=True))
+    for i, j in combinations(range(len(sizes)), 2):
+        log = log + (0.5 * rng.standard_normal((sizes[i], sizes[j])))[codes[i], codes[j]]
+    shares = np.exp(log) / np.exp(log).sum()
+    logit = np.full(sizes, -0.4)
+    if world != "null":
+        for size, each in zip(sizes, codes, strict=True):
+            signs = rng.choice([-1, 1], size - 1)
+            logit = logit + np.append(0, signs * rng.uniform(0.2, 1.0, size - 1))[each]
+        logit -= (shares * logit).sum() + 0.3
+    if world == "three":
+        logit += 1.5 * ((codes[0] > 0) & (codes[1] > 0)) - 0.7
+    yes = 1 / (1 + np.exp(-logit))
+    return np.stack([shares * (1 - yes), shares * yes], axis=-1)
+
+
+def plain(sizes: tuple[int, ...], people: np.ndarray) -> np.ndarray:
+    """Coefficients and standard errors of statsmodels from a table of true answers."""
+    codes = np.indices(sizes).reshape(len(sizes), -1)
+    columns = [np.ones(codes.shape[1])]
+    columns += [each == c for each, size in zip(codes, sizes, strict=True) for c in range(1, size)]
+    yes_and_no = people.reshape(-1, 2)[:, ::-1]
+    came = yes_and_no.sum(axis=1) > 0
+    family = sm.families.Binomial()
+    found = sm.GLM(yes_and_no[came], np.stack(columns, axis=1)[came], family=family).fit()
+    return np.array([found.params, found.bse])
+
+
+def print_setting(number: int, world: str, surveys: int) -> None:
+    """Print coverage and half-width by each way to estimate, and how often 0 is rejected."""
+    sizes, kind, reports = SETTINGS[number]
+    names = [f"x{j}" for j in range(len(sizes))]
+    schema = Schema(
+        [
+            Attribute(name, [str(code) for code in range(size)])
+            for name, size in zip([*names, "y"], (*sizes, 2), strict=True)
+        ]
+    )
+    survey = Survey("s", "S", schema, mechanism_of(kind, schema))
+    shares = population(sizes, world)
+    truth, _ = plain(sizes, shares * 1e9)
+    cells = np.indices(shares.shape).reshape(shares.ndim, -1).T
+    found: dict[str, list[np.ndarray]] = {"model": [], "moment": [], "plain": []}
+    started = time.process_time()
+    for seed in range(surveys):
+        rng = np.random.default_rng(seed)
+        people = rng.choice(shares.size, reports, p=shares.ravel())
+        counts = np.bincount(people, minlength=shares.size).reshape(shares.shape)
+        found["plain"].append([*plain(sizes, counts), np.zeros(len(truth))])
+        sent = survey.mechanism.perturb_many(schema, cells[people], rng)
+        counted = Counted(
+            survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1
+        )
+        for estimate in ("model", *(["moment"] if number >= 8 else [])):
+            query = RegressionQuery(outcome="y", predictors=names, estimate=estimate)
+            result = ANALYSES["regression"].compute(counted, query)
+            if result.undefined is None:
+                rows = [(c.value, c.standard_error, c.p_value) for c in result.coefficients]
+                found[estimate].append(np.transpose(rows))
+    seconds = (time.process_time() - started) / surveys
+    for estimate, each in found.items():
+        if not each:
+            continue
+        values, errors, p = np.moveaxis(np.array(each)[:, :, 1:], 1, 0)
+        covered = (np.abs(values - truth[1:]) < 1.96 * errors).mean(axis=0)
+        rejected = (p < 0.05).mean() if estimate != "plain" else np.nan
+        print(
+            f"{world} {sizes} {kind} {reports}: {estimate}, {len(each)} of {surveys}:"
+            f" {100 * covered.mean():.1f} % ({100 * covered.min():.0f} to"
+            f" {100 * covered.max():.0f}), ±{np.median(1.96 * errors):.2f},"
+            f" p < 5 % in {100 * rejected:.1f} %, {seconds:.2f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    given = sys.argv[3].split(",") if len(sys.argv) > 3 else range(len(SETTINGS))
+    for place in given:
+        wanted = sys.argv[2] if len(sys.argv) > 2 else "main"
+        print_setting(int(place), wanted, int(sys.argv[1]) if len(sys.argv) > 1 else SURVEYS)

@@ -139,7 +139,7 @@ class Counted:
     def _model(self) -> LoglinearModel | None:
         """The model that the query asks for."""
         question: Any = self.question
-        if not hasattr(question, "interactions"):
+        if not hasattr(question, "modelled"):
             return None
         schema = self.survey.schema
         for names in question.interactions:

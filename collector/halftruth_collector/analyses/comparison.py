@@ -19,7 +19,6 @@ from halftruth_shared.analyses.wording import (
     number_in_words,
     p_value,
 )
-from msgspec.structs import replace
 
 from ..estimation.answers import category_code
 from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
@@ -170,14 +169,7 @@ def _in_points(result: ComparisonResult) -> bool:
 
 def _scaled(result: ComparisonResult, effect: Estimate) -> Estimate:
     """An effect for display: differences in percentage points."""
-    return _points(effect) if _in_points(result) else effect
-
-
-def _points(effect: Estimate) -> Estimate:
-    lower, upper = effect.interval or (None, None)
-    if effect.value is None or lower is None or upper is None:
-        return replace(effect, value=effect.value and 100 * effect.value)
-    return replace(effect, value=100 * effect.value, interval=(100 * lower, 100 * upper))
+    return sentences.points(effect) if _in_points(result) else effect
 
 
 def chart(result: ComparisonResult) -> EstimateChart:
@@ -196,7 +188,7 @@ def chart(result: ComparisonResult) -> EstimateChart:
         Panel(axis, tuple(effects), heading, line),
     ]
     if result.trend is not None:
-        row = sentences.drawn("from one group to the next", _points(result.trend))
+        row = sentences.drawn("from one group to the next", sentences.points(result.trend))
         points = Axis("percentage points")
         panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
     together = query.simultaneous != "none"
@@ -230,7 +222,7 @@ def interpretation(result: ComparisonResult) -> list[str]:
     """Describe the trend, and interpret intervals and p-values."""
     query, lines = result.query, []
     if result.trend is not None and result.trend.value is not None:
-        trend = _points(result.trend)
+        trend = sentences.points(result.trend)
         lines.append(
             f"Trend in the order of the groups: {number_in_words(trend)} percentage points"
             f" from each to the next on average ({interval_in_words(trend)}),"

@@ -1,13 +1,20 @@
 """Regression of one answer on others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from halftruth_shared import Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
+from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.regression import Coefficient, RegressionQuery, RegressionResult
+from halftruth_shared.analyses.regression import (
+    Coefficient,
+    RegressionEstimate,
+    RegressionQuery,
+    RegressionResult,
+)
 from halftruth_shared.analyses.wording import (
     UNDEFINED,
     estimate_in_words,
@@ -21,63 +28,169 @@ from halftruth_shared.analyses.wording import (
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
 
-from ..estimation.answers import nothing_missing, presence
+from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of, estimates
-from ..estimation.regression import Regression, fit_regression
+from ..estimation.model import (
+    Reported,
+    channel_of_outcome,
+    described,
+    perturbed_outcome_regression,
+    shares,
+)
+from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from ..estimation.reliability import clear, grades
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
+
+#: What the likelihood of a perturbed outcome assumes.
+OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
+
+#: What marginal effects are differences of, by the model that has them.
+_MARGINAL = {
+    "logistic": "average change in points",
+    "multinomial": "average change in points",
+    "ordinal": "average change of the mean rank",
+}
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A regression with how it was estimated, what it rests on, and what to beware of."""
+
+    fit: Regression
+    estimate: RegressionEstimate
+    assumes: str | None
+    caution: str | None = None
+    model_fit: ModelFit | None = None
+
+
 def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
-    """The regression of ``fit_regression``, with intervals, odds ratios and verdicts."""
-    asked = (query.outcome, query.predictors, query.model)
-    model = equation(counted.estimator.schema, *asked, query.present, query.reference, query.scores)
-    with errors_naming("predictors"):
-        table = counted.estimator.table(model.names)
-    kept = nothing_missing(counted.estimator.schema, model.names)
-    fit = fit_regression(table, model.design, model.outcome_scores, query.model, query.target, kept)
-    coefficients = list(_coefficients(query, model, fit))
-    few = verdicts.few_reports(float(np.median(table.effective_reports)))
-    undefined = fit.undefined
-    if undefined is not None and fit.least_known:
-        least = sentences.listed([coefficients[i].term for i in fit.least_known])
+    """The regression, with intervals, odds ratios, marginal effects and verdicts."""
+    model = equation(counted.estimator.schema, query)
+    found = _fitted(counted, query, model)
+    coefficients = list(coefficients_of(counted.survey.schema, query, model, found.fit))
+    undefined = found.fit.undefined
+    if undefined is not None and found.fit.least_known:
+        least = sentences.listed([coefficients[i].term for i in found.fit.least_known])
         undefined += f"; the least is known of {least}"
     return RegressionResult(
-        **counted.origin(),
+        **(counted.origin() | {"model_fit": found.model_fit}),
         query=query,
         present=model.present,
         reference=model.reference,
         scores={name: list(values) for name, values in model.scores.items()},
+        estimate=found.estimate,
+        assumes=found.assumes,
         undefined=undefined,
-        caution=sentences.sentence(few) if few and undefined is None else None,
+        caution=found.caution if undefined is None else None,
         coefficients=coefficients,
-        covariance=covariance_of(fit.covariance) if query.covariance and not undefined else None,
+        covariance=covariance_of(found.fit.covariance)
+        if query.covariance and not undefined
+        else None,
     )
 
 
-def _coefficients(
-    query: RegressionQuery, model: Equation, fit: Regression
+def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+    """The regression from the table, or from a model if there is none or that is asked for."""
+    if query.estimate != "model":
+        try:
+            return _from_table(counted, query, model)
+        except (DomainTooLarge, ParameterError):
+            if query.estimate == "moment":
+                raise
+    if query.target == "respondents":
+        raise ParameterError(
+            "target: without a table of all these answers estimates are of the population that the"
+            " respondents are a sample of; expected population",
+            field="target",
+        )
+    known = [*query.predictors, *query.where]
+    channel = channel_of_outcome(counted.survey, query.outcome, known)
+    if channel is None or not model.outcome.is_distribution:
+        return _from_model(counted, query, model)
+    reported = Reported.of(
+        counted.survey, counted.counts, query.outcome, query.predictors, query.where
+    )
+    predictors = model.predictors.at(reported.cells)
+    fit = perturbed_outcome_regression(reported.numbers, channel, predictors, model.outcome)
+    return _Fitted(fit, "outcome", OUTCOME_ASSUMES)
+
+
+def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+    """The regression from the unbiased table of all its answers.
+
+    Raises
+    ------
+    DomainTooLarge, ParameterError
+        If there is no such table.
+    """
+    if model.cells > COVARIANCE_CELLS:
+        raise DomainTooLarge(
+            f"predictors: a table of {model.cells} cells; expected at most {COVARIANCE_CELLS}, so"
+            " fewer predictors, or estimate=model",
+            field="predictors",
+        )
+    with errors_naming("predictors"):
+        table = counted.estimator.table(model.names)
+    assumes = "Nothing is assumed of how answers depend on each other."
+    few = verdicts.few_reports(float(np.median(table.effective_reports)))
+    kept = nothing_missing(counted.estimator.schema, model.names)
+    fit = fit_table(table, model, query.target, kept)
+    return _Fitted(fit, "moment", assumes, sentences.sentence(few) if few else None)
+
+
+def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+    """The regression from the model of all answers, or of these where all are too many."""
+    crossed = [
+        [*(query.predictors[number] for number in numbers), query.outcome]
+        for numbers in model.predictors.interactions
+    ]
+    modelled: list[str] | None = None
+    with errors_naming("predictors"):
+        try:
+            answers = counted.model(crossed)
+        except (DomainTooLarge, EstimateError):
+            modelled = [*model.names, *query.where]
+            answers = counted.model(crossed, modelled)
+        table = shares(answers, model.names, query.where, "exclude")
+    fitted = described(counted.survey, counted.counts, crossed, modelled)
+    joint = Joint(
+        table.support.reshape(-1, len(model.outcome.scores)),
+        table.parameters,
+        table.gradient * table.support.reshape(-1, 1),
+    )
+    fit = fit_regression(joint, model.predictors.everywhere(), model.outcome)
+    return _Fitted(fit, "model", None, model_fit=fitted)
+
+
+def coefficients_of(
+    schema: Schema, query: RegressionQuery, model: Equation, fit: Regression
 ) -> Iterator[Coefficient]:
-    logistic = query.model == "logistic"
-    half_widths = normal_quantile(1 - query.confidence) * fit.standard_error
+    """Coefficients of a fit, with intervals, odds ratios, marginal effects and verdicts."""
+    odds_scale = query.model != "linear"
+    quantile = normal_quantile(1 - query.confidence)
+    half_widths = quantile * fit.standard_error
     ends = fit.coefficients - half_widths, fit.coefficients + half_widths
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
     with np.errstate(over="ignore"):
-        margins = np.exp(half_widths) if logistic else half_widths / np.ptp(model.outcome_scores)
         odds = np.exp([fit.coefficients, *ends])
+        margins = np.exp(half_widths) if odds_scale else half_widths / np.ptp(model.outcome.scores)
     grade = grades(
-        margins, ratio=logistic, directed=clear(*ends) | (p_values < 1 - query.confidence)
+        margins, ratio=odds_scale, directed=clear(*ends) | (p_values < 1 - query.confidence)
     )
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
+    terms, places = model.predictors.terms, model.outcome.places(len(model.predictors.terms))
+    factors = [terms[term] for _, term in places]
+    first = [term[0] if term else None for term in factors]
+    answers = answers_of(schema.attributes[schema.position(query.outcome)])
     return estimates(
         Coefficient,
         fit.coefficients,
@@ -85,38 +198,78 @@ def _coefficients(
         ends,
         grade=grade,
         p_value=p_values,
-        undefined=[fit.undefined] * len(model.terms),
-        attribute=[term.attribute for term in model.terms],
-        category=[term.category for term in model.terms],
-        reference=[term.reference for term in model.terms],
-        odds_ratio=[ratio if logistic and ratio.value is not None else None for ratio in ratios],
+        undefined=[fit.undefined] * len(places),
+        attribute=[factor and factor.attribute for factor in first],
+        category=[factor and factor.category for factor in first],
+        reference=[factor and factor.reference for factor in first],
+        by=[list(term[1:]) for term in factors],
+        answer=[{} if each is None else {query.outcome: answers[each]} for each, _ in places],
+        odds_ratio=[ratio if odds_scale and ratio.value is not None else None for ratio in ratios],
+        marginal_effect=_effects(model, fit, places, quantile),
         z=[*map(optional, fit.z.tolist())],
     )
 
 
+def _effects(
+    model: Equation, fit: Regression, places: Sequence[tuple[int | None, int]], quantile: float
+) -> list[Estimate | None]:
+    """Average marginal effect beside each coefficient that has one."""
+    span = np.ptp(model.outcome.scores) if model.outcome.model == "ordinal" else 1.0
+    compared = model.outcome.compared
+    found: list[Estimate | None] = []
+    for answer, term in places:
+        if not 1 <= term <= len(fit.effects) or not fit.effects.shape[1]:
+            found.append(None)
+            continue
+        # Of an ordinal outcome one effect is of the mean of all.
+        which = 0 if answer is None else compared.index(answer)
+        value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
+        ends = value - quantile * error, value + quantile * error
+        found += estimates(Estimate, value, error, ends, span=float(span), effect=True)
+    return found
+
+
 def grid(result: RegressionResult) -> Grid:
     """A row for each coefficient."""
-    logistic = result.query.model == "logistic"
     interval = sentences.level(result.query.confidence)
-    ratios = ["odds ratio", interval] if logistic else []
-    header = ["term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
-    return Grid(header, [_row(found, logistic) for found in result.coefficients])
+    answers = ["answer"] if result.has_answers else []
+    ratios = ["odds ratio", interval] if _has_odds(result) else []
+    effects = [_MARGINAL[result.query.model], interval] if _has_odds(result) else []
+    header = [*answers, "term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
+    return Grid([*header, *effects], [_row(found, result) for found in result.coefficients])
 
 
-def _row(found: Coefficient, logistic: bool) -> list[str]:
-    term = _term(found)
+def _has_odds(result: RegressionResult) -> bool:
+    return result.query.model != "linear"
+
+
+def _row(found: Coefficient, result: RegressionResult) -> list[str]:
+    term, odds = _term(found), _has_odds(result)
     if found.reference is not None:
         term += f" against {found.reference}"
     shown = replace(found.odds_ratio or Estimate(), reliability=found.reliability)
     return [
+        *(["".join(found.answer.values())] if result.has_answers else []),
         term,
-        *(sentences.number_cells(shown) if logistic else ()),
-        number_in_words(found) if logistic else estimate_in_words(found),
+        *(sentences.number_cells(shown) if odds else ()),
+        number_in_words(found) if odds else estimate_in_words(found),
         interval_in_words(found),
         value(found.standard_error, None),
         UNDEFINED if found.z is None else number(found.z, 2),
         p_value(found.p_value),
+        *(_effect_cells(found, result) if odds else ()),
     ]
+
+
+def _effect_cells(found: Coefficient, result: RegressionResult) -> tuple[str, str]:
+    effect = found.marginal_effect
+    if effect is None:
+        return (UNDEFINED, UNDEFINED) if result.undefined else ("", "")
+    return sentences.number_cells(effect if _of_ranks(result) else sentences.points(effect))
+
+
+def _of_ranks(result: RegressionResult) -> bool:
+    return result.query.model == "ordinal"
 
 
 def _term(found: Coefficient) -> str:
@@ -125,24 +278,27 @@ def _term(found: Coefficient) -> str:
 
 
 def chart(result: RegressionResult) -> EstimateChart:
-    """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercept."""
-    logistic = result.query.model == "logistic"
-    rows = tuple(_whisker(found, logistic) for found in result.coefficients[1:])
+    """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercepts."""
+    slopes = [found for found in result.coefficients if found.attribute is not None]
+    rows = tuple(_whisker(found, result) for found in slopes)
     # An odds ratio is a number of times: twice and half are equally far from 1.
-    axis = Axis("odds ratio", scale="log") if logistic else Axis("difference in mean score")
-    line = Reference(1, "no difference") if logistic else Reference(0, "no difference")
-    what = f"odds of {items(result.present)}" if logistic else f"mean of {result.query.outcome}"
+    odds = _has_odds(result)
+    axis = Axis("odds ratio", scale="log") if odds else Axis("difference in mean score")
+    line = Reference(1, "no difference") if odds else Reference(0, "no difference")
+    about = items(result.present) or result.query.outcome
+    what = f"odds of {about}" if odds else f"mean of {about}"
     return EstimateChart(
-        title=f"What the {what} go{'' if logistic else 'es'} with in {result.survey}",
+        title=f"What the {what} go{'' if odds else 'es'} with in {result.survey}",
         notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
         panels=(Panel(axis, rows, reference=line),),
         values_label=f"{axis.label} ({sentences.level(result.query.confidence)})",
     )
 
 
-def _whisker(found: Coefficient, logistic: bool) -> Mark:
-    shown = (found.odds_ratio or Estimate()) if logistic else found
-    return sentences.drawn(_term(found), replace(shown, undefined=None))
+def _whisker(found: Coefficient, result: RegressionResult) -> Mark:
+    shown = (found.odds_ratio or Estimate()) if _has_odds(result) else found
+    answer = "".join(f"{each}: " for each in found.answer.values())
+    return sentences.drawn(f"{answer}{_term(found)}", replace(shown, undefined=None))
 
 
 def warnings(result: RegressionResult) -> list[str]:
@@ -156,24 +312,48 @@ def warnings(result: RegressionResult) -> list[str]:
 def interpretation(result: RegressionResult) -> list[str]:
     """Describe the model and its assumptions."""
     said = _model(result)
-    if result.query.model == "logistic":
-        said.append("Odds ratios are not ratios of shares, which are nearer to 1.")
+    if _has_odds(result):
+        said.append(
+            "Odds ratios are not ratios of shares, which are nearer to 1. The average change is"
+            " that of "
+            + ("the mean rank" if _of_ranks(result) else "the probability of the answer")
+            + " where everybody gives one answer instead of the other, or for a unit of scores."
+        )
+    rest = (
+        "changes what another does; where one does, these are coefficients of the best such"
+        " equation."
+        if not result.query.interactions
+        else "but those named with × changes what another does."
+    )
     said.append(
-        "Each coefficient is with all other predictors held constant, and assumes that none changes"
-        " what another does; where one does, these are coefficients of the best such equation."
+        f"Each coefficient is with all other predictors held constant, and assumes that none {rest}"
         " Intervals are normal ones, and take the perturbation of every answer into account."
     )
-    said.append(
-        "p-values are of tests that a coefficient is 0, with the error that there is if it is, and"
-        " so need not agree with every interval."
-    )
+    if result.estimate == "moment":
+        said.append(
+            "p-values are of tests that a coefficient is 0, with the error that there is if it is,"
+            " and so need not agree with every interval."
+        )
     return said
 
 
+#: What coefficients are estimated by.
+_ESTIMATED = {
+    "moment": "the unbiased table of these answers",
+    "model": "one model of all answers",
+    "outcome": "the likelihood of the outcome given predictors that are not perturbed",
+}
+
+
 def _model(result: RegressionResult) -> list[str]:
-    """Describe the model: outcome, reference categories and scores."""
-    about = "log odds" if result.query.model == "logistic" else "mean score"
-    said = f"The equation is of the {about} of {items(result.present) or result.query.outcome}"
+    """Describe the model: outcome, reference categories, scores, and what is assumed."""
+    about = {
+        "logistic": "log odds of",
+        "multinomial": "log odds, against its reference, of each answer to",
+        "ordinal": "log odds of each answer or a later one to",
+        "linear": "mean score of",
+    }[result.query.model]
+    said = f"The equation is of the {about} {items(result.present) or result.query.outcome}"
     if result.reference:
         said += f"; the reference categories are {items(result.reference)}"
     scores = "; ".join(
@@ -181,7 +361,8 @@ def _model(result: RegressionResult) -> list[str]:
         for name, values in result.scores.items()
     )
     listed = [f"Scores of the categories in their order: {scores}."] if scores else []
-    return [f"{said}.", *listed]
+    by = f"Estimated by {_ESTIMATED[result.estimate]}."
+    return [f"{said}.", *listed, f"{by} {result.assumes}" if result.assumes else by]
 
 
 def start(survey: Survey) -> RegressionQuery:
@@ -189,13 +370,12 @@ def start(survey: Survey) -> RegressionQuery:
     schema = survey.schema
     counted = [a for a in clearest(survey) if presence(schema, [a.name], {})[0] is not None]
     outcome = (counted or clearest(survey))[0]
-    most = min(1, survey.mechanism.reconstruction(schema).max_order - 1)
     predictors = [
         attribute.name
         for attribute in clearest(survey)
         if attribute is not outcome
         and len(outcome.categories) * len(attribute.categories) <= COVARIANCE_CELLS
-    ][:most]
+    ][:1]
     present = {} if counted else {outcome.name: middle_answer(outcome)}
     return RegressionQuery(outcome=outcome.name, predictors=predictors, present=present)
 

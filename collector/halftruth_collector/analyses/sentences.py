@@ -18,6 +18,7 @@ from halftruth_shared.analyses.wording import (
     number,
     value,
 )
+from msgspec.structs import replace
 
 from .base import Grid
 
@@ -51,6 +52,14 @@ def share_cells(estimate: Estimate) -> tuple[str, str]:
 def number_cells(estimate: Estimate) -> tuple[str, str]:
     """Cells of a number and its interval."""
     return estimate_in_words(estimate), interval_in_words(estimate)
+
+
+def points(effect: Estimate) -> Estimate:
+    """Return a difference of shares in percentage points."""
+    lower, upper = effect.interval or (None, None)
+    if effect.value is None or lower is None or upper is None:
+        return replace(effect, value=effect.value and 100 * effect.value)
+    return replace(effect, value=100 * effect.value, interval=(100 * lower, 100 * upper))
 
 
 def measure_cells(estimate: Estimate) -> tuple[str, str]:

@@ -32,6 +32,7 @@ _METAVARS = {
     "text": "NAME",
     "names": "NAMES",
     "categories": "CATEGORY",
+    "terms": "NAMES",
     "margins": "FILE",
 }
 

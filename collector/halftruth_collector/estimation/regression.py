@@ -1,34 +1,41 @@
-"""Regression of one answer on others by corrected scores, valid under every mechanism.
+"""Regression of one answer on others, from the estimated table of all of them.
 
-The score of a generalized linear model is linear in the shares of the true answers,
-U(β) = Σ π(x, y)·(t(y) − μ(xᵀβ))·x, with t(y) what answer y counts as. With the unbiased π̂ of a
-reconstructed table in place of π it is an unbiased estimating equation, whether outcome or
-predictors were perturbed (Nakamura 1990). Its root β̂ has the variance A⁻¹·G V Gᵀ·A⁻¹ with
-A = Σ π̂(x, ·)·μ′(xᵀβ̂)·x xᵀ, G = ∂U/∂π and V the covariance of the table. That holds, too, where
-the model does not: β is then the best approximation of its form.
+The coefficients β of a table π solve U(β) = Σ π(x, y) ∂l(y | x; β)/∂β = 0 with l the log-likelihood
+of an answer (:mod:`.responses`). U is linear in π, and β is a smooth function of it. So β̂ has the
+variance A⁻¹·G V Gᵀ·A⁻¹ with A = −∂U/∂β, G = ∂U/∂π and V the covariance of the estimated table.
 
-A is an estimate as well. Where its smallest eigenvalue, in units of its diagonal, is less than
-`CLEAR` standard errors above 0, a root may be anything, and no number is given. More of them would
-refuse more surveys, and those that are left would be less of a fair sample.
+- Of the unbiased table U is an unbiased estimating equation, whether outcome or predictors were
+  perturbed (corrected scores, Nakamura 1990). That holds, too, where the equation does not: β is
+  then the best approximation of its form.
+- Of the table of a fitted model of all answers β is that of the population which it describes.
+  Where outcome and predictors are all of its attributes, and it has what the equation has, logits
+  are parameters of the model itself (Agresti 2013, §10.1).
 
-A coefficient is tested by its score where it is 0 and the others are fitted, with the error that
-U has there (Rao 1948; Boos 1992). β̂ over its standard error would reject too often: where an answer
-is rare, β̂ is finite only if the answer came out frequent.
+A of an unbiased table may be anything. Where its smallest eigenvalue, in units of its diagonal, is
+less than `CLEAR` standard errors above 0, no number is given. More of them would refuse more
+surveys, and those that are left would be less of a fair sample.
+
+A coefficient of an unbiased table is tested by its score where it is 0 and the others are fitted,
+with the error that U has there (Rao 1948; Boos 1992). β̂ over its standard error would reject too
+often: where an answer is rare, β̂ is finite only if the answer came out frequent. By a model, whose
+estimates a weak penalty keeps finite, tests are of β̂ over its standard error.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy
-from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.regression import Model
-from halftruth_shared.mechanisms import TableEstimate
+from halftruth_shared import DomainTooLarge
+from halftruth_shared.mechanisms import TableEstimate, Target
 from numpy.typing import NDArray
 
 from .bounds import Array
+from .equation import Equation
 from .gradients import CLEAR
+from .predictors import Predictors
+from .responses import Outcome, Response
 
-#: Largest linear predictor, in either direction, of a logistic model: odds of three millions.
+#: Largest linear predictor, in either direction, of a model of odds: odds of three millions.
 _FARTHEST = 15.0
 
 #: Most steps of Newton's method, and most halvings of one.
@@ -37,16 +44,51 @@ _STEPS, _HALVINGS = 50, 30
 #: Step of every linear predictor at which Newton's method ends; eigenvalues below it are 0.
 _ROUNDING = 1e-10
 
+#: Step of a derivative by a coefficient, in units in which its information is 1.
+_DIFFERENCE = 1e-5
+
+#: Most numbers in the derivatives of linear predictors, or in those of coefficients.
+_MOST_NUMBERS = 2**25
+
 _NOT_DETERMINED = "too little is known of these answers together"
 _NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers so or otherwise"
 
 
-class _NotIdentified(Exception):
+class NotIdentified(Exception):
     """The data cannot carry the model; `weights` are how much that is about each coefficient."""
 
     def __init__(self, reason: str, weights: np.ndarray) -> None:
         super().__init__(f"the data cannot carry the model: {reason}")
         self.weights = np.abs(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Estimated shares of combinations of predictors and outcome, with their covariance J V J'.
+
+    Attributes
+    ----------
+    support : ndarray, shape (combinations, answers)
+    covariance : ndarray, shape (p, p)
+        V.
+    slopes : ndarray, shape (cells, p), optional
+        J; by default the identity.
+    modelled : bool
+        Whether it is the table of a fitted model.
+    """
+
+    support: Array
+    covariance: Array
+    slopes: Array | None = None
+
+    @property
+    def modelled(self) -> bool:
+        return self.slopes is not None
+
+    def covariance_of(self, influence: Array) -> Array:
+        """Covariance of functions of the shares, from their derivatives in rows."""
+        through = influence if self.slopes is None else influence @ self.slopes
+        return np.asarray(through @ self.covariance @ through.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +102,9 @@ class Regression:
     covariance : ndarray, shape (k, k)
         Of the coefficients, NaN where undefined.
     z : ndarray, shape (k,)
-        Score of each coefficient if it is 0, in standard errors; NaN where undefined.
+        Test statistic of each coefficient; NaN where undefined.
+    effects, effect_errors : ndarray, shape (terms of one factor, e)
+        Average marginal effects, and their standard errors.
     undefined : str or None
         Why there are no coefficients.
     least_known : tuple of int
@@ -70,6 +114,8 @@ class Regression:
     coefficients: Array
     covariance: Array
     z: Array
+    effects: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    effect_errors: Array = field(default_factory=lambda: np.zeros((0, 0)))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
 
@@ -79,154 +125,240 @@ class Regression:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
-def fit_regression(
+def fit_table(
     table: TableEstimate,
-    design: Array,
-    outcome_scores: Array,
-    model: Model = "logistic",
+    model: Equation,
     target: Target = "population",
     kept: NDArray[np.bool_] | None = None,
 ) -> Regression:
-    """Fit a model to a reconstructed table.
+    """Fit an equation to a reconstructed table.
 
     Parameters
     ----------
     table : TableEstimate
         Of the predictors and then the outcome.
-    design : ndarray, shape (cells of the predictors, k)
-        Their columns in every combination of answers, in row-major order.
-    outcome_scores : ndarray, shape (answers to the outcome,)
-        What each answer counts as: 0 or 1 in a logistic model, any score in a linear one.
+    model : Equation
+    target : {"population", "respondents"}
     kept : ndarray of bool, optional
-        The cells of the table that the model is about, all by default.
+        The cells of the table that the equation is about, all by default.
 
     Raises
     ------
     DomainTooLarge
         If the table is too large for its covariance.
     """
+    coefficients = len(model.outcome.places(len(model.predictors.terms)))
     if table.reports < 2:
-        return _without_numbers(design, "one report shows no error")
-    whole = table.covariance(target)
-    if not np.isfinite(whole).all():
-        return _without_numbers(
-            design, "the reports do not determine the errors of these answers together"
+        return without_numbers(coefficients, "one report shows no error")
+    covariance = table.covariance(target)
+    if not np.isfinite(covariance).all():
+        reason = "the reports do not determine the errors of these answers together"
+        return without_numbers(coefficients, reason)
+    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    support = table.support.ravel()[cells].reshape(-1, len(model.outcome.scores))
+    joint = Joint(support, covariance[np.ix_(cells, cells)])
+    return fit_regression(joint, model.predictors.everywhere(), model.outcome)
+
+
+def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Regression:
+    """Fit a model to an estimated table.
+
+    Parameters
+    ----------
+    joint : Joint
+        Of the predictors and then the outcome.
+    predictors : Predictors
+        Of every combination.
+    outcome : Outcome
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many combinations for so many coefficients.
+    """
+    columns = predictors.columns
+    coefficients = len(outcome.places(columns.shape[1]))
+    if coefficients * joint.support.size * len(outcome.compared) > _MOST_NUMBERS:
+        raise DomainTooLarge(
+            f"predictors: {joint.support.size} combinations of answers, {coefficients}"
+            " coefficients; expected fewer predictors",
+            field="predictors",
         )
-    support = table.support
-    if kept is not None:
-        cells = np.flatnonzero(kept)
-        support, whole = support.ravel()[cells], whole[np.ix_(cells, cells)]
     try:
-        return _fitted(support, whole, design, outcome_scores, linear=model == "linear")
-    except _NotIdentified as failure:
+        fit, influence = _fitted(joint, outcome.design(columns), outcome)
+    except NotIdentified as failure:
         weights = failure.weights
         least = np.flatnonzero(weights >= weights.max() / 2)
-        return _without_numbers(design, str(failure), tuple(least.tolist()))
+        return without_numbers(coefficients, str(failure), tuple(least.tolist()))
+    total, answers = joint.support.sum(), joint.support.shape[1]
+    shares = joint.support.sum(axis=1) / total
+    effects, errors = [], []
+    for each, by_coefficient in marginal_effects(predictors, outcome, fit.coefficients, shares):
+        average = shares @ each
+        # Shares of the combinations change it, too.
+        own = np.repeat((each - average) / total, answers, axis=0).T
+        effects.append(average)
+        errors.append(_errors(joint.covariance_of(own + by_coefficient @ influence)))
+    return replace(fit, effects=np.array(effects), effect_errors=np.array(errors))
 
 
-def _without_numbers(design: Array, reason: str, least_known: tuple[int, ...] = ()) -> Regression:
-    nothing = np.full(design.shape[1], np.nan)
-    return Regression(nothing, np.diag(nothing), nothing, reason, least_known)
+def marginal_effects(
+    predictors: Predictors, outcome: Outcome, coefficients: Array, shares: Array
+) -> list[tuple[Array, Array]]:
+    """Marginal effects of each term of one factor.
+
+    Returns
+    -------
+    list of pairs of ndarray, shapes (x, e) and (e, k)
+        Of every combination, and the derivatives of their mean by the coefficients.
+    """
+    found = []
+    for high, low, divisor in predictors.contrasts():
+        means, slopes = [], []
+        for columns in (high, low):
+            design = outcome.design(columns)
+            here = outcome.response(design @ coefficients)
+            means.append(here.means)
+            weighted = shares[:, None, None] * here.mean_slope
+            slopes.append(np.einsum("xeq,xqk->ek", weighted, design, optimize=True))
+        found.append(((means[0] - means[1]) / divisor, (slopes[0] - slopes[1]) / divisor))
+    return found
 
 
-def _fitted(
-    support: Array, whole: Array, design: Array, outcome_scores: Array, *, linear: bool
+def without_numbers(
+    coefficients: int, reason: str, least_known: tuple[int, ...] = ()
 ) -> Regression:
-    support = support.reshape(len(design), len(outcome_scores))
-    shares, sums = support.sum(axis=1), support @ outcome_scores
-    coefficients = _root(design, shares, sums, linear)
-    mean, derivative, curvature = _response(design @ coefficients, linear)
-    information = _information(design, shares * derivative)
-    influence = np.linalg.solve(information, _gradient(design, outcome_scores, mean))
+    """Return so many coefficients that are undefined."""
+    nothing = np.full(coefficients, np.nan)
+    return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
+
+
+def _fitted(joint: Joint, design: Array, outcome: Outcome) -> tuple[Regression, Array]:
+    coefficients = _root(design, joint.support, outcome)
+    here = outcome.response(design @ coefficients)
+    information = information_of(design, joint.support, here)
+    influence: Array = np.asarray(np.linalg.solve(information, _gradient(design, here)))
+    covariance = joint.covariance_of(influence)
+    if joint.modelled:
+        return Regression(coefficients, covariance, coefficients / _errors(covariance)), influence
     eigenvalue, vector, units = _smallest(information)
-    squares = (design @ (units * vector)) ** 2
+    way = design @ (units * vector)
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    change = np.repeat(derivative * squares, len(outcome_scores)) + (
-        (shares * curvature * squares) @ design @ influence
-    )
-    if not eigenvalue > CLEAR * np.sqrt(max(change @ whole @ change, 0.0)):
-        raise _NotIdentified(_NOT_DETERMINED, vector)
-    tested = range(design.shape[1])
-    z = np.array(
-        [_score_if_zero(j, support, whole, design, outcome_scores, linear) for j in tested]
-    )
-    return Regression(coefficients, influence @ whole @ influence.T, z)
+    own = np.einsum("xq,xyqr,xr->xy", way, np.broadcast_to(here.curvature, _each(here)), way)
+
+    def curvature(trial: Array) -> float:
+        there = outcome.response(design @ trial).curvature
+        by_cell = np.einsum("xq,xyqr,xr->xy", way, there, way)
+        return float((joint.support * by_cell).sum())
+
+    change = own.ravel() + _derivatives(curvature, coefficients, units) @ influence
+    error = np.sqrt(max(joint.covariance_of(change[None])[0, 0], 0.0))
+    if not eigenvalue > CLEAR * error:
+        raise NotIdentified(_NOT_DETERMINED, vector)
+    # That a threshold is 0 is nobody's hypothesis.
+    thresholds = len(outcome.compared) if outcome.model == "ordinal" else 0
+    tested = range(thresholds, design.shape[2])
+    scores = [_score_if_zero(j, joint, design, outcome) for j in tested]
+    z = np.array([*[np.nan] * thresholds, *scores])
+    return Regression(coefficients, covariance, z), influence
 
 
-def _gradient(design: Array, outcome_scores: Array, mean: Array) -> Array:
+def _each(here: Response) -> tuple[int, ...]:
+    """Shape of the curvature of each answer."""
+    return (*here.level.shape, *here.curvature.shape[2:])
+
+
+def _errors(covariance: Array) -> Array:
+    return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+
+
+def _derivatives(function: Callable[[Array], float], at: Array, units: Array) -> Array:
+    """Central differences by each coefficient."""
+    steps = _DIFFERENCE * np.diag(units)
+    return np.array(
+        [
+            (function(at + step) - function(at - step)) / (2 * step[j])
+            for j, step in enumerate(steps)
+        ]
+    )
+
+
+def _gradient(design: Array, here: Response) -> Array:
     """∂U/∂π, coefficients in rows and cells of the table in columns."""
-    return (design.T[:, :, None] * (outcome_scores - mean[:, None])).reshape(design.shape[1], -1)
+    by_cell = np.einsum("xyq,xqk->kxy", here.slope, design, optimize=True)
+    return np.asarray(by_cell.reshape(len(by_cell), -1))
 
 
-def _score_if_zero(
-    j: int, support: Array, whole: Array, design: Array, outcome_scores: Array, linear: bool
-) -> float:
+def score_of(design: Array, weights: Array, here: Response) -> Array:
+    """Σ w(x, y) ∂l/∂β, of weights of shape (x, answers)."""
+    by_predictor = (weights[:, :, None] * here.slope).sum(axis=1)
+    return np.asarray(np.tensordot(by_predictor, design, axes=2))
+
+
+def information_of(design: Array, weights: Array, here: Response) -> Array:
+    """−Σ w(x, y) ∂²l/∂β², of weights of shape (x, answers)."""
+    if here.curvature.shape[1] == 1:
+        weights = weights.sum(axis=1, keepdims=True)
+    return spread(design, (weights[:, :, None, None] * here.curvature).sum(axis=1))
+
+
+def spread(design: Array, by_predictors: Array) -> Array:
+    """Σ_x D' W D, with a matrix W over the linear predictors for each x."""
+    size = design.shape[2]
+    return np.asarray(design.reshape(-1, size).T @ (by_predictors @ design).reshape(-1, size))
+
+
+def _score_if_zero(j: int, joint: Joint, design: Array, outcome: Outcome) -> float:
     """Score of coefficient `j` in standard errors, where it is 0 and the others are fitted."""
-    shares, sums = support.sum(axis=1), support @ outcome_scores
-    others = np.delete(np.arange(design.shape[1]), j)
+    others = np.delete(np.arange(design.shape[2]), j)
     try:
-        predictor = design[:, others] @ _root(design[:, others], shares, sums, linear)
-    except _NotIdentified:
+        rest = _root(design[:, :, others], joint.support, outcome)
+    except NotIdentified:
         return np.nan
-    mean, derivative, _ = _response(predictor, linear)
-    information = _information(design, shares * derivative)
+    here = outcome.response(design[:, :, others] @ rest)
+    information = information_of(design, joint.support, here)
     # The others are estimated, and move with the table.
-    row = np.zeros(design.shape[1])
+    row = np.zeros(design.shape[2])
     row[j] = 1
     row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
-    change = row @ _gradient(design, outcome_scores, mean)
-    variance = change @ whole @ change
-    score = design[:, j] @ (sums - shares * mean)
+    variance = joint.covariance_of((row @ _gradient(design, here))[None])[0, 0]
+    score = score_of(design, joint.support, here)[j]
     return float(score / np.sqrt(variance)) if variance > 0 else np.nan
 
 
-def _root(design: Array, shares: Array, sums: Array, linear: bool) -> Array:
+def _root(design: Array, support: Array, outcome: Outcome) -> Array:
     """Return the root of the score, by Newton's method with halved steps."""
-    coefficients: Array = np.zeros(design.shape[1])
-    likelihood = _log_likelihood(design, shares, sums, coefficients, linear)
+    coefficients = outcome.start(support.sum(axis=0), design.shape[2])
+    linear, first = outcome.model == "linear", True
+    here = outcome.response(design @ coefficients)
+    level = _level(support, here)
     for _ in range(_STEPS):
-        mean, derivative, _ = _response(design @ coefficients, linear)
-        information = _information(design, shares * derivative)
+        information = information_of(design, support, here)
         eigenvalue, vector, _ = _smallest(information)
         if not eigenvalue > _ROUNDING:
-            # Before the first step A is that of the linear model: its predictors alone.
-            raise _NotIdentified(_NO_ROOT if coefficients.any() else _NOT_DETERMINED, vector)
-        step = np.linalg.solve(information, design.T @ (sums - shares * mean))
+            # Before the first step A is about the predictors alone.
+            raise NotIdentified(_NOT_DETERMINED if first else _NO_ROOT, vector)
+        step = np.linalg.solve(information, score_of(design, support, here))
+        first = False
         for halving in range(_HALVINGS):
             trial = coefficients + step / 2**halving
-            reached = _log_likelihood(design, shares, sums, trial, linear)
-            if reached >= likelihood - _ROUNDING * (1 + abs(likelihood)):
+            here = outcome.response(design @ trial)
+            reached = _level(support, here)
+            if reached >= level - _ROUNDING * (1 + abs(level)):
                 break
         else:
             break
-        coefficients, likelihood = trial, reached
+        coefficients, level = trial, reached
         if not linear and np.abs(design @ coefficients).max() > _FARTHEST:
             break
         if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ coefficients).max()):
-            return coefficients
-    raise _NotIdentified(_NO_ROOT, step)
+            return np.asarray(coefficients)
+    raise NotIdentified(_NO_ROOT, step)
 
 
-def _response(predictor: Array, linear: bool) -> tuple[Array, Array, Array]:
-    """Mean of the outcome by the linear predictor, and its first two derivatives."""
-    if linear:
-        return predictor, np.ones_like(predictor), np.zeros_like(predictor)
-    mean = scipy.special.expit(predictor)
-    derivative = mean * (1 - mean)
-    return mean, derivative, derivative * (1 - 2 * mean)
-
-
-def _log_likelihood(
-    design: Array, shares: Array, sums: Array, coefficients: Array, linear: bool
-) -> float:
-    """Return the corrected log-likelihood, whose gradient is the score."""
-    predictor = design @ coefficients
-    within = predictor**2 / 2 if linear else np.logaddexp(0.0, predictor)
-    return float(sums @ predictor - shares @ within)
-
-
-def _information(design: Array, weights: Array) -> Array:
-    return (design.T * weights) @ design
+def _level(support: Array, here: Response) -> float:
+    """Return the log-likelihood, whose gradient is the score; −∞ where it has none."""
+    return float((support * here.level).sum()) if np.isfinite(here.level).all() else -np.inf
 
 
 def _smallest(information: Array) -> tuple[float, Array, Array]:

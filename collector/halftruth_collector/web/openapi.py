@@ -64,6 +64,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 _WRITTEN: dict[str, Json] = {
     "categories": {"items": {"type": "string"}, "uniqueItems": True},
     "items": {"items": {"type": "string", "pattern": f"^{_NAME}=.+$"}, "uniqueItems": True},
+    "terms": {"items": {"type": "string", "pattern": f"^{_NAME}(,{_NAME})*$"}},
     "margins": {
         "items": {"type": "string", "pattern": f"^{_NAME}=.+:[0-9.eE+-]+$"},
         "uniqueItems": True,

@@ -1,8 +1,8 @@
 """Parsing of queries from texts and back, field by field, so that an error names the field.
 
 Addresses, command lines and forms use the same syntax. Names are separated by commas. An item is
-attribute=category, one per text since categories may hold commas; likewise a category by itself. A
-margin is attribute=category:number, one per line.
+attribute=category, one per text since categories may hold commas; likewise categories by themselves
+and the terms of a model. A margin is attribute=category:number, one per line.
 """
 
 import math
@@ -28,6 +28,7 @@ Kind = Literal[
     "names",
     "categories",
     "items",
+    "terms",
     "margins",
 ]
 
@@ -45,6 +46,7 @@ _LISTED = {
     "names": "names",
     "categories": "categories",
     "items": "attribute=category",
+    "terms": "terms of names",
     "margins": "attribute=category:number",
 }
 
@@ -105,13 +107,14 @@ class Field:
         """
         if self.kind == "items":
             return self.checked(self._items(texts))
+        if self.kind == "terms":
+            return self.checked([_names(text) for text in texts if list(texts) != [""]])
         if self.kind == "categories":
             return self.checked(list(texts))
         if self.kind == "margins":
             return self.checked(self._margins(texts))
         if self.several:
-            names = [name.strip() for text in texts for name in text.split(",")]
-            return self.checked([name for name in names if name])
+            return self.checked([name for text in texts for name in _names(text)])
         if len(texts) > 1:
             raise ParameterError(f"{self.name}: expected once", field=self.name)
         return self.checked(texts[0])
@@ -152,6 +155,8 @@ class Field:
                 for name, categories in value.items()
                 for category in ([categories] if isinstance(categories, str) else categories)
             ]
+        if self.kind == "terms":
+            return [self._joined(names) for names in value] or [""]
         if self.kind == "categories":
             return list(value)
         if self.kind == "margins":
@@ -161,9 +166,7 @@ class Field:
                 for category, number in numbers.items()
             ]
         if self.kind == "names":
-            if any(not name or "," in name for name in value):
-                raise ParameterError(f"{self.name}: expected names without commas", field=self.name)
-            return [",".join(value)]
+            return [self._joined(value)]
         if self.kind == "integers":
             return [",".join(map(str, value))]
         return [str(value).lower() if self.kind == "flag" else str(value)]
@@ -207,6 +210,11 @@ class Field:
                 )
             margins[name][category] = number
         return margins
+
+    def _joined(self, names: Sequence[str]) -> str:
+        if any(not name or "," in name for name in names):
+            raise ParameterError(f"{self.name}: expected names without commas", field=self.name)
+        return ",".join(names)
 
 
 @cache
@@ -269,6 +277,10 @@ def _complete(kind: type[Q], values: dict[str, Any]) -> Q:
     return kind(**values)
 
 
+def _names(text: str) -> list[str]:
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
 def _field(field: inspect.Field, type: Any) -> Field:
     notes, inner = _annotations(field.type)
     kind = _kind(inner)
@@ -324,6 +336,8 @@ def _kind(type: Any) -> Kind:
             notes, inner = _annotations(type.item_type)
             if notes.get("of") == "category":
                 return "categories"
+            if isinstance(inner, inspect.ListType):
+                return "terms"
             return "integers" if isinstance(inner, inspect.IntType) else "names"
     return "text"
 
@@ -347,7 +361,9 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], notes: Mapping[str,
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
     more = _syntax(kind, notes)
     least, most = type.min_length or 0, type.max_length
-    between = ", with commas between them" if kind in ("integers", "names") else ""
+    between = (
+        "" if kind in ("categories", "items", "terms", "margins") else ", with commas between them"
+    )
     if most is not None and least == most:
         return f"{_COUNTS.get(least, least)} {more}{between}"
     if least and most is not None:

@@ -1,6 +1,6 @@
 """Regression of one answer on others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from halftruth_shared.analyses.wording import items as words
 
+from ..protocol.base import Message
 from .base import (
     AttributeName,
     CategoryName,
@@ -19,8 +20,21 @@ from .base import (
 )
 from .estimate import Estimate
 
-#: Scale of the linear predictor: log odds of an answer, or the mean of its score.
-Model = Literal["logistic", "linear"]
+#: Scale of the linear predictors: log odds of an answer, of each against a reference or of each
+#: and all later ones, or the mean of the outcome's score.
+Model = Literal["logistic", "multinomial", "ordinal", "linear"]
+
+#: How coefficients are estimated: from the unbiased table, from a model of all answers, or by the
+#: likelihood of a perturbed outcome given predictors that are not.
+RegressionEstimate = Literal["moment", "model", "outcome"]
+
+
+class Factor(Message, frozen=True, kw_only=True):
+    """One of the predictors of a term: a category against a reference, or a unit of scores."""
+
+    attribute: AttributeName
+    category: CategoryName | None = None
+    reference: CategoryName | None = None
 
 
 class Coefficient(Estimate, frozen=True, kw_only=True):
@@ -28,16 +42,24 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
 
     It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
     to a unit of the scores of an attribute, where there is no category; or to nothing, as the
-    intercept, which is everybody of all reference categories and scores of 0. In a logistic model
-    `odds_ratio` is its exponential, for the intercept the odds themselves, and what its reliability
-    goes by. `z` is the score of the coefficient where it is 0, in standard errors (Rao's score
-    test), and `p_value` the chance of one further from 0 if the coefficient is 0 in truth.
+    intercept, which is everybody of all reference categories and scores of 0. `by` are the further
+    factors of an interaction. `answer` is the answer to the outcome that it is about, in a
+    multinomial model, or the first of those that are counted together, in an ordinal one.
+
+    But in a linear model `odds_ratio` is its exponential, for the intercept the odds themselves,
+    and what its reliability goes by. `marginal_effect` is by how much the probability of the
+    answer, or the mean rank of an ordinal outcome, changes on average where everybody gives
+    `category` instead of `reference`, or for a unit of the scores. `z` is a test statistic of
+    the hypothesis that the coefficient is 0, and `p_value` the chance of one further from 0 if so.
     """
 
     attribute: AttributeName | None
     category: CategoryName | None
     reference: CategoryName | None
+    by: list[Factor] = msgspec.field(default_factory=list)
+    answer: Items = msgspec.field(default_factory=dict)
     odds_ratio: Estimate | None = None
+    marginal_effect: Estimate | None = None
     z: float | None = None
 
     @property
@@ -45,39 +67,60 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
         """Name of the term that it belongs to."""
         if self.attribute is None:
             return "(intercept)"
-        return self.attribute if self.category is None else words({self.attribute: self.category})
+        factors = [(self.attribute, self.category), *((f.attribute, f.category) for f in self.by)]
+        return " × ".join(n if answer is None else words({n: answer}) for n, answer in factors)
 
 
 class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     """Coefficients of a regression, the intercept first, or the reason why there are none.
 
     `present` is the answer whose odds a logistic model is about; `reference` the category of each
-    predictor that its others are compared with; `scores` those of the categories of an
-    attribute. If the model is not identified, `undefined` says so and there are no numbers;
-    `caution` says if intervals rest on few reports.
+    predictor, and of the outcome of a multinomial model, that its others are compared with;
+    `scores` those of the categories of an attribute. `estimate` is how coefficients are estimated,
+    and `assumes` what they rest on if not on `model_fit`. If the model is not identified,
+    `undefined` says so and there are no numbers; `caution` says if intervals rest on few reports.
     """
 
     query: "RegressionQuery"
     present: Items
     reference: Items
     scores: dict[str, list[float]]
+    estimate: RegressionEstimate
+    assumes: str | None
     undefined: str | None
     caution: str | None
     coefficients: list[Coefficient]
 
-    KEYS: ClassVar = ("term",)
-    OTHERS: ClassVar = (("reference", str), ("odds_ratio", Estimate), ("z", float))
+    OTHERS: ClassVar = (
+        ("reference", str),
+        ("odds_ratio", Estimate),
+        ("marginal_effect", Estimate),
+        ("z", float),
+        ("estimate", str),
+    )
+
+    @property
+    def keys(self) -> Sequence[str]:
+        return ("answer", "term") if self.has_answers else ("term",)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether several answers to the outcome have coefficients."""
+        return self.query.model in ("multinomial", "ordinal")
 
     def estimates(self) -> Iterator[Row]:
         for each in self.coefficients:
-            yield (each.term,), each, (each.reference, each.odds_ratio, each.z)
+            answer = "".join(each.answer.values()) or None
+            keys = (answer, each.term) if self.has_answers else (each.term,)
+            others = (each.reference, each.odds_ratio, each.marginal_effect, each.z, self.estimate)
+            yield keys, each, others
 
 
 class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
-    """Regression of one answer on others, logistic or linear, with main effects alone.
+    """Regression of one answer on others, of any number of them and with chosen interactions.
 
-    Outcome and predictors may all be perturbed: their table is reconstructed, and the errors of
-    the reconstruction are in those of the coefficients (corrected scores, Nakamura 1990).
+    Outcome and predictors may all be perturbed: what is not known of the true answers is in the
+    errors of the coefficients.
     """
 
     outcome: Annotated[AttributeName, Meta(description="The attribute that is to be explained.")]
@@ -91,20 +134,30 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
     ]
     model: Annotated[
         Model,
-        Meta(description="For the odds of one answer, or for the mean of the outcome's scores."),
+        Meta(
+            description="For the odds of one answer, of each answer against a reference, or of"
+            " each and all later ones in their order; or for the mean of the outcome's scores."
+        ),
     ] = "logistic"
+    interactions: Annotated[
+        list[list[AttributeName]],
+        Meta(
+            description="Predictors that change each other's effect, each time the names of two or"
+            " more with commas between them."
+        ),
+    ] = msgspec.field(default_factory=list)
     present: Annotated[
         Items,
         Meta(
-            description="The answer whose odds are modelled, as attribute=category. By default the"
-            " only item of the outcome, or the second of two categories."
+            description="The answer whose odds a logistic model is about, as attribute=category. By"
+            " default the only item of the outcome, or the second of two categories."
         ),
     ] = msgspec.field(default_factory=dict)
     reference: Annotated[
         Items,
         Meta(
-            description="The category of a predictor that its others are compared with, as"
-            " attribute=category; by default its first."
+            description="The category of a predictor, or of a multinomial model's outcome, that its"
+            " others are compared with, as attribute=category; by default its first."
         ),
     ] = msgspec.field(default_factory=dict)
     scores: Annotated[
@@ -117,4 +170,12 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)
+    estimate: Annotated[
+        Literal["auto", "moment", "model"],
+        Meta(
+            description="By the unbiased table of all these answers (moment), by one model of all"
+            " answers without interactions of three or more but those named (model), or by the"
+            " table where reports tell of it and else by the model (auto)."
+        ),
+    ] = "auto"
     covariance: CovarianceOf = False

@@ -157,7 +157,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
         assert (found.value, found.odds_ratio, found.z, found.p_value) == (None,) * 4
     for row in ANALYSIS.grid(result).rows:
         assert set(row[1:]) == {"undefined"}
-    frame = result.to_pandas().drop(columns=["reliability", "undefined", "reference"])
+    frame = result.to_pandas().drop(columns=["reliability", "undefined", "reference", "estimate"])
     assert frame.isna().all(axis=None)
     assert all(row.value is None for row in ANALYSIS.chart(result).panels[0].rows)
     assert line in ANALYSIS.chart(result).description
@@ -181,7 +181,7 @@ def test_predictors_that_no_report_tells_of_together_are_refused():
         schema, np.zeros((500, 4), dtype=int), np.random.default_rng(1)
     )
     few = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
-    query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"])
+    query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"], estimate="moment")
     with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:
         ANALYSIS.compute(few, query)
     assert caught.value.field == "predictors"

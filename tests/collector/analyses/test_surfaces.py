@@ -114,7 +114,10 @@ def of_estimate(name):
 
 MEASURE_COLUMNS = ["measure", *ESTIMATE]
 COMPARISON_COLUMNS = ["estimate", "group", "against", *ESTIMATE, "base"]
-COEFFICIENT_COLUMNS = ["term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), "z"]
+COEFFICIENT_COLUMNS = [
+    *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
+    *("z", "estimate"),
+]
 ITEMSET_COLUMNS = ["itemset", *ESTIMATE, "length", "decision"]
 CROSSTAB_COLUMNS = [*ESTIMATE, *of_estimate("base"), *of_estimate("people"), "residual"]
 WEIGHTED_COLUMNS = ["attribute", "label", "answer", *ESTIMATE, "unweighted", "design_effect"]
@@ -268,6 +271,20 @@ ANALYSES = {
         COEFFICIENT_COLUMNS,
         lambda answer: 3,
         ["vote=none, a=b against left", "mean score of age", "vote=left"],
+    ),
+    "regression-by-model": (
+        "regression",
+        {
+            "outcome": "vote",
+            "predictors": ["smoker", "age"],
+            "interactions": [["smoker", "age"]],
+            "model": "multinomial",
+            "reference": {"vote": "none, a=b"},
+            "estimate": "model",
+        },
+        ["answer", *COEFFICIENT_COLUMNS],
+        lambda answer: 12,
+        ["smoker=yes × age=old", "of each answer to vote", "besides smoker:age:vote"],
     ),
     "crosstab": (
         "crosstab",

@@ -1,34 +1,33 @@
 """One model of all answers: a loglinear model of the true table, fitted to perturbed reports.
 
 ``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
-estimates them, ``predict`` reads shares and ratios of any number of attributes from it, and
-``regression`` coefficients; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for a
-survey that perturbs one answer alone.
+estimates them, ``predict`` reads shares and ratios of any number of attributes from it;
+``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for regressions in a survey that
+perturbs one answer alone.
 """
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
 from .fit import LoglinearModel, Penalty, fit_model
-from .perturbed_outcome import perturbed_outcome_regression
+from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
 from .predict import itemsets, odds_ratio, risk_ratio, share, shares
 from .predictions import Prediction, Shares
-from .regression import LogitCoefficients, regression
 
 __all__ = [
     "LackOfFit",
-    "LogitCoefficients",
     "LoglinearModel",
     "Penalty",
     "Prediction",
+    "Reported",
     "Shares",
     "adequacy",
     "cached_model",
+    "channel_of_outcome",
     "described",
     "fit_model",
     "itemsets",
     "odds_ratio",
     "perturbed_outcome_regression",
-    "regression",
     "risk_ratio",
     "share",
     "shares",

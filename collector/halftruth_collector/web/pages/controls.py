@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from halftruth_shared import Attribute, Survey
@@ -81,6 +82,11 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
         return Control(
             *described, "selects", options=tuple(every), groups=groups, several=field.any_of
         )
+    if field.kind == "terms":
+        terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
+        # A term that was given is kept, however long it is.
+        terms += [text for text in texts if text not in terms]
+        return Control(*described, "boxes", options=(_options(terms, texts),))
     if field.kind == "margins":
         return Control(*described, "area", value="\n".join(texts))
     if field.kind == "flag":

@@ -1,0 +1,142 @@
+"""Regression of an answer that was perturbed in the field, on covariates as they are.
+
+For interviews by a randomized response that did not go through a collector, where a file has
+what each person reported and other columns that were asked directly, continuous ones among them.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from halftruth_shared import ParameterError, Survey
+from halftruth_shared.analyses.base import Items
+from halftruth_shared.analyses.regression import Factor, Model, RegressionQuery, RegressionResult
+from halftruth_shared.errors import listing
+
+from ..estimation.equation import Equation, outcome_of
+from ..estimation.model import channel_of_outcome, perturbed_outcome_regression
+from ..estimation.predictors import Predictor, Predictors, indicators
+from .regression import OUTCOME_ASSUMES, coefficients_of
+
+
+def regress_records(
+    survey: Survey,
+    records: Mapping[str, Sequence[Any]],
+    outcome: str,
+    predictors: Sequence[str],
+    *,
+    model: Model = "logistic",
+    present: Items | None = None,
+    reference: Items | None = None,
+    confidence: float = 0.95,
+) -> RegressionResult:
+    """Regress a perturbed answer on other columns of a file, by maximum likelihood.
+
+    Parameters
+    ----------
+    survey : Survey
+        Whose mechanism says how the outcome was perturbed. It needs no other attribute.
+    records : mapping of str to sequence, such as a data frame
+        Columns by name, a row for each person: that of the outcome has the reported categories.
+        Of a predictor numbers are taken as they are; texts are categories.
+    outcome : str
+    predictors : sequence of str
+        Columns, at least one.
+    model : {"logistic", "multinomial", "ordinal"}
+        A logistic model is of an outcome of two answers.
+    present : mapping of str to str, optional
+        The answer whose odds are modelled; by default the outcome's only item, or the second one.
+    reference : mapping of str to str, optional
+        The category that others are compared with; by default the first in alphabetical order, and
+        of the outcome in the order of the survey.
+    confidence : float
+
+    Returns
+    -------
+    RegressionResult
+
+    Raises
+    ------
+    SchemaError, ParameterError
+        For an unknown column or category, a value that is missing, or an outcome that is not
+        perturbed by itself.
+    """
+    query = RegressionQuery(
+        outcome=outcome,
+        predictors=list(predictors),
+        model=model,
+        present=present or {},
+        reference=reference or {},
+        confidence=confidence,
+    )
+    response, chosen = outcome_of(survey.schema, query, {})
+    channel = channel_of_outcome(survey, outcome, ())
+    if channel is None:
+        raise ParameterError(
+            "outcome: expected an answer that the survey perturbs by itself, and that nobody lacks",
+            field="outcome",
+        )
+    categories = survey.schema.attributes[survey.schema.position(outcome)].categories
+    reported = _column(records, outcome)
+    if not np.isin(reported, categories).all():
+        raise ParameterError(
+            f"records: '{outcome}' has other values than its categories; expected"
+            f" {listing(categories)}",
+            field="records",
+        )
+    numbers = (reported[:, None] == np.array(categories)).astype(np.float64)
+    each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))
+    first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}
+    equation = Equation((*predictors, outcome), each, response, chosen, first, {})
+    fit = perturbed_outcome_regression(numbers, channel, each, response)
+    return RegressionResult(
+        survey=survey.id,
+        digest=survey.digest,
+        reports=len(reported),
+        as_of=datetime.now(UTC),
+        query=query,
+        present=chosen,
+        reference=first,
+        scores={},
+        estimate="outcome",
+        assumes=OUTCOME_ASSUMES,
+        undefined=fit.undefined,
+        caution=None,
+        coefficients=list(coefficients_of(survey.schema, query, equation, fit)),
+    )
+
+
+def _column(records: Mapping[str, Sequence[Any]], name: str) -> np.ndarray:
+    if name not in records:
+        raise ParameterError(f"records: expected a column '{name}'", field="records")
+    return np.asarray(records[name])
+
+
+def _predictor(records: Mapping[str, Sequence[Any]], name: str, reference: Items) -> Predictor:
+    values = _column(records, name)
+    if np.issubdtype(values.dtype, np.number) or values.dtype == bool:
+        numbers = values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise ParameterError(f"records: '{name}' has missing numbers", field="records")
+        return Predictor(name, (Factor(attribute=name),), numbers[:, None])
+    if not all(isinstance(value, str) for value in values):
+        raise ParameterError(
+            f"records: '{name}' has values of several kinds; expected numbers, or texts alone",
+            field="records",
+        )
+    categories, codes = np.unique(values.astype(str), return_inverse=True)
+    base = reference.get(name, str(categories[0]))
+    if base not in categories or len(categories) < 2:
+        raise ParameterError(
+            f"reference: '{base}' of '{name}'; expected one of two or more categories:"
+            f" {listing(categories.tolist())}",
+            field="reference",
+        )
+    factors = [
+        Factor(attribute=name, category=str(category), reference=base)
+        for category in categories
+        if category != base
+    ]
+    columns = indicators(len(categories), categories.tolist().index(base))
+    return Predictor(name, tuple(factors), columns[codes.ravel()])

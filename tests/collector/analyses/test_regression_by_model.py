@@ -1,0 +1,462 @@
+"""Regressions by a model of all answers, and of a perturbed answer, against other computations."""
+
+import csv
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from halftruth_collector import regress_records
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.model.information import Fitted
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.regression import RegressionQuery
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+
+SHAPE = (3, 2, 4, 2)
+ANALYSIS = ANALYSES["regression"]
+Z = 1.959964
+#: A published survey that the project does not ship, beside the repository.
+FIELD = Path(__file__).resolve().parents[3].parent / "shared" / "field-data" / "nigeria.csv"
+
+
+def schema_of(shape, public=()):
+    return Schema(
+        [
+            Attribute(name, [f"c{code}" for code in range(size)], sensitive=j not in public)
+            for j, (name, size) in enumerate(zip("abcdefgh", shape, strict=False))
+        ]
+    )
+
+
+def survey_of(*keep):
+    public = [j for j, kept in enumerate(keep) if kept == "1"]
+    keeping = dict(zip("abcd", keep, strict=True))
+    return Survey("s", "S", schema_of(SHAPE, public), RandomizedResponse(keeping))
+
+
+def counted(survey, count, seed=0):
+    rng = np.random.default_rng(seed)
+    a, c = rng.integers(0, 3, count), rng.integers(0, 4, count)
+    b = rng.random(count) < expit(-0.5 + 0.8 * a - 0.3 * c)
+    d = rng.random(count) < expit(0.2 + 0.5 * b - 0.5 * a)
+    records = np.stack([a, b, c, d], axis=1).astype(int)
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+
+
+def regression(counted, **asked):
+    return ANALYSIS.compute(counted, RegressionQuery(**{"estimate": "model", **asked}))
+
+
+def numbers(result):
+    return np.array([[each.value, each.standard_error] for each in result.coefficients]).T
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return counted(survey_of("0.8", "0.8", "0.8", "0.8"), 4_000)
+
+
+def test_coefficients_on_all_others_are_parameters_of_the_model(reports):
+    """Exactly, with their errors: the logit of b given all others is linear in these."""
+    result, model = regression(reports, outcome="b", predictors=["a", "c", "d"]), reports.model()
+    corner = model.design.corner @ model.coefficients
+    covariance = model.design.corner @ model.covariance @ model.design.corner.T
+    codes = [
+        [0, 1, 0, 0],
+        *([u, 1, 0, 0] for u in (1, 2)),
+        *([0, 1, u, 0] for u in (1, 2, 3)),
+        [0, 1, 0, 1],
+    ]
+    rows = [np.flatnonzero((model.design.codes == code).all(axis=1))[0] for code in codes]
+    values, errors = numbers(result)
+    np.testing.assert_allclose(values, corner[rows], atol=1e-7)
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance))[rows], rtol=1e-6)
+    assert result.estimate == "model"
+    assert result.coefficients[2].z == pytest.approx(values[2] / errors[2])
+    said = "Assuming no interaction of three or more answers; the reports "
+    assert any(note.startswith(said) for note in ANALYSIS.chart(result).notes)
+    assert said in repr(result)
+
+
+def test_an_interaction_that_is_asked_for_is_in_the_model_and_a_parameter_of_it(reports):
+    asked = {"predictors": ["a", "c", "d"], "interactions": [["d", "a"]]}
+    result = regression(reports, outcome="b", **asked)
+    model = reports.model([["a", "d", "b"]])
+    corner = model.design.corner @ model.coefficients
+    rows = [
+        np.flatnonzero((model.design.codes == code).all(axis=1))[0]
+        for code in ([1, 1, 0, 1], [2, 1, 0, 1])
+    ]
+    assert [each.term for each in result.coefficients[-2:]] == ["a=c1 × d=c1", "a=c2 × d=c1"]
+    np.testing.assert_allclose(numbers(result)[0][-2:], corner[rows], atol=1e-7)
+    [tested] = result.model_fit.interactions
+    assert tested.attributes == ["a", "d", "b"]
+    assert [each.marginal_effect is None for each in result.coefficients] == [
+        *(True, *[False] * 6),
+        *(True, True),
+    ]
+
+
+def test_coefficients_on_some_others_are_those_of_the_table_of_the_model(reports):
+    """Of four answers with another reference, on a number and on categories; by differences."""
+    asked = {"reference": {"c": "c2", "b": "c1"}, "scores": {"a": "1,2,4"}, "model": "multinomial"}
+    result = regression(reports, outcome="c", predictors=["b", "a"], **asked)
+    model = reports.model()
+    assert [each.answer["c"] for each in result.coefficients[::3]] == ["c0", "c1", "c3"]
+
+    def effects(joint, design, beta, number):
+        """How much more likely the first answer is for b=c0, and for a unit of a."""
+        other = design.copy()
+        other[:, number] = 1
+        one = other.copy()
+        one[:, number] = 0
+        if number == 2:
+            step = np.array([0, 0, 5e-5])
+            other, one = design + step, design - step
+
+        def chance(rows):
+            logits = np.insert(rows @ beta.T, 2, 0, axis=1)
+            return np.exp(logits - logsumexp(logits, axis=1, keepdims=True))[:, 0]
+
+        change = (chance(other) - chance(one)) / (1e-4 if number == 2 else 1)
+        return joint.sum(axis=1) @ change
+
+    def fitted(table):
+        joint = table.sum(axis=3).transpose(1, 0, 2).reshape(6, 4)
+        design = np.array([[1, b == 0, x] for b in (0, 1) for x in (1, 2, 4)], dtype=float)
+
+        def loss(flat):
+            logits = np.insert(design @ flat.reshape(3, 3).T, 2, 0, axis=1)
+            logs = logits - logsumexp(logits, axis=1, keepdims=True)
+            slope = (joint - joint.sum(axis=1, keepdims=True) * np.exp(logs))[:, [0, 1, 3]]
+            return -(joint * logs).sum(), -(slope.T @ design).ravel()
+
+        options = {"gtol": 1e-13, "maxiter": 2_000}
+        best = minimize(loss, np.zeros(9), jac=True, method="BFGS", options=options).x
+        beta = best.reshape(3, 3)
+        return np.append(best, [effects(joint, design, beta, number) for number in (1, 2)])
+
+    found = fitted(model.table)
+    theta, steps = model.coefficients, 1e-3 * np.linalg.cholesky(model.covariance).T
+    corner = model.design.corner
+    slopes = [
+        (
+            fitted(Fitted(model.design, corner @ (theta + step)).table)
+            - fitted(Fitted(model.design, corner @ (theta - step)).table)
+        )
+        / 2e-3
+        for step in steps
+    ]
+    errors = np.sqrt((np.transpose(slopes) ** 2).sum(axis=1))
+    np.testing.assert_allclose(numbers(result)[0], found[:9], atol=1e-5)
+    np.testing.assert_allclose(numbers(result)[1], errors[:9], rtol=5e-3)
+    for place, each in enumerate(result.coefficients[1:3]):
+        effect = each.marginal_effect
+        assert effect.value == pytest.approx(found[9 + place], abs=1e-5)
+        width = Z * errors[9 + place]
+        assert effect.interval == pytest.approx((effect.value - width, effect.value + width), 5e-3)
+
+
+def test_regressions_within_a_domain_are_of_its_people(reports):
+    result = regression(reports, outcome="b", predictors=["c"], where={"a": "c1"})
+    table = reports.model().table[1].sum(axis=2)
+    logits = np.log(table[1] / table[0])
+    expected = [logits[0], *(logits[1:] - logits[0])]
+    np.testing.assert_allclose(numbers(result)[0], expected, atol=1e-7)
+
+
+def test_scores_of_a_perturbed_answer_are_regressed_from_tables_of_pairs_alone():
+    """Least squares needs no more, so it is that of the model's own table."""
+    schema = schema_of((2,) * 5)
+    split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
+    rng = np.random.default_rng(4)
+    records = rng.integers(0, 2, (4_000, 5))
+    records[:, 4] = np.where(rng.random(4_000) < 0.4, records[:, 0], records[:, 4])
+    survey = Survey("p", "P", schema, split)
+    counts = Counts.from_reports(survey, split.perturb_many(schema, records, rng))
+    pairs = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    asked = {"model": "linear", "scores": {"e": "0,1"}}
+    result = regression(pairs, outcome="e", predictors=list("abcd"), **asked, estimate="auto")
+    assert result.estimate == "model"
+    table, codes = pairs.model().table.ravel(), np.indices((2,) * 5).reshape(5, -1)
+    design = np.vstack([np.ones(32), codes[:4]]).T
+    least = np.linalg.solve((design.T * table) @ design, (design.T * table) @ codes[4])
+    np.testing.assert_allclose(numbers(result)[0], least, atol=1e-8)
+
+
+def test_a_table_is_preferred_to_the_model_where_there_is_one(reports):
+    asked = {"outcome": "b", "predictors": ["d"]}
+    assert regression(reports, **asked, estimate="auto").estimate == "moment"
+    assert regression(reports, **asked).estimate == "model"
+
+
+def test_what_no_model_can_answer_is_refused(reports):
+    asked = {"outcome": "b", "predictors": ["a", "d"]}
+    with pytest.raises(ParameterError, match=r"^target: without a table of all these answers"):
+        regression(reports, **asked, target="respondents")
+    for names in (["a"], ["a", "c"], ["a", "a"]):
+        with pytest.raises(ParameterError, match=r"^interactions: .*; expected two or more"):
+            regression(reports, **asked, interactions=[names])
+    with pytest.raises(ParameterError, match=r"^interactions: d, a; .* not the same ones twice"):
+        regression(reports, **asked, interactions=[["a", "d"], ["d", "a"]])
+    with pytest.raises(ParameterError, match=r"^present: expected none in an ordinal model"):
+        regression(reports, **asked, model="ordinal", present={"b": "c1"})
+    large = counted(Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19)), 100)
+    assert regression(large, **asked).estimate == "model"
+
+
+def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
+    """From tables of pairs alone, γ = 19 and 5 000 reports; of 200 intervals, 10 may miss."""
+    coefficients = np.array([-0.3, 0.8, -0.5, 0.4, 0.0, 1.0])
+    schema = schema_of((2,) * 6)
+    split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
+    u = np.stack(np.indices((2,) * 6))
+    log = u[0] * (-0.3 + np.tensordot(coefficients[1:], u[1:], axes=1))
+    log = log + 0.5 * u[1] * u[2] - 0.6 * u[3] * u[4] + 0.4 * u[2] * u[5] - 0.2 * u[1]
+    truth = (np.exp(log) / np.exp(log).sum()).ravel()
+    hits, errors = np.zeros(6), np.zeros(6)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        records = u.reshape(6, -1).T[rng.choice(64, 5_000, p=truth)]
+        survey = Survey("w", "W", schema, split)
+        counts = Counts.from_reports(survey, split.perturb_many(schema, records, rng))
+        some = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+        result = regression(some, outcome="a", predictors=list("bcdef"))
+        ends = np.array([each.interval for each in result.coefficients]).T
+        hits += (ends[0] <= coefficients) & (coefficients <= ends[1])
+        errors += numbers(result)[0] - coefficients
+    assert 0.91 <= hits[1:].mean() / 40 <= 0.995
+    # Their mean is off by less than three of its standard errors, of about 0.25/√40 each.
+    assert (np.abs(errors / 40) < 0.12).all()
+
+
+# -- where the outcome alone is perturbed ----------------------------------------------------------
+
+
+def hessian(loss, best):
+    moves = 1e-3 * np.eye(len(best))
+    return [
+        [
+            (loss(best + i + j) - loss(best + i - j) - loss(best - i + j) + loss(best - i - j))
+            / 4e-6
+            for j in moves
+        ]
+        for i in moves
+    ]
+
+
+def test_a_perturbed_outcome_is_regressed_by_maximum_likelihood():
+    """Of an answer kept with 4/5, on all combinations of the others, by a general minimizer."""
+    reports = counted(survey_of("1", "0.8", "1", "1"), 3_000)
+    asked = {"predictors": ["a", "d"], "reference": {"a": "c1"}}
+    result = regression(reports, outcome="b", **asked)
+    assert result.estimate == "outcome"
+    a, b, _, d = reports.counts.cells.T
+    times = reports.counts.counts
+    design = np.stack([np.ones(len(a)), a == 0, a == 2, d == 1], axis=1).astype(float)
+
+    def loss(beta):
+        yes = 0.2 + 0.6 * expit(design @ beta)
+        return -times @ np.log(np.where(b == 1, yes, 1 - yes))
+
+    best = minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-6}).x
+    covariance = np.linalg.inv(hessian(loss, best))
+    np.testing.assert_allclose(numbers(result)[0], best, atol=1e-4)
+    np.testing.assert_allclose(numbers(result)[1], np.sqrt(np.diag(covariance)), rtol=1e-3)
+
+    def effect(beta):
+        with_d, without = design.copy(), design.copy()
+        with_d[:, 3], without[:, 3] = 1, 0
+        return expit(with_d @ beta) - expit(without @ beta)
+
+    each = effect(best)
+    average = times @ each / times.sum()
+    slope = [
+        times @ (effect(best + step) - effect(best - step)) / times.sum() / 2e-4
+        for step in 1e-4 * np.eye(4)
+    ]
+    sampling = times @ (each - average) ** 2 / times.sum() ** 2
+    found = result.coefficients[3].marginal_effect
+    assert found.value == pytest.approx(average, abs=1e-4)
+    error = np.sqrt(slope @ covariance @ slope + sampling)
+    assert found.standard_error == pytest.approx(error, rel=1e-3)
+
+
+def test_an_ordered_outcome_has_proportional_odds():
+    """Of four answers, each kept with 7/10, by a general minimizer (McCullagh 1980)."""
+    reports = counted(survey_of("1", "1", "0.7", "1"), 4_000)
+    result = regression(reports, outcome="c", predictors=["a", "b"], model="ordinal")
+    a, b, c, _ = reports.counts.cells.T
+    design = np.stack([a == 1, a == 2, b == 1], axis=1).astype(float)
+
+    def loss(flat):
+        later = expit(flat[:3] + (design @ flat[3:])[:, None])
+        edges = np.hstack([np.ones((len(a), 1)), later, np.zeros((len(a), 1))])
+        chances = edges[:, :-1] - edges[:, 1:]
+        reported = 0.1 + 0.6 * chances[range(len(a)), c]
+        return -reports.counts.counts @ np.log(np.maximum(reported, 1e-12))
+
+    start = np.array([1.0, 0.0, -1.0, 0, 0, 0])
+    best = minimize(loss, start, method="BFGS", options={"gtol": 1e-5}).x
+    errors = np.sqrt(np.diag(np.linalg.inv(hessian(loss, best))))
+    np.testing.assert_allclose(numbers(result)[0], best, atol=2e-4)
+    np.testing.assert_allclose(numbers(result)[1], errors, rtol=2e-3)
+    terms = [("c1", "(intercept)"), ("c2", "(intercept)"), ("c3", "(intercept)")]
+    terms += [(None, "a=c1"), (None, "a=c2"), (None, "b=c1")]
+    assert [tuple(keys) for keys, *_ in result.estimates()] == terms
+
+
+def test_an_unperturbed_outcome_has_the_log_odds_of_its_table():
+    reports = counted(survey_of("1", "1", "1", "1"), 2_000)
+    result = regression(reports, outcome="c", predictors=["b"], model="multinomial")
+    table = reports.counts.marginal([2, 1])
+    logits = np.log(table[1:] / table[0])
+    values, errors = numbers(result)
+    np.testing.assert_allclose(values[::2], logits[:, 0], atol=1e-6)
+    np.testing.assert_allclose(values[1::2], logits[:, 1] - logits[:, 0], atol=1e-6)
+    np.testing.assert_allclose(errors[::2], np.sqrt(1 / table[1:, 0] + 1 / table[0, 0]), rtol=1e-5)
+
+
+def test_people_of_a_domain_alone_are_counted():
+    reports = counted(survey_of("1", "0.8", "1", "1"), 3_000)
+    result = regression(reports, outcome="b", predictors=["d"], where={"a": ["c0", "c2"]})
+    cells, numbers_of = reports.counts.cells, reports.counts.counts
+    yes = [
+        np.average(cells[kept, 1], weights=numbers_of[kept])
+        for d in (0, 1)
+        for kept in [(cells[:, 0] != 1) & (cells[:, 3] == d)]
+    ]
+    logits = np.log([(share - 0.2) / (0.8 - share) for share in yes])
+    np.testing.assert_allclose(numbers(result)[0], [logits[0], logits[1] - logits[0]], atol=1e-6)
+
+
+def test_predictors_that_are_determined_by_others_have_no_coefficients():
+    twins = Schema(
+        [Attribute("x", ["n", "y"])]
+        + [Attribute(name, ["n", "y"], sensitive=False) for name in ("u", "v")]
+    )
+    survey = Survey("t", "T", twins, RandomizedResponse({"x": "0.8", "u": "1", "v": "1"}))
+    same = Counts.from_cells(survey, [[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]], [40, 30, 20, 60])
+    reports = Counted(survey, same, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    result = regression(reports, outcome="x", predictors=["u", "v"])
+    assert "the reports do not determine its coefficients" in result.undefined
+    assert all(each.value is None for each in result.coefficients)
+
+
+# -- records of a file, with covariates as they are ------------------------------------------------
+
+
+def forced_response():
+    """A die: 1 and 6 say the answer, others the truth."""
+    schema = Schema([Attribute("armed", ["no", "yes"])])
+    return Survey("n", "N", schema, RandomizedResponse({"armed": "5/6"}))
+
+
+@pytest.fixture(scope="module")
+def nigeria():
+    with FIELD.open() as file:
+        rows = list(csv.DictReader(file))
+    names = ("age", "assets", "married", "education", "female")
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
+    columns["age/10"] = columns["age"] / 10
+    columns["its square"] = columns["age/10"] ** 2
+    return {**columns, "armed": ["no" if row["armed"] == "0" else "yes" for row in rows]}
+
+
+published = pytest.mark.skipif(not FIELD.exists(), reason="the field data are no part of this")
+
+
+@published
+@pytest.mark.parametrize(
+    ("predictors", "expected"),
+    [
+        (["female"], {"female": (-0.64215, 0.15991)}),
+        (["married", "female"], {"married": (-0.34828, 0.15361)}),
+        (
+            ["assets", "married", "education", "female"],
+            {
+                "assets": (0.07943, 0.04051),
+                "married": (-0.34498, 0.15430),
+                "education": (-0.01755, 0.04394),
+                "female": (-0.58563, 0.16077),
+            },
+        ),
+    ],
+)
+def test_forced_response_in_the_field(nigeria, predictors, expected):
+    """Contact with armed groups in Nigeria (Blair, Imai & Zhou 2015), coefficients and errors."""
+    result = regress_records(forced_response(), nigeria, "armed", predictors)
+    found = {each.attribute: each for each in result.coefficients}
+    for name, (coefficient, error) in expected.items():
+        assert found[name].value == pytest.approx(coefficient, abs=5.1e-6)
+        assert found[name].standard_error == pytest.approx(error, abs=5.1e-6)
+
+
+@published
+def test_the_published_model_of_six_covariates(nigeria):
+    """By a general minimizer, with age as it is."""
+    predictors = ["age/10", "its square", "assets", "married", "education", "female"]
+    result = regress_records(forced_response(), nigeria, "armed", predictors)
+    design = np.column_stack([np.ones(2_423), *(nigeria[name] for name in predictors)])
+    yes = np.array(nigeria["armed"]) == "yes"
+
+    def loss(beta):
+        chance = 1 / 6 + 4 / 6 * expit(design @ beta)
+        return -np.log(np.where(yes, chance, 1 - chance)).sum()
+
+    best = minimize(loss, numbers(result)[0] * 0.9, method="Nelder-Mead", options={"maxiter": 1})
+    values, errors = numbers(result)
+    assert loss(values) < best.fun
+    slope = [(loss(values + h) - loss(values - h)) / 2e-5 for h in 1e-5 * np.eye(7)]
+    assert np.abs(slope * errors).max() < 1e-3
+    np.testing.assert_allclose(
+        errors, np.sqrt(np.diag(np.linalg.inv(hessian(loss, values)))), rtol=1e-2
+    )
+
+
+def test_texts_are_categories_and_columns_may_be_a_data_frame():
+    rng = np.random.default_rng(2)
+    town = rng.choice(["north", "south"], 3_000)
+    weight = rng.normal(size=3_000)
+    true = rng.random(3_000) < expit(-0.5 + 1.0 * (town == "south") + 0.5 * weight)
+    told = np.where(rng.random(3_000) < 5 / 6, true, ~true)
+    records = {"armed": np.where(told, "yes", "no"), "town": town, "weight": weight}
+    result = regress_records(forced_response(), records, "armed", ["town", "weight"])
+    assert [each.term for each in result.coefficients] == ["(intercept)", "town=south", "weight"]
+    truth = [-0.5, 1.0, 0.5]
+    values, errors = numbers(result)
+    assert (np.abs(values - truth) < 3 * errors).all()
+    south = regress_records(
+        forced_response(), records, "armed", ["town", "weight"], reference={"town": "south"}
+    )
+    assert south.coefficients[1].value == pytest.approx(-values[1], abs=1e-6)
+    assert result.to_pandas().loc["weight", "estimate"] == "outcome"
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked", "said"),
+    [
+        ({}, {"predictors": ["height"]}, r"^records: expected a column 'height'"),
+        ({"armed": ["no", "maybe"]}, {}, r"^records: 'armed' has other values than its cat"),
+        ({"weight": [1.0, np.nan]}, {}, r"^records: 'weight' has missing numbers"),
+        ({"weight": np.array([1, None])}, {}, r"^records: 'weight' has values of several kinds"),
+        ({"weight": ["a", "b"]}, {"reference": {"weight": "c"}}, r"^reference: 'c' of 'weight'"),
+        ({}, {"model": "linear"}, r"^scores: expected those of 'armed'"),
+    ],
+)
+def test_records_that_are_none_are_refused(changed, asked, said):
+    records = {"armed": ["no", "yes"], "weight": [1.0, 2.0], **changed}
+    with pytest.raises(ParameterError, match=said):
+        regress_records(forced_response(), records, "armed", **{"predictors": ["weight"], **asked})
