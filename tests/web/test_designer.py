@@ -103,12 +103,8 @@ def test_without_scripts_a_survey_of_all_kinds_in_two_languages_is_designed_and_
     expect(heading(page, "Habits")).to_be_visible()
     assert live.store.surveys.get("habits").terms == Terms(max_reports=400)
     survey = live.store.surveys.get("habits").survey()
-    assert [question.kind for question in survey.schema.questions] == [
-        "choice",
-        "scale",
-        "several",
-        "number",
-    ]
+    kinds = [question.kind for question in survey.schema.questions]
+    assert kinds == ["choice", "scale", "several", "number"]
     assert survey.languages == ("en", "de")
     assert survey.schema.attributes[0].label_in("de") == "Rauchen Sie?"
     respondent = visit(f"{live.url}/s/habits").page

@@ -108,12 +108,8 @@ FAILURES = {
 
 #: Failures that show, together, all that the others consist of; these are looked at by night.
 BY_DAY = ("closed", "unreachable", "waiting", "refused")
-LOOKED_AT = [(failure, failure in BY_DAY) for failure in FAILURES]
-AT_NIGHT = [
-    pytest.param(failure, True, marks=pytest.mark.nightly)
-    for failure in FAILURES
-    if failure not in BY_DAY
-]
+LOOKED_AT = [(f, f in BY_DAY) for f in FAILURES]
+AT_NIGHT = [pytest.param(f, True, marks=pytest.mark.nightly) for f in FAILURES if f not in BY_DAY]
 
 
 @pytest.mark.parametrize(("failure", "looked_at"), LOOKED_AT + AT_NIGHT)

@@ -106,27 +106,24 @@ def test_everyone_can_use_every_step(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
 
-    def check(step):
-        anyone_can_use(found, step)
-
     expect(heading(page, "Before you begin")).to_be_visible()
     page.get_by_text("The same in exact words").click()
-    check("opening")
+    anyone_can_use(found, "opening")
     press(page, "Try it on a harmless question")
     page.get_by_label("green").check()
     for _ in range(3):
         press(page, "Let chance work")
-    check("practice")
+    anyone_can_use(found, "practice")
     press(page, "Back")
     begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
     press(page, "Continue")
-    check("missing")
+    anyone_can_use(found, "missing")
     answer(page)
-    check("panel")
+    anyone_can_use(found, "panel")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
-    check("thanks")
+    anyone_can_use(found, "thanks")
 
 
 def test_everyone_can_use_the_other_pages(live, visit):

@@ -8,15 +8,7 @@ from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import (
-    PHONE,
-    anyone_can_use,
-    element,
-    fits_a_phone,
-    heading,
-    posted,
-    script,
-)
+from .conftest import PHONE, anyone_can_use, element, fits_a_phone, heading, posted, script
 
 LANGUAGES = ("en", "de", "fr", "es")
 
