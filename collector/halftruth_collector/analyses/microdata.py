@@ -15,7 +15,6 @@ from halftruth_shared.analyses.microdata import (
 from halftruth_shared.analyses.wording import number
 
 from ..estimation.calibration import known_margins
-from ..estimation.model.preparation import MODEL_CELLS
 from ..estimation.model.records import raked, weighted_records
 from .base import Analysis, Counted, Grid
 
@@ -53,8 +52,9 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
     EstimateError
         If no reports tell of a pair, or no weights have these margins.
     """
-    schema = counted.survey.schema
-    names = list(schema.names) if query.attributes is None else query.attributes
+    # It fits the model, and refuses what it cannot be about.
+    schema, origin = counted.survey.schema, counted.origin()
+    names = query.attributes or query.modelled or list(schema.names)
     attributes = [schema.attributes[j] for j in schema.positions(names)]
     margins, people = known_margins(schema, query.margins or {})
     missing = [m.attribute.name for m in margins if m.attribute.name not in names]
@@ -62,8 +62,7 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
         raise ParameterError(
             f"margins: '{missing[0]}' is none of the attributes of these records", field="margins"
         )
-    # Views about other questions, too, tell of these: with all the model is known best.
-    model = counted.model(attributes=None if schema.size <= MODEL_CELLS else names)
+    model = counted.model(query.interactions, query.modelled)
     total = float(counted.counts.reports if people is None else people)
     records = weighted_records(model, names, total, query.max_rows)
     if margins:
@@ -71,7 +70,7 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
         records = raked(records, axes, margins, total)
     columns = (records.codes, records.weights, records.replicates)
     return MicrodataResult(
-        **counted.origin(),
+        **origin,
         query=query,
         variables=[*_variables(attributes)],
         sum_of_weights=total,
@@ -133,17 +132,11 @@ def grid(result: MicrodataResult) -> Grid:
     )
 
 
-def warnings(result: MicrodataResult) -> list[str]:
-    """Say that no row is a person, and what is assumed."""
+def warnings(_: MicrodataResult) -> list[str]:
+    """Say that no row is a person."""
     return [
         "No row is a person: each is a combination of answers, with the number of respondents who"
-        " are estimated to give it. All of it is computed from perturbed reports alone.",
-        f"Assumed: no interaction of {result.interactions + 1} or more answers.",
-        *(
-            []
-            if result.converged
-            else ["The fit of the model did not converge: its errors are not reliable."]
-        ),
+        " are estimated to give it. All of it is computed from perturbed reports alone."
     ]
 
 

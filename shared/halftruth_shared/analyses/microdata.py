@@ -1,12 +1,23 @@
 """Weighted records, for programs that analyse surveys."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
+import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
-from .base import AttributeName, AttributeNames, Columns, Query, Result, numbers, texts
+from .base import (
+    AttributeName,
+    AttributeNames,
+    Columns,
+    Interactions,
+    Modelled,
+    Query,
+    Result,
+    numbers,
+    texts,
+)
 from .weighted import Margins
 
 
@@ -82,10 +93,16 @@ class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
     one loglinear model of all answers.
     """
 
+    # What of the same names other queries choose.
+    estimate: ClassVar = "model"
+    target: ClassVar = "population"
+
     attributes: (
         Annotated[AttributeNames, Meta(description="Which questions; all by default.")] | None
     ) = None
     margins: Margins | None = None
+    interactions: Interactions = msgspec.field(default_factory=list)
+    modelled: Modelled | None = None
     max_rows: Annotated[
         int,
         Meta(
