@@ -44,6 +44,9 @@ from ..estimation.reliability import clear, grades
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 
+#: Standard error of a log odds ratio above which normal intervals by a model may not hold.
+_FAR = 0.5
+
 #: What the likelihood of a perturbed outcome assumes.
 OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
 
@@ -165,7 +168,17 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         table.gradient * table.support.reshape(-1, 1),
     )
     fit = fit_regression(joint, model.predictors.everywhere(), model.outcome)
-    return _Fitted(fit, "model", None, model_fit=fitted)
+    return _Fitted(fit, "model", None, _too_little(query, fit), fitted)
+
+
+def _too_little(query: RegressionQuery, fit: Regression) -> str | None:
+    """Warn of intervals by a model that reports tell too little for."""
+    if query.model == "linear" or not np.median(fit.standard_error) > _FAR:
+        return None
+    return (
+        "The reports tell so little of these odds that intervals may miss the truth more often than"
+        " they say."
+    )
 
 
 def coefficients_of(

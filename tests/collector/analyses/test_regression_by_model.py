@@ -196,6 +196,16 @@ def test_scores_of_a_perturbed_answer_are_regressed_from_tables_of_pairs_alone()
     np.testing.assert_allclose(numbers(result)[0], least, atol=1e-8)
 
 
+def test_intervals_that_reports_tell_too_little_for_are_not_relied_on():
+    """Of 48 cells and few reports; 81 % of 95 % were held of 432 cells and 20 000 (simulated)."""
+    survey = Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19))
+    few = regression(counted(survey, 1_000), outcome="b", predictors=["a", "c"])
+    many = regression(counted(survey, 50_000), outcome="b", predictors=["a", "c"])
+    assert "may miss the truth more often than they say" in few.caution
+    assert few.caution in ANALYSIS.warnings(few)
+    assert many.caution is None
+
+
 def test_a_table_is_preferred_to_the_model_where_there_is_one(reports):
     asked = {"outcome": "b", "predictors": ["d"]}
     assert regression(reports, **asked, estimate="auto").estimate == "moment"
