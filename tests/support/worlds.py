@@ -209,7 +209,11 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
     groups = {"answer": {b: "1"}, "groups": a}
     margins = {a: _margin(world, 0)}
     found: dict[str, dict[str, Mapping[str, Any]]] = {
-        "table": {"one": {"attributes": [a]}, "two": pair},
+        "table": {
+            "one": {"attributes": [a]},
+            "two": pair,
+            "model": {"attributes": list(names[:3]), "estimate": "model"},
+        },
         "crosstab": {kind: {**pair, "percentages": kind} for kind in ("joint", "row", "column")},
         "comparison": {
             **{
@@ -220,6 +224,7 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
                 f"{way}": {**groups, "simultaneous": way}
                 for way in ("bonferroni", "holm", "maximum")
             },
+            "model": {**groups, "reference": "0", "trend": True, "estimate": "model"},
         },
         "distribution": {"all": {"attribute": a}, "groups": {"attribute": a, "groups": b}},
         "independence": {"": pair},

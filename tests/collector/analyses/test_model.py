@@ -1,0 +1,327 @@
+"""Estimates of a model of all answers: against its own definition, and on every surface."""
+
+import html
+from datetime import UTC, datetime
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.model.cached import MOST_TESTED
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    EstimateError,
+    HalftruthError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.showing import basis
+
+SCHEMA = Schema(
+    [
+        Attribute("a", ("no", "yes")),
+        Attribute("b", ("low", "middle", "high")),
+        Attribute("c", ("no", "yes", "none"), missing=("none",)),
+        Attribute("d", ("no", "yes")),
+    ]
+)
+WARNER = RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.8"))
+Z = 1.959963984540054
+
+
+def world(triple=0.0):
+    """Answers with pairs, and with or without what the first three have together."""
+    u = np.stack(np.indices(SCHEMA.shape)).astype(float)
+    log = 0.5 * u[0] * u[1] - 0.8 * (u[2] == 1) * u[3] - 1.5 * (u[2] == 2) - 0.3 * u[1] * u[3]
+    weights = np.exp(log + triple * (2 * u[0] - 1) * (u[1] - 1) * (2 * (u[2] == 1) - 1))
+    return weights / weights.sum()
+
+
+def counted(truth, people=20_000, mechanism=WARNER, seed=0, schema=SCHEMA):
+    rng = np.random.default_rng(seed)
+    survey = Survey("s", "S", schema, mechanism)
+    cells = rng.choice(truth.size, people, p=truth.ravel())
+    codes = np.stack(np.unravel_index(cells, truth.shape), axis=1)
+    counts = Counts.from_reports(survey, mechanism.perturb_many(schema, codes, rng))
+    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+
+
+def asked(name, source, **fields):
+    query = ANALYSES[name].query(estimate="model", **fields)
+    return ANALYSES[name].compute(source, query)
+
+
+@pytest.fixture(scope="module")
+def study_of_pairs():
+    return counted(world())
+
+
+def delta(model, function):
+    """A function of the table and its standard error, by differences of all parameters."""
+    design, theta = model.design, model.coefficients
+
+    def at(parameters):
+        table = np.exp(design.predictor(design.corner @ parameters))
+        return function(table / table.sum())
+
+    steps = 1e-5 * np.eye(len(theta))
+    slopes = np.array([(at(theta + step) - at(theta - step)) / 2e-5 for step in steps])
+    return at(theta), float(np.sqrt(slopes @ model.covariance @ slopes))
+
+
+def on_logit_scale(share, error):
+    logit, width = np.log(share / (1 - share)), Z * error / (share * (1 - share))
+    return [1 / (1 + np.exp(-logit - sign * width)) for sign in (-1, 1)]
+
+
+def check_share(estimate, model, function):
+    share, error = delta(model, function)
+    assert estimate.value == pytest.approx(share, rel=1e-6)
+    assert estimate.standard_error == pytest.approx(error, rel=1e-4)
+    assert estimate.interval == pytest.approx(on_logit_scale(share, error), rel=1e-4)
+
+
+def test_a_cell_of_all_answers_is_that_of_the_fitted_table(study_of_pairs):
+    result = asked("table", study_of_pairs, attributes=["d", "b", "a", "c"], covariance=True)
+    model = study_of_pairs.model()
+    for place in (0, 17, 35):
+        d, b, a, c = np.unravel_index(place, (2, 3, 2, 3))
+        check_share(result.cells[place], model, lambda table, at=(a, b, c, d): table[at])
+    errors = np.sqrt(np.diag(result.covariance))
+    np.testing.assert_allclose(errors, [cell.standard_error for cell in result.cells], rtol=1e-9)
+    assert {cell.perturbation_error for cell in result.cells} == {None}
+
+
+@pytest.mark.parametrize("where", [{"b": "high"}, {"b": ["low", "high"], "d": "yes"}])
+@pytest.mark.parametrize("missing", ["keep", "exclude"])
+def test_shares_within_a_group_of_those_who_answered(study_of_pairs, where, missing):
+    result = asked("table", study_of_pairs, attributes=["c", "a"], where=where, missing=missing)
+    among = [2] if where["b"] == "high" else [0, 2]
+    days = [1] if "d" in where else [0, 1]
+    kept = 3 if missing == "keep" else 2
+
+    def share(table, c, a):
+        within = table[:, among][..., days].sum(axis=(1, 3))[:, :kept]
+        return within[a, c] / within.sum()
+
+    places = [(c, a) for c in range(kept) for a in range(2)]
+    for (c, a), cell in zip(places, result.cells, strict=True):
+        check_share(cell, study_of_pairs.model(), lambda table, c=c, a=a: share(table, c, a))
+
+
+def test_itemsets_of_any_length_are_decided_by_their_own_intervals(study_of_pairs):
+    result = asked("itemsets", study_of_pairs, min_support=0.05)
+    lengths = {len(itemset.items) for itemset in result.itemsets}
+    assert lengths == {1, 2, 3, 4}
+    for itemset in result.itemsets[:: len(result.itemsets) // 12]:
+        axes = {
+            SCHEMA.position(n): SCHEMA.attributes[SCHEMA.position(n)].categories.index(c)
+            for n, c in itemset.items.items()
+        }
+        cells = tuple(axes.get(axis, slice(None)) for axis in range(4))
+        check_share(itemset, study_of_pairs.model(), lambda table, at=cells: table[at].sum())
+        lower, upper = itemset.interval
+        decided = "frequent" if lower >= 0.05 else "infrequent" if upper < 0.05 else "undecided"
+        assert itemset.decision == decided
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_itemsets_are_the_same_by_levels_and_decisions_hold_together(monkeypatch, at_once):
+    source = counted(world(), seed=3)
+    expected = [each.items for each in asked("itemsets", source, min_support=0.2).itemsets]
+    if not at_once:
+        monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
+    found = asked("itemsets", source, min_support=0.2)
+    assert [each.items for each in found.itemsets] == expected
+    single = {str(e.items) for e in found.itemsets if e.decision == "frequent"}
+    for way in ("holm", "bonferroni"):
+        together = asked("itemsets", source, min_support=0.2, select=way).itemsets
+        assert together
+        assert {str(each.items) for each in together} <= single
+
+
+def test_a_rule_has_the_share_of_its_consequent_among_its_antecedent(study_of_pairs):
+    result = asked("rules", study_of_pairs, min_support=0.1, min_confidence=0.1, measures=["lift"])
+    [rule] = [
+        rule
+        for rule in result.rules
+        if (rule.antecedent, rule.consequent) == ({"b": "high"}, {"a": "yes"})
+    ]
+    model = study_of_pairs.model()
+    check_share(rule, model, lambda table: table[1, 2].sum() / table[:, 2].sum())
+    check_share(rule.support, model, lambda table: table[1, 2].sum())
+    assert rule.mean is None
+    lift = delta(model, lambda t: t[1, 2].sum() / t[:, 2].sum() / t[1].sum())[0]
+    assert rule.measures[0].value == pytest.approx(lift, rel=1e-6)
+    assert "(Fieller)" not in " ".join(ANALYSES["rules"].grid(result).header)
+
+
+@pytest.mark.parametrize("effect", ["difference", "risk_ratio", "odds_ratio"])
+def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effect):
+    result = asked(
+        "comparison",
+        study_of_pairs,
+        answer={"a": "yes"},
+        groups="b",
+        reference="low",
+        effect=effect,
+    )
+
+    def of(table, group):
+        share = table[1, group].sum() / table[:, group].sum()
+        return share / (1 - share) if effect == "odds_ratio" else share
+
+    model = study_of_pairs.model()
+    for group, compared in zip((1, 2), result.comparisons, strict=True):
+        if effect == "difference":
+            value, error = delta(model, lambda t, g=group: of(t, g) - of(t, 0))
+            ends = value - Z * error, value + Z * error
+        else:
+            log, error = delta(model, lambda t, g=group: np.log(of(t, g) / of(t, 0)))
+            value, ends = np.exp(log), np.exp([log - Z * error, log + Z * error])
+        assert compared.value == pytest.approx(value, rel=1e-6)
+        assert compared.standard_error == pytest.approx(error, rel=1e-4)
+        assert compared.interval == pytest.approx(ends, rel=1e-4)
+        # Wald's test, with the share that is pooled over both groups.
+        z = delta(
+            model, lambda t, g=group: t[1, g].sum() / t[:, g].sum() - t[1, 0].sum() / t[:, 0].sum()
+        )
+        assert compared.p_value == pytest.approx(2 * NormalDist().cdf(-z[0] / z[1]), rel=0.5)
+    share = lambda table: table[1, 0].sum() / table[:, 0].sum()  # noqa: E731
+    check_share(result.groups[0], model, share)
+
+
+def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):
+    result = asked("overview", study_of_pairs, missing="exclude")
+    answers = result.questions[2]
+    model = study_of_pairs.model()
+    check_share(answers.missing[0], model, lambda table: table[:, :, 2].sum())
+    check_share(answers.answers[1], model, lambda t: t[:, :, 1].sum() / (1 - t[:, :, 2].sum()))
+
+
+def test_a_world_of_three_answers_together_contradicts_the_model():
+    source = counted(world(0.5))
+    result = asked("table", source, attributes=["a", "b"])
+    fit = result.model_fit
+    assert fit.converged
+    assert (fit.p_value, fit.clearest.attributes) == (1 / 200, ["a", "b", "c"])
+    [line] = basis(result)
+    assert line == (
+        "Assuming no interaction of three or more answers; the reports contradict that"
+        " (p = 0.005; clearest: a:b:c). Try interactions = a,b,c."
+    )
+    better = asked("table", source, attributes=["a", "b"], interactions=[["a", "b", "c"]])
+    assert better.model_fit.p_value > 0.05
+    line, compared = basis(better)
+    assert line.startswith("Assuming no interaction of three or more answers besides a:b:c; the")
+    assert "do not contradict" in line
+    assert compared == "Without a:b:c the model would be contradicted (p = 0.005)."
+
+
+def test_a_world_of_pairs_does_not_contradict_it(study_of_pairs):
+    result = asked("table", study_of_pairs, attributes=["a"], interactions=[["a", "b", "d"]])
+    line, compared = basis(result)
+    assert "do not contradict" in line
+    assert compared.startswith("Without a:b:d the model would not be contradicted (p = 0.")
+
+
+def test_intervals_that_a_three_way_interaction_misses_hold_the_truth_with_it():
+    truth = world(0.5)
+    names, cell = ["a", "b", "c"], (1, 2, 1)
+    true = truth.sum(axis=3)[cell]
+    hits = {0: 0, 1: 0}
+    for seed in range(12):
+        source = counted(truth, seed=seed)
+        for extra in hits:
+            terms = [names] * extra
+            found = asked("table", source, attributes=names, interactions=terms)
+            lower, upper = found.cells[int(np.ravel_multi_index(cell, (2, 3, 3)))].interval
+            hits[extra] += lower <= true <= upper
+    assert hits[0] <= 3
+    assert hits[1] >= 9
+
+
+def test_reports_of_pairs_answer_longer_tables_and_cannot_contradict_the_model():
+    schema = Schema([Attribute(name, ("no", "yes", "much")) for name in "abcd"])
+    pairs = SplitQuestionnaire.designed(schema, 19, (), {2: 1.0})
+    source = counted(np.full((3,) * 4, 1 / 81), 3_000, pairs, schema=schema)
+    result = asked("itemsets", source, min_support=0.005)
+    assert max(len(itemset.items) for itemset in result.itemsets) == 4
+    assert basis(result) == [
+        "Assuming no interaction of three or more answers; whether the reports contradict that was"
+        " not computed: the reports tell of no more answers together."
+    ]
+    with pytest.raises(EstimateError, match=r"^interactions: no report tells of 'a', 'b' and 'c'"):
+        asked("overview", source, interactions=[["a", "b", "c"]])
+
+
+def test_tests_that_would_take_long_are_said_not_to_be_computed(monkeypatch):
+    monkeypatch.setattr("halftruth_collector.estimation.model.cached.MOST_TESTED", 10)
+    assert MOST_TESTED > 10
+    result = asked("table", counted(world(), 500, seed=9), attributes=["a"])
+    assert result.model_fit.p_value is None
+    assert basis(result)[0].endswith("was not computed: it would take long.")
+
+
+def test_a_fit_that_did_not_converge_is_said():
+    result = asked("table", counted(world(), 500, seed=9), attributes=["a"])
+    fit = msgspec.structs.replace(result.model_fit, converged=False)
+    lines = basis(msgspec.structs.replace(result, model_fit=fit))
+    assert lines[-1] == "The fit of the model did not converge: do not rely on it."
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"target": "respondents"}, "target", "expected population, since a model is of those"),
+        ({"modelled": ["b", "c"]}, "attributes", "unknown attribute 'a'"),
+        ({"modelled": ["a", "a"]}, "modelled", "'a' is named twice"),
+        ({"interactions": [["a", "x"]]}, "interactions", "unknown attribute 'x'"),
+        ({"where": {"a": "yes"}}, "attributes", "is filtered on by where"),
+    ],
+)
+def test_what_a_model_cannot_answer_is_refused(study_of_pairs, fields, field, said):
+    with pytest.raises(HalftruthError, match=said) as caught:
+        asked("table", study_of_pairs, attributes=["a"], **fields)
+    assert caught.value.field == field
+
+
+def test_a_model_of_too_many_questions_is_refused_and_of_some_of_them_answered():
+    many = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(20)])
+    rng = np.random.default_rng(0)
+    survey = Survey("m", "M", many, RandomizedResponse(dict.fromkeys(many.names, "0.8")))
+    records = rng.integers(0, 2, (500, 20))
+    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(many, records, rng))
+    source = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    with pytest.raises(DomainTooLarge, match=r"^modelled: a model of 1048576 cells; expected") as e:
+        asked("overview", source)
+    assert e.value.field == "modelled"
+    result = asked("overview", source, modelled=["q3", "q5", "q7"])
+    assert [question.attribute for question in result.questions] == ["q3", "q5", "q7"]
+    assert result.model_fit.attributes == ["q3", "q5", "q7"]
+
+
+def test_what_is_assumed_is_said_on_every_surface(study, get, halftruth):
+    fields = {"attributes": ["age", "vote"], "estimate": "model"}
+    said = "Assuming no interaction of three or more answers; the reports do not contradict that"
+    status, answer = get("table", fields)
+    assert status == 200
+    assert answer["model_fit"]["converged"] is True
+    assert answer["model_fit"]["clearest"]["attributes"]
+    result = study.analyst.table("study", ["age", "vote"], estimate="model")
+    assert said in repr(result)
+    assert said in result._repr_html_()
+    address = "/results/study/table?attributes=age,vote&estimate=model"
+    assert said in html.unescape(study.browser.get(address).text)
+    words = ("table", "study", "--attributes", "age,vote", "--estimate", "model")
+    for elsewhere in (False, True):
+        status, printed, _ = halftruth(*words, elsewhere=elsewhere)
+        assert status == 0
+        assert said in printed
+    with pytest.raises(HalftruthError, match=r"^target: expected population"):
+        study.analyst.table("study", ["age"], estimate="model", target="respondents")
