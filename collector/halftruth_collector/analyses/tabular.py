@@ -7,6 +7,7 @@ from typing import Any
 
 from halftruth_shared.analyses import Result
 from halftruth_shared.analyses.base import Columns, Tabular, numbers, texts
+from halftruth_shared.analyses.showing import assumptions
 from halftruth_shared.analyses.wording import items
 
 from ..errors import NotAcceptable
@@ -14,12 +15,12 @@ from ..errors import NotAcceptable
 __all__ = ["Tabular", "to_csv", "to_parquet"]
 
 #: Of how many reports the numbers of a result are, of which group, what its intervals are, and what
-#: became of missing answers.
+#: became of missing answers; and what a model assumes.
 BESIDE: Columns = [
     ("reports", int),
     *texts("filter"),
     *numbers("confidence_level"),
-    *texts("target", "missing_answers"),
+    *texts("target", "missing_answers", "assumption"),
 ]
 
 #: First characters by which spreadsheets take a text for a formula.
@@ -101,6 +102,7 @@ def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
         getattr(query, "confidence", None),
         getattr(query, "target", None),
         getattr(query, "missing", None),
+        " ".join(assumptions(result)) or None,
     )
     return ((*row, *beside) for row in result.rows())
 

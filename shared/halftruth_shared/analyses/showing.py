@@ -70,11 +70,11 @@ def of_reports(result: Any) -> str:
 
 def basis(result: Any) -> list[str]:
     """Describe whom the estimates of a result are about, and what they assume."""
-    return [*_of_group(result), *_of_model(result)]
+    return [*_of_group(result), *assumptions(result)]
 
 
-def _of_model(result: Any) -> list[str]:
-    """Describe the model of a result in one line; empty without one."""
+def assumptions(result: Any) -> list[str]:
+    """Describe the model of a result and whether reports contradict it; empty without one."""
     model = result.model_fit
     if model is None:
         return []

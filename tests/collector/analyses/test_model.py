@@ -1,6 +1,8 @@
 """Estimates of a model of all answers: against its own definition, and on every surface."""
 
+import csv
 import html
+import io
 from datetime import UTC, datetime
 from statistics import NormalDist
 
@@ -318,6 +320,9 @@ def test_what_is_assumed_is_said_on_every_surface(study, get, halftruth):
     assert said in result._repr_html_()
     address = "/results/study/table?attributes=age,vote&estimate=model"
     assert said in html.unescape(study.browser.get(address).text)
+    rows = list(csv.DictReader(io.StringIO(study.browser.get(f"{address}&format=csv").text)))
+    assert len(rows) == 9
+    assert all(row["assumption"].startswith(said) for row in rows)
     words = ("table", "study", "--attributes", "age,vote", "--estimate", "model")
     for elsewhere in (False, True):
         status, printed, _ = halftruth(*words, elsewhere=elsewhere)

@@ -32,7 +32,7 @@ from halftruth_shared.protocol.reports import Report
 from .conftest import SCHEMA, SURVEYS, command, query_string
 
 #: What every row of a file says of all of them.
-BESIDE = ["reports", "filter", "confidence_level", "target", "missing_answers"]
+BESIDE = ["reports", "filter", "confidence_level", "target", "missing_answers", "assumption"]
 
 
 def plain(message):
