@@ -109,6 +109,8 @@ def _described(source: _Source, interactions: _Terms, attributes: _Term | None) 
                 attributes=list(term), p_value=_needed(source, term, interactions, attributes)
             )
             for term in interactions
+            # All pairs are in the model anyway.
+            if len(term) > 2
         ],
         converged=model.converged,
         p_value=None if clearest is None else clearest.adjusted_p_value,
@@ -126,7 +128,7 @@ def _needed(
     others = tuple(each for each in interactions if each != term)
     smaller = (*others, *combinations(term, len(term) - 1))
     model = _fitted(source, smaller, attributes)
-    if set(term) in map(set, model.terms) or len(term) < 3:
+    if set(term) in map(set, model.terms):
         return None
     [test] = adequacy(source.survey, source.counts, model, [term])
     return test.p_value

@@ -11,6 +11,9 @@ from halftruth_shared.analyses.reading import Field
 
 from ...analyses import Analysis, choices, sentences
 
+#: Attributes whose interactions are offered: of eight there are 28 of two and 56 of three.
+MOST_OFFERED = 8
+
 
 @dataclass(frozen=True)
 class Option:
@@ -83,7 +86,9 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
             *described, "selects", options=tuple(every), groups=groups, several=field.any_of
         )
     if field.kind == "terms":
-        terms = [",".join(term) for size in (1, 2) for term in combinations(known, size)]
+        # Those of many attributes are too many to choose from.
+        few = [*known][:MOST_OFFERED]
+        terms = [",".join(term) for size in (2, 3) for term in combinations(few, size)]
         # A term that was given is kept, however long it is.
         terms += [text for text in texts if text not in terms]
         return Control(*described, "boxes", options=(_options(terms, texts),))
