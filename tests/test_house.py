@@ -86,7 +86,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_768,  # back-ups of earlier tables
     "collector/halftruth_collector/web/**/*.py": 3_655,  # ids of requests, causes of failures
     "collector/halftruth_collector/**/*.js": 242,
-    "tests/**/*.py": 49_860,  # that model
+    "tests/**/*.py": 50_250,  # the model and its estimates on every surface
     "tests/**/*.mjs": 3_202,
 }
 
