@@ -97,10 +97,13 @@ class Sender:
 
 
 def test_clients_end_even_if_the_suite_is_told_to_stop_while_they_start(suite):
+    # A process that a shell started in the background ignores it.
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = threading.active_count()
     senders = [Sender(interrupts=number == 0) for number in range(20)]
     with pytest.raises(KeyboardInterrupt), suite.sending(senders):
         time.sleep(PATIENCE)
+    signal.signal(signal.SIGINT, earlier)
     wait_until(lambda: threading.active_count() == before)
 
 

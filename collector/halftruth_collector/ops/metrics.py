@@ -28,6 +28,10 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        # Counted at once, so that the file of all counters is open before it may be deleted.
+        Counter(
+            "halftruth_worker_starts_total", "Workers that were started.", registry=registry
+        ).inc()
         self._reports = Counter(
             "halftruth_reports_total",
             "Reports that were acknowledged, by whether they were counted or had been before.",

@@ -151,6 +151,9 @@ def expected_reliability(row, result):
     name, query = getattr(row, "name", ""), result.query
     lift = any(row is pair.lift for pair in getattr(result, "pairs", ()))
     effect = kind == "GroupComparison" or row is getattr(result, "trend", None)
+    effect |= any(
+        row is getattr(group, "difference", None) for group in getattr(result, "groups", ())
+    )
     ratio = name in RATIOS or lift or shown is not row
     ratio |= kind == "GroupComparison" and query.effect != "difference"
     signed = name in SIGNED or lift or effect or kind == "Coefficient"
@@ -158,7 +161,7 @@ def expected_reliability(row, result):
     if row is getattr(result, "mean", None):
         span = len(result.options)
     if any(
-        row in (one.mean, one.deviation, *one.quantiles)
+        row in (one.mean, one.deviation, one.difference, *one.quantiles)
         for one in getattr(result, "groups", ())
         if hasattr(one, "mean")
     ):
