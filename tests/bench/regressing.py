@@ -76,6 +76,8 @@ def row(mechanism: Mechanism) -> list[str]:
         reports = mechanism.perturb_many(ASKED, PEOPLE, np.random.default_rng(seed))
         fits.append(fit(survey, reports, "respondents"))
     fits = [found for found in fits if found.undefined is None]
+    if not fits:
+        return [mechanism.kind, "0"]
     truth, _ = likeliest()
     found = np.array([one.coefficients for one in fits])
     errors = np.array([one.standard_error for one in fits])
