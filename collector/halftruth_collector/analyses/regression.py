@@ -1,5 +1,6 @@
 """Regression of one answer on others."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,8 +45,14 @@ from ..estimation.reliability import clear, grades
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 
-#: Standard error of a log odds ratio above which normal intervals by a model may not hold.
+#: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
+#: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
 _FAR = 0.5
+
+_TOO_LITTLE = (
+    f"The reports tell too little of coefficients with a standard error above {_FAR}: their"
+    " intervals may miss the truth more often than they say, and they have no p-value."
+)
 
 #: What the likelihood of a perturbed outcome assumes.
 OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
@@ -168,17 +175,11 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         table.gradient * table.support.reshape(-1, 1),
     )
     fit = fit_regression(joint, model.predictors.everywhere(), model.outcome)
-    return _Fitted(fit, "model", None, _too_little(query, fit), fitted)
-
-
-def _too_little(query: RegressionQuery, fit: Regression) -> str | None:
-    """Warn of intervals by a model that reports tell too little for."""
-    if query.model == "linear" or not np.median(fit.standard_error) > _FAR:
-        return None
-    return (
-        "The reports tell so little of these odds that intervals may miss the truth more often than"
-        " they say."
-    )
+    far = fit.standard_error > _FAR
+    if query.model == "linear" or not far.any():
+        return _Fitted(fit, "model", None, None, fitted)
+    tested = dataclasses.replace(fit, z=np.where(far, np.nan, fit.z))
+    return _Fitted(tested, "model", None, _TOO_LITTLE, fitted)
 
 
 def coefficients_of(
@@ -194,9 +195,8 @@ def coefficients_of(
     with np.errstate(over="ignore"):
         odds = np.exp([fit.coefficients, *ends])
         margins = np.exp(half_widths) if odds_scale else half_widths / np.ptp(model.outcome.scores)
-    grade = grades(
-        margins, ratio=odds_scale, directed=clear(*ends) | (p_values < 1 - query.confidence)
-    )
+    directed = np.isfinite(fit.z) & clear(*ends) | (p_values < 1 - query.confidence)
+    grade = grades(margins, ratio=odds_scale, directed=directed)
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
