@@ -317,7 +317,11 @@ def _whisker(found: Coefficient, result: RegressionResult) -> Mark:
 def warnings(result: RegressionResult) -> list[str]:
     """Give the reason why there are no coefficients, or warn of uncertain ones."""
     if result.undefined is not None:
-        return [sentences.sentence(result.undefined)]
+        other = "estimate = model needs fewer reports, and assumes more."
+        more = (
+            [other] if result.estimate == "moment" and result.query.target == "population" else []
+        )
+        return [sentences.sentence(result.undefined), *more]
     named = [(found.term, found) for found in result.coefficients]
     return [*([result.caution] if result.caution else []), *sentences.too_uncertain(named)]
 

@@ -149,8 +149,9 @@ def test_every_view_says_whose_odds_these_are_and_against_what():
 def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     result = regression(counted(30))
     line = "The data cannot carry the model: "
-    [notice] = ANALYSIS.warnings(result)
+    notice, further = ANALYSIS.warnings(result)
     assert notice.startswith(line)
+    assert further.startswith("estimate = model ")
     assert any(f"the least is known of {found.term}" in notice for found in result.coefficients)
     for found in result.coefficients:
         assert found.reliability == "not usable"
