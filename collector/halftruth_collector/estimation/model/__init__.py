@@ -1,23 +1,22 @@
 """One model of all answers: a loglinear model of the true table, fitted to perturbed reports.
 
 ``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
-estimates them, ``predict`` reads shares and ratios of any number of attributes from it;
-``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for regressions in a survey that
-perturbs one answer alone.
+estimates them, ``predict`` reads shares of any number of attributes from it, ``tables`` gives them
+in the place of unbiased ones; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for
+regressions in a survey that perturbs one answer alone.
 """
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
-from .predict import itemsets, odds_ratio, risk_ratio, share, shares
-from .predictions import Prediction, Shares
+from .predict import shares
+from .predictions import Shares
 
 __all__ = [
     "LackOfFit",
     "LoglinearModel",
     "Penalty",
-    "Prediction",
     "Reported",
     "Shares",
     "adequacy",
@@ -25,10 +24,6 @@ __all__ = [
     "channel_of_outcome",
     "described",
     "fit_model",
-    "itemsets",
-    "odds_ratio",
     "perturbed_outcome_regression",
-    "risk_ratio",
-    "share",
     "shares",
 ]

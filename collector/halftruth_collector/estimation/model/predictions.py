@@ -1,16 +1,12 @@
-"""Shares and ratios by a model, with errors on the scale on which they are nearly normal."""
+"""Shares by a model, with intervals on the logit scale."""
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import scipy
 from halftruth_shared.mechanisms import TableEstimate, Target
 from halftruth_shared.mechanisms.reconstruction import Sample
 
-from ..bounds import Array, check_confidence, normal_quantile
+from ..bounds import Array
 
 
 class Shares(TableEstimate):
@@ -72,34 +68,3 @@ class Shares(TableEstimate):
 
     def _covariance(self, target: Target) -> Array:
         return self.known(self.slopes @ self.parameters @ self.slopes.T, target)
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A share or a ratio with its error.
-
-    Attributes
-    ----------
-    value : float
-    standard_error : float
-        Of `value` itself.
-    scale : {"logit", "log"}
-        On which its interval is normal.
-    scale_error : float
-        Standard error on that scale.
-    """
-
-    value: float
-    standard_error: float
-    scale: Literal["logit", "log"]
-    scale_error: float
-
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the interval with this confidence."""
-        check_confidence(confidence)
-        width = normal_quantile(1 - confidence) * self.scale_error
-        if self.scale == "log":
-            return self.value * math.exp(-width), self.value * math.exp(width)
-        logit = scipy.special.logit(self.value)
-        lower, upper = scipy.special.expit([logit - width, logit + width]).tolist()
-        return lower, upper

@@ -1,23 +1,14 @@
-"""Shares and ratios by a model, against sums of its table and differences of these."""
+"""Shares by a model, against sums of its table and differences of these."""
 
-import math
 from itertools import combinations
 
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts
-from halftruth_collector.estimation.model import (
-    fit_model,
-    itemsets,
-    odds_ratio,
-    risk_ratio,
-    share,
-    shares,
-)
+from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.model.information import Fitted
 from halftruth_shared import (
     Attribute,
-    EstimateError,
     ParameterError,
     RandomizedResponse,
     Schema,
@@ -111,79 +102,12 @@ def test_missing_answers_are_left_out_where_asked(model):
     assert shares(model, ["c"]).support.shape == (4,)
 
 
-def test_a_share_is_the_cell_of_its_table(model):
-    one = share(model, {"b": "yes", "c": ["1", "3"]}, where={"a": "y"}, missing="exclude")
-    table = shares(model, ["b", "c"], where={"a": "y"}, missing="exclude")
-    assert one.value == pytest.approx(table.support[1, [0, 2]].sum())
-    chosen = np.array([0, 0, 0, 1, 0, 1])
-    assert one.standard_error == pytest.approx(math.sqrt(chosen @ table.covariance() @ chosen))
-    width = Z * one.standard_error / (one.value * (1 - one.value))
-    assert one.interval() == pytest.approx(expit(logit(one.value) + np.array([-width, width])))
-    everybody = share(model, {"b": ["no", "yes"]})
-    assert everybody.value == pytest.approx(1)
-    assert everybody.standard_error == pytest.approx(0, abs=1e-9)
-
-
-def test_itemsets_of_all_lengths_have_the_shares_of_their_tables(model):
-    codes = np.array([[0, -1, -1], [-1, 1, 2], [2, 0, 1], [1, -1, 3], [0, 1, 0]])
-    support, error, lower, upper = itemsets(model, codes, 0.9)
-    for k, row in enumerate(codes):
-        items = {
-            "abc"[axis]: model.schema.attributes[axis].categories[code]
-            for axis, code in enumerate(row)
-            if code >= 0
-        }
-        one = share(model, items)
-        assert support[k] == pytest.approx(one.value)
-        assert error[k] == pytest.approx(one.standard_error)
-        assert (lower[k], upper[k]) == pytest.approx(one.interval(0.9))
-
-
-def test_ratios_compare_two_groups_on_the_log_scale(model):
-    question = ({"b": "yes"}, {"a": "x"}, {"a": ["y", "z"], "c": "2"})
-
-    def share_in(table, rows, cells):
-        inside = table[rows][:, :, cells]
-        return inside[:, 1].sum() / inside.sum()
-
-    def log_risk(table):
-        return math.log(share_in(table, [0], [0, 1, 2, 3]) / share_in(table, [1, 2], [1]))
-
-    def log_odds(table):
-        return logit(share_in(table, [0], [0, 1, 2, 3])) - logit(share_in(table, [1, 2], [1]))
-
-    for ratio, level in ((risk_ratio, log_risk), (odds_ratio, log_odds)):
-        found = ratio(model, *question)
-        expected = level(model.table)
-        [slope] = slopes(model, level)
-        error = math.sqrt(slope @ model.covariance @ slope)
-        assert found.value == pytest.approx(math.exp(expected))
-        assert found.scale_error == pytest.approx(error, rel=1e-5)
-        assert found.standard_error == pytest.approx(found.value * error, rel=1e-5)
-        assert found.interval(0.95) == pytest.approx(
-            np.exp([expected - Z * error, expected + Z * error]), rel=1e-5
-        )
-
-
-def test_odds_ratios_given_all_others_are_parameters_of_the_model(model):
-    """With all pairs in the model, b and a depend on each other alike whatever c is."""
-    corner = model.design.corner @ model.coefficients
-    covariance = model.design.corner @ model.covariance @ model.design.corner.T
-    [number] = np.flatnonzero((model.design.codes == [1, 1, 0]).all(axis=1))
-    for answer in ("1", "2", "none"):
-        found = odds_ratio(model, {"b": "yes"}, {"a": "y", "c": answer}, {"a": "x", "c": answer})
-        assert math.log(found.value) == pytest.approx(corner[number])
-        assert found.scale_error == pytest.approx(math.sqrt(covariance[number, number]))
-
-
 def test_questions_that_cannot_be_answered_are_refused(model):
     with pytest.raises(SchemaError, match=r"^attributes: 'd'|'d'"):
         shares(model, ["d"])
     with pytest.raises(ParameterError, match=r"^attributes: 'a' is filtered on by where"):
         shares(model, ["a"], where={"a": "x"})
     with pytest.raises(ParameterError, match=r"^where: 'a' has no category 'w'"):
-        share(model, {"b": "yes"}, where={"a": "w"})
-    with pytest.raises(EstimateError, match=r"^items: nobody can give another answer"):
-        odds_ratio(model, {"b": ["no", "yes"]}, {"a": "x"}, {"a": "y"})
+        shares(model, ["b"], where={"a": "w"})
     with pytest.raises(ParameterError, match=r"^confidence: expected"):
         shares(model, ["a"]).interval(1.5)
