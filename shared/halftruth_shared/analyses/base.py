@@ -165,7 +165,7 @@ class ModelFit(Message, frozen=True, kw_only=True):
     It has all pairs of `attributes`, and `interactions`, each tested against the model without it.
     `p_value` is of the test that no other interaction of three is needed, calibrated by simulated
     reports; null where it was not computed, which `untested` says why. `clearest` is the
-    interaction left out that reports tell of most clearly, with its own p-value.
+    interaction left out that reports tell of most clearly, with the same p-value.
     """
 
     attributes: list[AttributeName]

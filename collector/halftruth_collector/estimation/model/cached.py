@@ -116,7 +116,7 @@ def _described(source: _Source, interactions: _Terms, attributes: _Term | None) 
         p_value=None if clearest is None else clearest.adjusted_p_value,
         clearest=None
         if clearest is None
-        else TestedInteraction(attributes=list(clearest.term), p_value=clearest.p_value),
+        else TestedInteraction(attributes=list(clearest.term), p_value=clearest.adjusted_p_value),
         untested=untested,
     )
 
