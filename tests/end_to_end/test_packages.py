@@ -68,7 +68,7 @@ def test_the_rooms_need_each_other_in_this_version():
 
 @pytest.fixture
 def tools():
-    """What builds the npm package."""
+    """Sources that build the npm package."""
     if shutil.which("npm") is None or not TOOLS.exists():
         reason = "npm, or client/node_modules, is missing; make test installs what it can"
         if os.environ.get("CI"):

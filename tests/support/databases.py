@@ -1,4 +1,4 @@
-"""Which databases a test is on, beside those of the store's own SQL, which are on both."""
+"""Databases that a test is on, beside those of the store's own SQL, which are on both."""
 
 import pytest
 

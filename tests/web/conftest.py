@@ -100,7 +100,7 @@ def playwright():
 
 @pytest.fixture(scope="session")
 def chromium(playwright):
-    """What launches whole browsers, as people have them, and how."""
+    """Program and options of whole browsers, as people have them."""
     path = program("chromium", "chromium-browser")
     return playwright.chromium, {"executable_path": path, "args": ["--no-sandbox"]}
 

@@ -243,10 +243,13 @@ def interpretation(result: ComparisonResult) -> list[str]:
             "Intervals and p-values of the comparisons hold all together, those of shares and of a"
             " trend each by itself."
         )
+    error = "the error that there is if they are"
+    if query.estimate == "model":
+        error = "the errors of the model (Wald), at the share that groups then have in common"
     lines.append(
-        "p-values are of tests that shares are equal, with the error that there is if they are, and"
-        " so need not agree with every interval. A small one speaks against equal shares, a large"
-        " one for nothing: perturbation hides small differences."
+        f"p-values are of tests that shares are equal, with {error}, and so need not agree with"
+        " every interval. A small one speaks against equal shares, a large one for nothing:"
+        " perturbation hides small differences."
     )
     return lines
 

@@ -346,11 +346,10 @@ def interpretation(result: RegressionResult) -> list[str]:
         f"Each coefficient is with all other predictors held constant, and assumes that none {rest}"
         " Intervals are normal ones, and take the perturbation of every answer into account."
     )
+    error = "the error behind the interval (Wald)."
     if result.estimate == "moment":
-        said.append(
-            "p-values are of tests that a coefficient is 0, with the error that there is if it is,"
-            " and so need not agree with every interval."
-        )
+        error = "the error that there is if it is, and so need not agree with every interval."
+    said.append(f"p-values are of tests that a coefficient is 0, with {error}")
     return said
 
 

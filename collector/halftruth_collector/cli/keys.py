@@ -102,7 +102,8 @@ def list_sealing(file: str) -> None:
 @sealing_key.command("retire")
 @click.argument("file", type=click.Path())
 @click.argument("public")
-@options.database
+# No default: in a file that is made just now no survey uses a key.
+@click.option("--database", envvar="HALFTRUTH_DATABASE", required=True, help="Of the collector.")
 def retire_sealing(file: str, public: str, database: str) -> None:
     """Take the private key of the key PUBLIC out of FILE.
 

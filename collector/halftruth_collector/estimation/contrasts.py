@@ -100,7 +100,7 @@ class Groups:
         support = (merge @ table.support.ravel()).reshape(-1, 2)
         covariance = merge @ known_covariance(table, target) @ merge.T
         if table.logit:
-            # The error behind the interval is that of the test, too (Wald).
+            # The covariance behind the interval is that of the test, too (Wald).
             alone: tuple[Target, None] = ("respondents", None)
             return cls(
                 tuple(names), support, covariance, covariance, table.reports, *alone, logit=True

@@ -19,7 +19,7 @@ Scores = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """What a regression is of, and by what.
+    """Specification of a regression: outcome and predictors.
 
     Attributes
     ----------

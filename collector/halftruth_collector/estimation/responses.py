@@ -41,7 +41,7 @@ class Response:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a regression is of.
+    """Outcome of a regression.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Outcome:
 
     @property
     def is_distribution(self) -> bool:
-        """Whether the log-likelihood has the probability of every answer."""
+        """True if the log-likelihood has the probability of every answer."""
         return self.model in ("multinomial", "ordinal") or (
             self.model == "logistic" and len(self.scores) == 2
         )

@@ -7,7 +7,7 @@ from halftruth_shared.analyses.wording import number
 
 
 def preamble(result: MicrodataResult) -> list[str]:
-    """What everybody who uses weighted records has to know, line by line."""
+    """Origin and limits of weighted records, line by line."""
     terms = result.interactions
     lines = [
         f"Weighted records of the survey {result.survey} (digest {result.digest[:16]}).",

@@ -105,7 +105,7 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
 
     @property
     def has_answers(self) -> bool:
-        """Whether several answers to the outcome have coefficients."""
+        """True if several answers to the outcome have coefficients."""
         return self.query.model in ("multinomial", "ordinal")
 
     def estimates(self) -> Iterator[Row]:

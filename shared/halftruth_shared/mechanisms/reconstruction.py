@@ -94,7 +94,7 @@ class TableEstimate(ABC):
 
     @property
     def logit(self) -> bool:
-        """Whether supports never leave 0 to 1, so that intervals are on the logit scale."""
+        """True if supports never leave 0 to 1, so that intervals are on the logit scale."""
         return False
 
     @property

@@ -189,13 +189,17 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
         assert compared.value == pytest.approx(value, rel=1e-6)
         assert compared.standard_error == pytest.approx(error, rel=1e-4)
         assert compared.interval == pytest.approx(ends, rel=1e-4)
-        # Wald's test, with the share that is pooled over both groups.
-        z = delta(
-            model, lambda t, g=group: t[1, g].sum() / t[:, g].sum() - t[1, 0].sum() / t[:, 0].sum()
-        )
-        assert compared.p_value == pytest.approx(2 * NormalDist().cdf(-z[0] / z[1]), rel=0.5)
-    share = lambda table: table[1, 0].sum() / table[:, 0].sum()  # noqa: E731
-    check_share(result.groups[0], model, share)
+        # Wald's test, at the share that both groups have in common.
+        both = model.table[:, [0, group]]
+        common = both[1].sum() / both.sum()
+
+        def beyond(t, g, common=common):
+            return (t[1, g].sum() - common * t[:, g].sum()) / model.table[:, g].sum()
+
+        z = np.divide(*delta(model, lambda t, g=group: beyond(t, g) - beyond(t, 0)))
+        assert compared.p_value == pytest.approx(2 * NormalDist().cdf(-abs(z)), rel=1e-3)
+    check_share(result.groups[0], model, lambda t: t[1, 0].sum() / t[:, 0].sum())
+    assert "the errors of the model (Wald)" in ANALYSES["comparison"].interpretation(result)[-1]
 
 
 def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):

@@ -118,7 +118,7 @@ def test_coefficients_on_some_others_are_those_of_the_table_of_the_model(reports
     assert [each.answer["c"] for each in result.coefficients[::3]] == ["c0", "c1", "c3"]
 
     def effects(joint, design, beta, number):
-        """How much more likely the first answer is for b=c0, and for a unit of a."""
+        """Average change of the chance of the first answer for b=c0, and for a unit of a."""
         other = design.copy()
         other[:, number] = 1
         one = other.copy()

@@ -1,4 +1,4 @@
-"""What mining should give, by plain loops over all subset relations.
+"""Brute force of mining, by plain loops over all subset relations.
 
 An itemset is a tuple of (position, code), a family a dict of these.
 """
@@ -122,7 +122,7 @@ def slopes_of(survey, itemsets, min_support, target, reports):
 
 
 def brute_force(bounds, slopes, candidates, min_support, max_length, confidence, select):
-    """What mining should give of the support and variance of every itemset, and what it examines.
+    """Brute force of mining, from the support and variance of every itemset, and what it examines.
 
     An itemset is examined if no proper subset of it has an upper bound below the threshold that
     holds for all subsets of the longest itemset at once: the error is shared by as many. The

@@ -79,7 +79,7 @@ def needed(found, what):
 
 @pytest.fixture(scope="module")
 def r(result, tmp_path_factory):
-    """What R says after it has run the script that is written beside a file."""
+    """Output of R of the script that is written beside a file."""
     needed(shutil.which("Rscript"), "Rscript")
     if subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode:
         needed(None, "R's package survey")

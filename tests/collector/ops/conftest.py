@@ -28,7 +28,7 @@ def file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Pat
 
 @pytest.fixture(scope="package")
 def served(file: Path, survey: Survey) -> Iterator[Store]:
-    """What they have counted."""
+    """Their counts."""
     with Store(f"sqlite:///{file}") as store:
         store.surveys.publish(survey)
         yield store
@@ -50,7 +50,7 @@ def impatient(served: Store, file: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def newly_counted(served: Store) -> Callable[[], int]:
-    """How many reports have been counted in this test."""
+    """Number of reports counted in this test."""
 
     def reports() -> int:
         return served.reports.counts("health")[1].reports

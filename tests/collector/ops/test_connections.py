@@ -263,7 +263,7 @@ def test_clients_that_take_no_answers_hold_up_nobody(impatient):
 
 
 def sockets(pid: int) -> int:
-    """How many a process has open."""
+    """Number that a process has open."""
     kinds = []
     for file in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -26,7 +26,7 @@ from .predict import shares
 STEP = 0.1
 
 #: Most replicate weights in all.
-MAX_NUMBERS = 2**24
+MAX_NUMBERS = 2**23
 
 #: Newton's steps that fit the weights of drawn rows, and how near.
 _STEPS, _NEAR = 50, 1e-10

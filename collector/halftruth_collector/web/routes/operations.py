@@ -1,6 +1,5 @@
 """Calls for monitoring: health, readiness, metrics, and the description of all calls."""
 
-from contextlib import suppress
 from functools import cache
 
 import msgspec
@@ -39,9 +38,7 @@ def get_readiness() -> Health:
 @OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Numbers for Prometheus."""
-    # What the process itself counted is there without the database, too.
-    with suppress(StoreUnavailable):
-        collector().metrics.backed_up(collector().store.audit.last(BACKUP))
+    collector().metrics.backed_up(collector().store.audit.last(BACKUP))
     response = Response(collector().metrics.exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response

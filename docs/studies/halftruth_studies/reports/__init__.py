@@ -1,1 +1,1 @@
-"""What the reports themselves say of the answers, without the parameters (Guo ch. 4)."""
+"""Analysis of randomized reports themselves, without the parameters (Guo ch. 4)."""
