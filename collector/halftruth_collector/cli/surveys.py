@@ -96,7 +96,14 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
 @click.option(
     "--toml", type=click.Path(), metavar="FILE", help="Write the survey there, not to the terminal."
 )
-def import_(file: str, id: str | None, gamma: str, toml: str | None) -> None:
+@click.option(
+    "--map",
+    "names",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write there names and values of the questionnaire with ours, for SurveyJS's own pages.",
+)
+def import_(file: str, id: str | None, gamma: str, toml: str | None, names: str | None) -> None:
     """Turn the questionnaire of a FILE into a survey's TOML.
 
     The file is one of SurveyJS (JSON) or of LimeSurvey (.lss). What of it cannot be in a survey,
@@ -110,6 +117,8 @@ def import_(file: str, id: str | None, gamma: str, toml: str | None) -> None:
     else:
         write(toml, made.text.encode(), "toml")
         click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {toml}")
+    if names is not None:
+        write(names, json_text(made.names).encode(), "map")
     for sentence in made.left_out:
         click.echo(f"halftruth: {sentence}", err=True)
 

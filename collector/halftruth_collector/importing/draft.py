@@ -63,11 +63,15 @@ class Imported:
         The same, read again.
     left_out : tuple of str
         What of the questionnaire is not in it, or is there in another way; a sentence each.
+    names : mapping of str to dict
+        For each name in expressions of the questionnaire, the ``name`` of the question or option,
+        and its ``answers`` by value.
     """
 
     text: str
     survey: Survey
     left_out: tuple[str, ...]
+    names: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass
@@ -228,7 +232,11 @@ class Draft:
             "attributes": self.questions,
         }
         text = write(data)
-        return Imported(text, Survey.from_toml(text), tuple(self.left_out))
+        names = {
+            called: {"name": name, "answers": values}
+            for called, (name, values) in self._known.items()
+        }
+        return Imported(text, Survey.from_toml(text), tuple(self.left_out), names)
 
     @property
     def _longest(self) -> int:

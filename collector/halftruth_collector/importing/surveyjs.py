@@ -33,6 +33,7 @@ _SILENT = {
     *("otherText", "hasNone", "showNoneItem", "noneText", "showRefuseItem", "refuseText"),
     *("showDontKnowItem", "dontKnowText", "isAllRowRequired", "eachRowRequired", "cellType"),
     *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
+    *("multiSelect", "showLabel"),
 }
 
 #: Such members of the whole questionnaire.
@@ -53,12 +54,12 @@ _SILENT_OF_ALL = {
 #: Kinds that are read, and have no answer.
 _READ = ("html", "image", "expression")
 
-#: Answers besides those that are listed: the member that shows it, its category and its text.
+#: Answers besides those that are listed: members that show it, its value, category and text.
 _EXTRA = (
-    (("hasOther", "showOtherItem"), "other", "otherText"),
-    (("hasNone", "showNoneItem"), "none", "noneText"),
-    (("showRefuseItem",), "refused", "refuseText"),
-    (("showDontKnowItem",), "don't know", "dontKnowText"),
+    (("hasOther", "showOtherItem"), "other", "other", "otherText"),
+    (("hasNone", "showNoneItem"), "none", "none", "noneText"),
+    (("showRefuseItem",), "refused", "refused", "refuseText"),
+    (("showDontKnowItem",), "dontknow", "don't know", "dontKnowText"),
 )
 
 #: Those of these that are missing values.
@@ -160,11 +161,11 @@ class _Reader:
 
     def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
         """Return the questions made from an element; None if it is left out, which is noted."""
-        if kind in ("radiogroup", "dropdown", "buttongroup"):
-            question, values = self.choices(element, called)
-            return [(called, question, {called: ("", values)})]
-        if kind in ("checkbox", "tagbox"):
+        if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.get("multiSelect")):
             return [self.several(element, called)]
+        if kind in ("radiogroup", "dropdown", "buttongroup", "imagepicker"):
+            question, values, extra = self.choices(element, called)
+            return [(called, question, {called: ("", values | extra)})]
         if kind == "boolean":
             return [self.boolean(element, called)]
         if kind == "rating":
@@ -174,32 +175,36 @@ class _Reader:
         if kind == "text" and element.get("inputType") in ("number", "range"):
             whole = float(element.get("step") or 1).is_integer()
             number = self.draft.number(called, element.get("min"), element.get("max"), whole)
-            return None if number is None else [(called, number, {})]
+            return None if number is None else [(called, number, {called: ("", {})})]
         if kind in ("text", "comment", "multipletext"):
             self.draft.refuse_words(called)
         else:
             self.draft.refuse(called, f"a survey has no questions of kind '{kind}'")
         return None
 
-    def choices(self, element: Element, called: str) -> tuple[Element, dict[str, str]]:
-        """Return a question with one answer, and its categories by value."""
+    def choices(
+        self, element: Element, called: str
+    ) -> tuple[Element, dict[str, str], dict[str, str]]:
+        """Return a question with one answer, and its categories by value: listed, and extra."""
         categories, values, answers = self.items(element.get("choices") or [], called)
-        for members, category, said in _EXTRA:
+        extra: dict[str, str] = {}
+        for members, value, category, said in _EXTRA:
             if any(element.get(member) for member in members):
                 categories.append(category)
+                extra[value] = category
                 if said in element:
                     answers[category] = self.text(element[said])
-        if "other" in categories and any(element.get(member) for member in _EXTRA[0][0]):
+        if "other" in extra:
             self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
         question = {
             "categories": categories,
             "answers": answers,
-            "missing": [category for category in _MISSING if category in categories],
+            "missing": [category for category in _MISSING if category in extra.values()],
             "shuffle": element.get("choicesOrder") == "random",
         }
         if element.get("choicesOrder") in ("asc", "desc"):
             self.draft.say(f"question '{called}': answers are in the order of the file")
-        return question, values
+        return question, values, extra
 
     def items(
         self, listed: Iterable[Any], called: str
@@ -220,21 +225,27 @@ class _Reader:
 
     def several(self, element: Element, called: str) -> Made:
         """Return a question with several answers."""
-        question, values = self.choices(element, called)
+        question, values, extra = self.choices(element, called)
+        texts, missing = question["answers"], question["missing"]
+        if "other" in extra:
+            values["other"] = extra.pop("other")
         options: dict[str, Element] = {}
         known: Known = {}
-        if "other" in question["categories"]:
-            values |= {"other": "other"}
         for value, category in values.items():
             option = usable(category, options)
             if option != category:
                 self.draft.say(f"question '{called}': option '{category}' is named '{option}'")
-            text = question["answers"].get(category, category)
-            options[option] = {"name": option, "label": text}
+            options[option] = {"name": option, "label": texts.get(category, category)}
             known[f"{called}[{value}]"] = (f".{option}", {value: "yes"})
-        if set(question["categories"]) & {"none", *_MISSING}:
-            self.draft.say(f"question '{called}': 'none' and the like are said by no option")
-        made = {"kind": "several", "options": [*options.values()], "shuffle": question["shuffle"]}
+        # Of all options at once; no condition has this name.
+        known[f"{called}[]"] = ("", extra | ({"none": "no"} if "none" in extra else {}))
+        made = {
+            "kind": "several",
+            "options": [*options.values()],
+            "missing": missing,
+            "answers": {category: texts[category] for category in missing if category in texts},
+            "shuffle": question["shuffle"],
+        }
         return called, made, known
 
     def boolean(self, element: Element, called: str) -> Made:
@@ -310,6 +321,8 @@ def _equality(match: re.Match[str]) -> Equality:
 
 def _value(value: object) -> str:
     """Format a value as in expressions."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 

@@ -195,6 +195,45 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
     )
 
 
+def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
+    made = imported(SURVEYJS)
+    asked = attributes(made)
+    singles = {name for name in made.names if not name.endswith("[]")}
+    assert {made.names[name]["name"] for name in singles} == set(asked)
+    for name in singles:
+        entry = made.names[name]
+        assert set(entry["answers"].values()) <= set(asked[entry["name"]].categories)
+    assert made.names["how many"] == {
+        "name": "how-many",
+        "answers": {"1": "1", "2": "2", "3": "3", "other": "other", "dontknow": "don't know"},
+    }
+    assert made.names["quit"] == {"name": "quit", "answers": {"false": "no", "true": "yes"}}
+    assert made.names["nights"] == {"name": "nights", "answers": {}}
+    assert made.names["symptoms[sore throat]"] == {
+        "name": "symptoms.sore-throat",
+        "answers": {"sore throat": "yes"},
+    }
+    assert made.names["mood.night"]["name"] == "mood-night"
+
+
+def test_answers_besides_those_of_a_list_are_options_or_of_all_options_at_once(imported):
+    more = ["showOtherItem", "showNoneItem", "showRefuseItem", "showDontKnowItem"]
+    element = {"type": "checkbox", "name": "pets", "choices": ["cat", 2.0], "noneText": "None"}
+    picker = {"type": "imagepicker", "name": "home", "choices": [{"value": "flat"}, "house"]}
+    both = {"type": "imagepicker", "name": "seen", "choices": ["a", "b"], "multiSelect": True}
+    made = imported({"elements": [element | dict.fromkeys(more, True), picker, both]})
+    assert [each.name for each in made.survey.schema.attributes] == [
+        *("pets.cat", "pets.q-2.0", "pets.other", "home", "seen.a", "seen.b")
+    ]
+    assert by_name(made)["pets"].attributes[0].missing == ("refused", "don't know", "no answer")
+    assert made.names["pets[2]"] == {"name": "pets.q-2.0", "answers": {"2": "yes"}}
+    assert made.names["pets[]"] == {
+        "name": "pets",
+        "answers": {"none": "no", "refused": "refused", "dontknow": "don't know"},
+    }
+    assert made.names["home"]["answers"] == {"flat": "flat", "house": "house"}
+
+
 def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(imported):
     made = imported(LIMESURVEY, "health.lss")
     assert made.survey.languages == ("de", "en")
@@ -328,6 +367,9 @@ def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(comman
     assert "question 'why' is left out: it asks for free text" in complaint
     assert command("survey", "check", toml)[0] == 0
     assert command("survey", "import", file, "--id", "mine")[1].strip() == toml.read_text().strip()
+    names = tmp_path / "health.map.json"
+    assert command("survey", "import", file, "--id", "mine", "--map", names)[0] == 0
+    assert json.loads(names.read_text())["quit"]["answers"] == {"false": "no", "true": "yes"}
     status, _, complaint = command("survey", "import", tmp_path / "no.json")
     assert status != 0
     assert "no.json: cannot be read: No such file or directory" in complaint
