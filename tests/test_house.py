@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"]
+DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md", "client/PYTHON.md"]
 DOCUMENTS += [str(file.relative_to(ROOT)) for file in ROOT.glob("docs/*.md")]
 DOCUMENTS += [f"{room}/README.md" for room in ("shared", "client", "collector", "docs/studies")]
 

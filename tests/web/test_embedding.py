@@ -8,6 +8,7 @@ from halftruth_shared import GammaDiagonal, Survey
 from playwright.sync_api import expect
 
 from .conftest import (
+    RECORD,
     SCHEMA,
     answer,
     answer_and_send,
@@ -179,6 +180,93 @@ def test_a_page_gives_the_form_its_colours(live, origin, visit):
 
     assert {name: drawn(*where) for name, where in THEMES.items()} == colours
     assert drawn(".main", "border-radius") == "0px"
+
+
+def test_a_page_styles_parts_of_the_form_and_else_nothing_gets_in(live, origin, visit):
+    around = "text-align: center; text-transform: uppercase; letter-spacing: 9px; text-indent: 4em"
+    parts = ["heading", "button", "main-button", "question", "label", "help", "option", "control"]
+    style = "".join(
+        f"halftruth-form::part({part}) {{ outline-offset: {n}px }}" for n, part in enumerate(parts)
+    )
+    head = f"<style>main {{ {around}; white-space: pre }} {style}</style>{script(live)}"
+    page = visit(origin.add(element(live), head)).page
+    begin(page)
+    expect(heading(page, "Habits")).to_be_visible()
+    selectors = [
+        "h2",
+        "button:not(.main)",
+        ".main",
+        "fieldset",
+        "legend",
+        ".help",
+        ".option",
+        "input",
+    ]
+    drawn = "(node) => { const { outlineOffset } = getComputedStyle(node); return outlineOffset; }"
+    offsets = [page.locator(selector).first.evaluate(drawn) for selector in selectors]
+    assert offsets == [f"{n}px" for n in range(len(parts))]
+    text = """(node) => {
+      const style = getComputedStyle(node);
+      const names = ["textAlign", "textTransform", "letterSpacing", "textIndent", "whiteSpace"];
+      return names.map((name) => style[name]).join(" ");
+    }"""
+    assert page.locator(".help").first.evaluate(text) == "start none normal 0px normal"
+
+
+def test_another_survey_takes_the_place_of_one_and_nothing_of_the_first_stays(
+    live, store, origin, visit
+):
+    store.surveys.publish(Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
+    found = listening(visit)
+    page = found.page
+    page.goto(origin.add(element(live), script(live)))
+    answer(page)
+    form = "document.querySelector('halftruth-form')"
+    # Of what is set at once, only the last is fetched.
+    page.evaluate(f"for (const id of ['none', 'other']) {form}.survey = id")
+    expect(heading(page, "Before you begin")).to_be_visible()
+    begin(page)
+    assert page.get_by_label(RECORD["smoker"]).is_checked() is False
+    # Setting it to what it is interrupts nobody, nor does an invitation.
+    page.get_by_label(RECORD["smoker"]).check()
+    page.evaluate(f"{form}.survey = 'other'; {form}.invitation = '{32 * '0'}'")
+    page.evaluate("new Promise((done) => setTimeout(done, 50))")
+    assert page.get_by_label(RECORD["smoker"]).is_checked()
+    # A report that is on its way when another survey is asked is told to nobody here.
+    page.evaluate(f"{form}.survey = 'work'")
+    answer(page)
+    held = []
+    page.route("**/reports", lambda route: held.append(route), times=1)
+    send(page)
+    page.wait_for_timeout(50)
+    page.evaluate(f"{form}.survey = 'other'")
+    expect(heading(page, "Before you begin")).to_be_visible()
+    open_to_all = {"Access-Control-Allow-Origin": "*"}
+    held[0].fulfill(status=202, json={"accepted": 1}, headers=open_to_all)
+    page.wait_for_timeout(50)
+    expect(heading(page, "Before you begin")).to_be_visible()
+    assert page.evaluate("window.heard") == []
+    asked = [line.split()[1] for line in found.requests if line.startswith("GET")]
+    assert not [url for url in asked if url.endswith("/none")]
+
+
+def test_properties_that_are_set_before_the_script_has_come_count(live, origin, visit):
+    form = "const form = document.querySelector('halftruth-form')"
+    page = visit(origin.add("<halftruth-form></halftruth-form>")).page
+    page.evaluate(
+        f"""async (url) => {{
+        {form};
+        Object.assign(form, {{ survey: "work", collector: url, maxGamma: 19, digests: null }});
+        await import(url + "/js/form/index.js");
+    }}""",
+        live.url,
+    )
+    expect(heading(page, "Before you begin")).to_be_visible()
+    read = f"{form}; form.operatorKeys = ['a', 'b']; form.maxGamma = null; form.outerHTML"
+    html = page.evaluate(read)
+    assert html.startswith(
+        f'<halftruth-form survey="work" collector="{live.url}" operator-keys="a b">'
+    )
 
 
 #: Pages that know light and dark, and pages that are light whatever a device prefers.

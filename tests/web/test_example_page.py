@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -10,8 +9,6 @@ from pathlib import Path
 import pytest
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import expect
-
-from .conftest import answer_and_send
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -66,58 +63,6 @@ def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, sche
     assert "hush" not in found.traffic()
     loaded = [line for line in found.requests if "/js/" in line]
     assert bool(loaded) == (scheme == "light")
-
-
-#: A page that passes the same handlers for each survey, and for another one of another render.
-APP = """\
-import { createRoot } from "react-dom/client";
-import { SurveyForm } from "./SurveyForm.jsx";
-const root = createRoot(document.querySelector("#app"));
-const told = (name) => (detail) => heard.push([name, detail.status ?? detail.message]);
-const [onSubmitted, onRefused] = [told("submitted"), told("refused")];
-window.heard = [];
-window.ask = (survey) =>
-  root.render(<SurveyForm {...{ survey, onSubmitted, onRefused }} collector={window.collector} />);
-"""
-
-
-def test_the_form_in_react_tells_its_page_of_another_survey_too(live, origin, survey, visit):
-    modules = ROOT / "client" / "node_modules"
-    if not (modules / "react-dom").exists():
-        if os.environ.get("CI"):
-            pytest.fail("react is missing in client/node_modules", pytrace=False)
-        pytest.skip("react is missing in client/node_modules; make test installs it")
-    for name in ("health", "sleep"):
-        live.store.surveys.publish(Survey(name, name, survey.schema, survey.mechanism))
-    component = (EXAMPLES / "SurveyForm.jsx").read_text(encoding="utf-8")
-    (origin.folder / "SurveyForm.jsx").write_text(component, encoding="utf-8")
-    (origin.folder / "app.jsx").write_text(APP, encoding="utf-8")
-    form = ROOT / "client/halftruth_client/js/form/index.js"
-    options = ["--bundle", "--format=esm", "--jsx=automatic", "--outfile=app.js"]
-    options += [f"--alias:halftruth-client/form={form}", "--log-level=warning"]
-    subprocess.run(
-        [modules / ".bin/esbuild", "app.jsx", *options],
-        cwd=origin.folder,
-        env={**os.environ, "NODE_PATH": str(modules)},
-        check=True,
-    )
-    page = visit(
-        origin.add('<div id="app"></div>', '<script type="module" src="app.js"></script>')
-    ).page
-    page.evaluate("(url) => { window.collector = url; }", live.url)
-    for number, name in enumerate(["health", "sleep"], 1):
-        page.evaluate("(name) => ask(name)", name)
-        answer_and_send(page)
-        assert page.evaluate("heard") == [["submitted", "accepted"]] * number
-        assert live.store.reports.counts(name)[1].reports == 1
-    # React sets a property where an element has one of an attribute's name, and no attribute.
-    own = "(names) => names.filter((name) => name in document.querySelector('halftruth-form'))"
-    names = "survey collector max-gamma unprotected operator-keys invitation ask send-every"
-    assert page.evaluate(own, names.split()) == []
-    # What is refused is heard as well, once.
-    page.evaluate("ask('none')")
-    page.wait_for_function("heard.length > 2")
-    assert [name for name, _ in page.evaluate("heard")] == ["submitted", "submitted", "refused"]
 
 
 def test_a_back_end_reports_once_for_each_person_and_says_that_it_sees_the_truth(

@@ -8,6 +8,7 @@ import { checkAdmission, failure, hasReport, messageOf, refusal } from "./failur
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening, practiceRound } from "./opening.js";
 import { practiceOf } from "./practice.js";
+import { ATTRIBUTES } from "./properties.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
 import { receipt } from "./receipt.js";
@@ -24,7 +25,8 @@ import { review } from "./views.js";
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
 
-const sheet = styleSheet();
+/** @type {CSSStyleSheet | undefined} One for all forms of a page. */
+let sheet;
 
 /**
  * Says who asks and how answers are protected, asks the questions of a survey, perturbs the answers
@@ -42,11 +44,14 @@ const sheet = styleSheet();
  * them; `invitation`, what lets the report in where the survey asks for one; `send-every`, minutes
  * after a whole multiple of which it is sent; `ask`, whether only what is `drawn` for this browser is
  * asked, by default, or `all`; `lang`, the language, which changes when a person chooses another one.
+ * Each has a property (`maxGamma` of `max-gamma`). When one is set anew, the form begins anew.
  * Events: `submitted` with `{id, status}`, `refused` with `{message}` and, after another language was
  * chosen, `language` with what a page around the form may show in it, as detail; none ever holds an
  * answer.
  */
 export class HalftruthForm extends Localized {
+  static observedAttributes = ["lang", ...Object.keys(ATTRIBUTES)];
+
   /** @type {Questionnaire | null} What this person is asked, and answered. */
   questionnaire = null;
   /** @type {Questionnaire | null} Answers that were sent for, for their owner to see. */
@@ -56,6 +61,9 @@ export class HalftruthForm extends Localized {
   #timer = 0;
   #settings = { interval: 0, asksAll: false };
   #fetched = 0;
+  /** Number of the last start: what an earlier one still waits for is not shown. */
+  #run = 0;
+  #isPlaced = false;
   #leave = () => this.forgetPerson();
   #comeBack = (/** @type {PageTransitionEvent} */ event) => {
     if (event.persisted) void this.start();
@@ -63,19 +71,44 @@ export class HalftruthForm extends Localized {
 
   constructor() {
     super();
-    this.root.adoptedStyleSheets = [sheet];
+    this.root.adoptedStyleSheets = [(sheet ??= styleSheet())];
   }
 
   connectedCallback() {
     addEventListener("pagehide", this.#leave);
     addEventListener("pageshow", this.#comeBack);
-    void this.start();
+    this.#isPlaced = true;
+    this.#startSoon();
   }
 
   disconnectedCallback() {
     removeEventListener("pagehide", this.#leave);
     removeEventListener("pageshow", this.#comeBack);
     clearInterval(this.#timer);
+    this.#isPlaced = false;
+    this.#run += 1;
+  }
+
+  /** @type {(name: string, before: string | null, now: string | null) => void} */
+  attributeChangedCallback(name, before, now) {
+    if (name === "lang") this.follow();
+    else if (this.#isPlaced && before !== now) {
+      // An invitation is looked at when something is sent: whoever is answering goes on.
+      if (name === "invitation" && (this.questionnaire ?? this.#stayed)) return;
+      this.forgetPerson();
+      this.current = undefined;
+      this.#startSoon();
+    }
+  }
+
+  /** Start once a framework has set everything that it is setting now. */
+  #startSoon() {
+    this.show(loading);
+    this.#run += 1;
+    const run = this.#run;
+    queueMicrotask(() => {
+      if (run === this.#run) void this.start();
+    });
   }
 
   /** Leave nothing to be seen of whoever was in front of this page. */
@@ -98,30 +131,44 @@ export class HalftruthForm extends Localized {
   /** Fetch the survey, and show its opening or what became of an earlier report. */
   async start() {
     this.show(loading);
-    const id = this.getAttribute("survey") ?? "";
+    this.#run += 1;
+    const run = this.#run;
+    const isOver = () => run !== this.#run;
     try {
       if (!this.current) await this.greet();
-      this.client = this.makeClient();
-      await this.client.flush();
+      if (isOver()) return;
+      const client = this.makeClient();
+      this.client = client;
+      await client.flush();
+      if (isOver()) return;
       this.#settings = readSettings(this);
-      this.current = await this.client.survey(id);
-      this.#fetched = Date.now();
-      this.words = await wordingIn(chosen(this.current.languages, wantedBy(this)));
-      const before = this.client.before(id, await this.current.digest());
-      if (before === null) await this.#begin(this.client, this.current);
-      else if (before.refused !== undefined) this.#refused(this.#invitedAgain(this.current));
+      const survey = await client.survey(this.survey);
+      const fetched = Date.now();
+      const words = await wordingIn(chosen(survey.languages, wantedBy(this)));
+      const before = client.before(survey.id, await survey.digest());
+      if (isOver()) return;
+      [this.current, this.words, this.#fetched] = [survey, words, fetched];
+      if (before === null) {
+        const asked = await this.#admitted(client, survey);
+        if (isOver()) return;
+        this.questionnaire = new Questionnaire(survey.schema, asked);
+        this.#open();
+      } else if (before.refused !== undefined) this.#refused(this.#invitedAgain(survey));
       else this.#done(before.sent ? "duplicate" : "waiting");
     } catch (error) {
-      this.#fail(error, () => void this.start());
+      if (!isOver()) this.#fail(error, () => void this.start());
     }
   }
 
-  /** @type {(client: Client, survey: Survey) => Promise<void>} */
-  async #begin(client, survey) {
+  /**
+   * Names of the attributes that are asked, once it is sure that a report would be taken.
+   *
+   * @param {Client} client
+   * @param {Survey} survey
+   */
+  async #admitted(client, survey) {
     await checkAdmission(client, survey, invitationOf(this));
-    const names = this.#settings.asksAll ? survey.schema.names : await client.asked(survey);
-    this.questionnaire = new Questionnaire(survey.schema, names);
-    this.#open();
+    return this.#settings.asksAll ? survey.schema.names : client.asked(survey);
   }
 
   /** @param {boolean} [missing] Whether consent was passed over. */
@@ -233,12 +280,15 @@ export class HalftruthForm extends Localized {
         if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
         return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
+      // Meanwhile the page may ask something else here.
+      if (survey !== this.current) return;
       // The report is drawn and remembered for good; nobody can change what it was made of.
       this.#stayed ??= this.questionnaire;
       this.questionnaire = null;
       this.#done(submission.status);
       this.tell("submitted", submission);
     } catch (error) {
+      if (survey !== this.current) return;
       if (client.report(survey.id)?.refused === undefined) {
         this.#fail(error, null);
       } else {
@@ -290,7 +340,7 @@ export class HalftruthForm extends Localized {
     if (!survey || !client) return;
     await client.flush();
     // Meanwhile this page may have been left, or a person may have pressed something.
-    if (timer !== this.#timer || client.isWaiting(survey.id)) return;
+    if (timer !== this.#timer || survey !== this.current || client.isWaiting(survey.id)) return;
     clearInterval(timer);
     if (client.report(survey.id)?.refused !== undefined) this.#refused();
     else {
@@ -363,7 +413,7 @@ export class HalftruthForm extends Localized {
   /** @type {(error: unknown, retry: (() => void) | null) => void} */
   #fail(error, retry) {
     const isInvited = invitationOf(this) !== undefined;
-    const left = hasReport(this.client, this.getAttribute("survey") ?? "");
+    const left = hasReport(this.client, this.survey);
     this.show((words) => failure(error, left, isInvited, retry, words));
     if (!(error instanceof CollectorUnavailable)) {
       this.tell("refused", { message: messageOf(error, this.words) });

@@ -5,4 +5,19 @@ import { HalftruthForm } from "./element.js";
 export { attach } from "./attach.js";
 export { HalftruthForm };
 
-if (!customElements.get("halftruth-form")) customElements.define("halftruth-form", HalftruthForm);
+/**
+ * @typedef {import("./types.d.ts").FormAttributes} FormAttributes As pages and templates write them.
+ * @typedef {import("./types.d.ts").FormEvents} FormEvents
+ */
+
+/**
+ * FormListeners as attributes, under what a framework puts before an event's name.
+ *
+ * @template {string} Prefix
+ * @typedef {import("./types.d.ts").FormListeners<Prefix>} FormListeners
+ */
+
+// A server that renders pages has no elements: the browser makes them of its markup.
+if (globalThis.customElements?.get("halftruth-form") === undefined) {
+  globalThis.customElements?.define("halftruth-form", HalftruthForm);
+}

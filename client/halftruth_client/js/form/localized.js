@@ -5,19 +5,18 @@ import { inLanguage } from "../texts.js";
 import { loading } from "./closing.js";
 import { element } from "./dom.js";
 import { chooser, chosen, wantedBy, wordingIn } from "./languages.js";
+import { Reflecting } from "./properties.js";
 import { Wording } from "./wording.js";
 
 /** An element whose `lang` is the language of its survey that it is read in. */
-export class Localized extends HTMLElement {
-  static observedAttributes = ["lang"];
-
+export class Localized extends Reflecting {
   constructor() {
     super();
     this.root = this.attachShadow({ mode: "open" });
     this.words = new Wording();
     /** Makes what is shown, in the words of the moment. */
     this.make = (/** @type {Wording} */ words) => loading(words);
-    /** @type {import("../survey.js").Survey | undefined} Frameworks set what has an attribute's name. */
+    /** @type {import("../survey.js").Survey | undefined} */
     this.current = undefined;
   }
 
@@ -31,7 +30,7 @@ export class Localized extends HTMLElement {
   }
 
   /** Speak the language that is wanted now, where it was another one before. */
-  attributeChangedCallback() {
+  follow() {
     const { current: survey } = this;
     if (survey && chosen(survey.languages, wantedBy(this)) !== this.words.language) {
       void this.speak(survey);

@@ -17,12 +17,18 @@ const CSS = `
   display: block;
   color: var(--text);
   font: var(--halftruth-font, 1rem/1.5 system-ui, sans-serif);
+  /* Of the text around it, nothing else either is inherited. */
+  letter-spacing: normal;
+  text-align: start;
+  text-indent: 0;
+  text-transform: none;
+  white-space: normal;
+  word-spacing: normal;
 }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
 .language { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: 0.3em 0.7em; margin: 0 0 1.2em; }
 .language select { inline-size: auto; }
-[dir="rtl"] { text-align: right; }
 /* Words of another language than the questions keep their own direction, at the side of the others. */
 .foreign :is(p, h2, h3, li, dt, dd, span, strong, legend, label, button) { unicode-bidi: plaintext; }
 h2 { font-size: 1.35em; line-height: 1.25; margin: 0 0 0.8em; }

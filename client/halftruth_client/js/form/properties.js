@@ -1,0 +1,55 @@
+/** Attributes of `<halftruth-form>`, and properties that reflect them. */
+
+/**
+ * @import { Properties, TypedEvents } from "./types.d.ts"
+ */
+
+/** Attributes, each with the property that reflects it. */
+export const ATTRIBUTES = Object.freeze({
+  survey: "survey",
+  collector: "collector",
+  "max-gamma": "maxGamma",
+  unprotected: "unprotected",
+  digests: "digests",
+  "operator-keys": "operatorKeys",
+  invitation: "invitation",
+  "send-every": "sendEvery",
+  ask: "ask",
+});
+
+/** A server that renders pages has no elements; nothing is made of this there. */
+const Plain = globalThis.HTMLElement ?? class {};
+
+class ReflectingElement extends Plain {
+  constructor() {
+    super();
+    // Frameworks may set properties before this class is known; those would hide the ones below.
+    for (const property of Object.values(ATTRIBUTES)) {
+      if (!Object.hasOwn(this, property)) continue;
+      const value = Reflect.get(this, property);
+      Reflect.deleteProperty(this, property);
+      Reflect.set(this, property, value);
+    }
+  }
+}
+
+for (const [attribute, property] of Object.entries(ATTRIBUTES)) {
+  Object.defineProperty(ReflectingElement.prototype, property, {
+    configurable: true,
+    enumerable: true,
+    /** @this {HTMLElement} */
+    get() {
+      return this.getAttribute(attribute) ?? "";
+    },
+    /** @this {HTMLElement} @param {unknown} value */
+    set(value) {
+      if (value === null || value === undefined) this.removeAttribute(attribute);
+      else this.setAttribute(attribute, Array.isArray(value) ? value.join(" ") : String(value));
+    },
+  });
+}
+
+/** An element whose properties are its attributes, and whose events are typed. */
+export const Reflecting = /** @type {{ new (): TypedEvents & HTMLElement & Properties, prototype: HTMLElement }} */ (
+  /** @type {unknown} */ (ReflectingElement)
+);

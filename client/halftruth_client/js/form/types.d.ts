@@ -1,0 +1,87 @@
+/** Types of `<halftruth-form>` for frameworks and scripts. */
+
+import type { Submission } from "../client.js";
+
+/** FormAttributes as pages and templates write them. */
+export interface FormAttributes {
+  /** Id of the survey. */
+  survey: string;
+  /** Address of the collector; that of the page by default. */
+  collector?: string;
+  /** The largest amplification to accept: a survey that protects less is refused. */
+  "max-gamma": string | number;
+  /** FormAttributes that may be sent as they are, with blanks between them. */
+  unprotected?: string;
+  /** Digests of the surveys that may be answered, with blanks between them. */
+  digests?: string;
+  /** Public keys of which one must have signed the survey, with blanks between them. */
+  "operator-keys"?: string;
+  /** What lets the report in where the survey asks for one. */
+  invitation?: string;
+  /** Minutes after a whole multiple of which the report is sent. */
+  "send-every"?: string | number;
+  /** Whether only what was drawn for this browser is asked, or all. */
+  ask?: "drawn" | "all";
+}
+
+/** Properties that reflect the attributes; null takes an attribute away. */
+export interface Properties {
+  get survey(): string;
+  set survey(value: string | null | undefined);
+  get collector(): string;
+  set collector(value: string | null | undefined);
+  get maxGamma(): string;
+  set maxGamma(value: string | number | null | undefined);
+  get unprotected(): string;
+  set unprotected(value: string | readonly string[] | null | undefined);
+  get digests(): string;
+  set digests(value: string | readonly string[] | null | undefined);
+  get operatorKeys(): string;
+  set operatorKeys(value: string | readonly string[] | null | undefined);
+  get invitation(): string;
+  set invitation(value: string | null | undefined);
+  get sendEvery(): string;
+  set sendEvery(value: string | number | null | undefined);
+  get ask(): string;
+  set ask(value: "drawn" | "all" | null | undefined);
+}
+
+/** FormEvents; none ever holds an answer. */
+export interface FormEvents {
+  /** A report was counted now or before, or waits until the collector is back. */
+  submitted: CustomEvent<Submission>;
+  /** Nothing is asked or sent, and why. */
+  refused: CustomEvent<{ message: string }>;
+  /** A person chose another language: what a page around the form may show in it. */
+  language: CustomEvent<{
+    language: string;
+    direction: "ltr" | "rtl";
+    title: string;
+    description: string;
+  }>;
+}
+
+/** FormListeners that know what an event holds. */
+export interface TypedEvents {
+  addEventListener<K extends keyof FormEvents>(
+    type: K,
+    listener: (event: FormEvents[K]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<K extends keyof FormEvents>(
+    type: K,
+    listener: (event: FormEvents[K]) => void,
+    options?: boolean | EventListenerOptions,
+  ): void;
+}
+
+/** FormListeners as attributes, under what a framework puts before an event's name. */
+export type FormListeners<Prefix extends string> = {
+  [K in keyof FormEvents as `${Prefix}${K}`]?: (event: FormEvents[K]) => void;
+};
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "halftruth-form": import("./element.js").HalftruthForm;
+  }
+}
