@@ -19,9 +19,10 @@ demo: .venv/.installed
 	rm -f demo.db demo.db-shm demo.db-wal demo.db-turn
 	$(BIN)/halftruth demo --keep demo.db
 
-# A collector of your own, on halftruth.db.
+# A collector of your own, on halftruth.db; make serve PORT=9000 is at another port.
+PORT ?= 8000
 serve: .venv/.installed
-	$(BIN)/halftruth serve
+	$(BIN)/halftruth serve --port $(PORT)
 
 # Four on two cores, since much of it is waiting; who has done its share takes over from others.
 # Beside others, a process that computes with threads of its own only waits for them.

@@ -1,20 +1,25 @@
-"""The Caddyfile under a real Caddy, in front of a server that notes what reaches it."""
+"""Caddyfile and nginx.conf under a real Caddy and nginx, before a server that notes what comes."""
 
 import json
 import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from halftruth_collector.ops.settings import Config
+from proxies import nginx_files
 from wire import PATIENCE, free_port, running, wait_until
 
 #: Bytes of a body that this proxy lets through.
@@ -35,10 +40,17 @@ class Upstream:
 
 @dataclass
 class Proxy:
-    """A running Caddy, and where its log is written."""
+    """A running proxy, where its log is written, what TLS it speaks, and its port without TLS."""
 
     port: int
     log: Path
+    tls: ssl.SSLContext | None = None
+    plain: int = 0
+
+    def connect(self) -> socket.socket:
+        """A connection for a client that takes its time."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return self.tls.wrap_socket(plain, server_hostname="127.0.0.1") if self.tls else plain
 
     def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> int:
         return self.answer(method, target, body, **headers).status
@@ -46,7 +58,12 @@ class Proxy:
     def answer(
         self, method: str, target: str, body: bytes | None = None, **headers: str
     ) -> HTTPResponse:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        where: Any = ("127.0.0.1", self.port)
+        connection = (
+            HTTPSConnection(*where, timeout=30, context=self.tls)
+            if self.tls
+            else HTTPConnection(*where, timeout=30)
+        )
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -55,13 +72,13 @@ class Proxy:
             connection.close()
         return response
 
-    def entries(self, count: int) -> list[dict[str, object]]:
-        """The log's first entries about requests, once there are as many."""
+    def lines(self, count: int) -> list[str]:
+        """The log's first lines about requests, once there are as many."""
 
-        def about() -> list[dict[str, object]]:
+        def about() -> list[str]:
             # What is still being written has no end.
             whole = self.log.read_text().rpartition("\n")[0].splitlines()
-            return [line for line in map(json.loads, whole) if "request" in line]
+            return whole if self.tls else [line for line in whole if "request" in json.loads(line)]
 
         wait_until(lambda: len(about()) >= count)
         return about()
@@ -95,18 +112,49 @@ def upstream() -> Iterator[Upstream]:
         yield noted
 
 
-@pytest.fixture
-def caddy() -> str:
-    found = shutil.which("caddy", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+def program(name: str) -> str:
+    folders = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+    found = shutil.which(name, path=folders)
     if found is None:
         if os.environ.get("CI"):
-            pytest.fail("Caddy is missing")
-        pytest.skip("no Caddy")
+            pytest.fail(f"{name} is missing")
+        pytest.skip(f"no {name}")
     return found
 
 
 @pytest.fixture
-def start(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
+def caddy() -> str:
+    return program("caddy")
+
+
+@pytest.fixture(params=["caddy", "nginx"])
+def start(request) -> Callable[..., Proxy]:
+    """Start either proxy on loopback: Caddy without TLS, nginx with a certificate of its own."""
+    return request.getfixturevalue(f"start_{request.param}")
+
+
+@pytest.fixture
+def start_nginx(root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
+    """Start nginx with nginx.conf, which takes as much as the Caddy of these tests."""
+    ports, started = (free_port(), free_port()), []
+
+    def start(collectors: str = f"127.0.0.1:{upstream.port}") -> Proxy:
+        main, tls = nginx_files(root, tmp_path, *ports, collectors, str(LIMIT))
+        process = subprocess.Popen([program("nginx"), "-c", main, "-p", tmp_path])
+        started.append(process)
+        wait_for(ports[1], process, tmp_path / "errors")
+        return Proxy(ports[1], tmp_path / "log", tls, ports[0])
+
+    yield start
+    for process in started:
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        # Nothing but what befalls nginx itself.
+        assert (tmp_path / "errors").read_text() == ""
+
+
+@pytest.fixture
+def start_caddy(caddy, compose, root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
     """Start Caddy with the Caddyfile and compose.yaml's variables, without TLS, on loopback."""
     started = []
     text = (root / "docker/Caddyfile").read_text(encoding="utf-8")
@@ -199,7 +247,7 @@ def test_a_body_reaches_the_collector_whole_and_a_larger_one_is_refused(start, u
 
 def test_a_client_that_sends_slowly_does_not_reach_the_collector(start, upstream):
     proxy = start()
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as slow:
+    with proxy.connect() as slow:
         slow.sendall(b"POST /slow HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf ")
         for _ in range(20):
             assert proxy.ask("POST", "/quick", b"whole") == 202
@@ -211,11 +259,13 @@ def test_a_client_that_sends_slowly_does_not_reach_the_collector(start, upstream
 
 
 @pytest.mark.parametrize(("kind", "told"), [("anonymous", False), ("addresses", True)])
-def test_the_log_tells_no_query_no_header_and_no_address_unless_asked_to(start, kind, told):
-    proxy = start(HALFTRUTH_PROXY_LOG=kind)
+def test_caddys_log_tells_no_query_no_header_and_no_address_unless_asked_to(
+    start_caddy, kind, told
+):
+    proxy = start_caddy(HALFTRUTH_PROXY_LOG=kind)
     assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
     assert proxy.ask("POST", "/v1/surveys/a/reports", b"secret" * LIMIT) == 413
-    entries = proxy.entries(2)
+    entries = [json.loads(line) for line in proxy.lines(2)]
     assert [entry["request"]["uri"] for entry in entries[:2]] == [
         *["/v1/surveys", "/v1/surveys/a/reports"]
     ]
@@ -224,16 +274,76 @@ def test_the_log_tells_no_query_no_header_and_no_address_unless_asked_to(start, 
     assert ("remote_ip" in text) == told
 
 
-def test_the_log_of_a_failure_tells_no_address_either(start, upstream):
-    proxy = start()
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as slow:
+def test_caddys_log_of_a_failure_tells_no_address_either(start_caddy, upstream):
+    proxy = start_caddy()
+    with proxy.connect() as slow:
         slow.sendall(b"POST /cut HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nhalf")
         source = "{}:{}".format(*slow.getsockname())
-    entries = proxy.entries(1)
+    entries = [json.loads(line) for line in proxy.lines(1)]
     assert entries[0]["request"]["uri"] == "/cut"
     assert source not in proxy.log.read_text()
     assert "127.0.0.1" not in json.dumps([entry["request"] | {"host": ""} for entry in entries])
     assert upstream.targets == []
+
+
+def test_nginxs_log_tells_method_path_statuses_and_nothing_else(start_nginx, upstream):
+    proxy = start_nginx()
+    assert proxy.ask("GET", "/v1/surveys?secret=1", Referer="secret") == 202
+    assert proxy.ask("POST", "/v1/surveys/a/reports?secret", b"secret" * LIMIT) == 413
+    with proxy.connect() as slow:
+        slow.sendall(b"POST /cut?secret HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nsecret")
+    here = re.escape(f"127.0.0.1:{upstream.port}")
+    expected = [
+        rf"GET /v1/surveys 202 \S+s {here} 202",
+        r"POST /v1/surveys/a/reports 413 \S+s - -",
+        r"POST /cut 400 \S+s - -",
+    ]
+    for line, said in zip(proxy.lines(3), expected, strict=True):
+        assert re.fullmatch(rf"\S+ {said}", line), line
+
+
+def test_nginx_tells_others_to_come_by_tls_and_takes_what_a_collector_takes(start_nginx, root):
+    proxy = start_nginx()
+    connection = HTTPConnection("127.0.0.1", proxy.plain, timeout=30)
+    connection.request("GET", "/s/health", headers={"Host": "collect.example.org"})
+    answer = connection.getresponse()
+    connection.close()
+    assert (answer.status, answer.headers["Location"]) == (
+        *(301, "https://collect.example.org/s/health"),
+    )
+    text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
+    sizes = re.findall(r"client_(?:max_body|body_buffer)_size (\w+);", text)
+    assert [int(size) for size in sizes] == [Config().max_body] * 2
+
+
+def test_nginx_sends_a_report_to_the_next_collector_and_a_form_of_an_operator_never_twice(
+    start_nginx, upstream
+):
+    """The first collector takes requests, and ends before it has answered."""
+    with socket.create_server(("127.0.0.1", 0)) as broken:
+        stop = threading.Event()
+        taker = threading.Thread(target=break_off, args=(broken, stop))
+        taker.start()
+        try:
+            first = f"127.0.0.1:{broken.getsockname()[1]} max_fails=0"
+            proxy = start_nginx(f"{first}; server 127.0.0.1:{upstream.port}")
+            reports = [proxy.ask("POST", "/v1/surveys/a/reports", b"x") for _ in range(6)]
+            forms = [proxy.ask("POST", "/operate/tokens", b"x") for _ in range(6)]
+        finally:
+            stop.set()
+            taker.join()
+    assert reports == [202] * 6
+    assert sorted(forms) == [202] * 3 + [502] * 3
+    assert len(upstream.requests) == 9
+
+
+def break_off(server: socket.socket, stop: threading.Event) -> None:
+    server.settimeout(0.1)
+    while not stop.is_set():
+        with suppress(TimeoutError):
+            taken, _ = server.accept()
+            with taken:
+                taken.recv(65_536)
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

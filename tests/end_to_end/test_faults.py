@@ -31,6 +31,7 @@ SCENARIOS = {
     "outage": ["SQLite", "PostgreSQL"],
     "clock": ["SQLite", "PostgreSQL"],
     "two-collectors": ["PostgreSQL"],
+    "upgrade": ["PostgreSQL"],
     "memory": ["SQLite", "PostgreSQL"],
 }
 

@@ -66,6 +66,16 @@ class Collector:
         """Processes that answer requests."""
         return children(self.pid)
 
+    def stop(self) -> None:
+        """Tell it to finish what it has and to end."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait()
+
+    def upgrade(self, folder: Path) -> None:
+        """Let it be another program from its next start, whose packages are in a folder."""
+        self._environment = {**self._environment, "PYTHONPATH": str(folder)}
+
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with self._log.open("ab") as log:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -23,6 +24,8 @@ class Ledger:
 
     Attributes
     ----------
+    certificate : Path or None
+        What clients trust, where they send by TLS.
     sent : set of Entry
         Reports that a client tried to send at least once and that should be counted.
     acknowledged : set of Entry
@@ -47,7 +50,8 @@ class Ledger:
         Answers that no client should get.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Path | None = None) -> None:
+        self.certificate = certificate
         self.sent: set[Entry] = set()
         self.acknowledged: set[Entry] = set()
         self.in_flight: set[Entry] = set()
@@ -138,6 +142,7 @@ class Courier(requests.Session):
     def __init__(self, ledger: Ledger, surveys: Collection[Survey]) -> None:
         super().__init__()
         self.trust_env = False
+        self.verify = str(ledger.certificate) if ledger.certificate else True
         self._ledger = ledger
         self._surveys = {survey.id: survey for survey in surveys}
 

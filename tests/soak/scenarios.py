@@ -19,6 +19,7 @@ from load import PlainClient, sending
 from postgres import Cluster
 from processes import Broken, resident, until
 from promise import check_after_retries
+from rolling import Proxy, next_version, run_command, version_of
 from sealed import KEYS
 from sqlite import SqliteFile
 from trial import Figures, Trial, publish
@@ -33,6 +34,9 @@ _LEFT = 300_000
 
 #: Requests answered with 503 that make a fault one that was noticed.
 _NOTICED = 10
+
+#: Reports acknowledged after each step of an upgrade, before the next one.
+_BETWEEN = 300
 
 #: By how much memory may grow while the second half of the reports arrives: either is enough.
 _GROWTH, _GROWN_BYTES = 0.10, 10_000_000
@@ -71,10 +75,11 @@ class Setting:
         environment = {"HALFTRUTH_SEALING_KEYS": str(keys), **(clock.environment if clock else {})}
         return Collector(database.url, self.folder, environment)
 
-    def trial(self, database: SqliteFile | Cluster, *collectors: Collector) -> Trial:
-        """Clients of these collectors."""
+    def trial(self, database: SqliteFile | Cluster, *collectors: Collector | Proxy) -> Trial:
+        """Clients of these collectors, or of the proxy in front."""
         urls = [collector.url for collector in collectors]
-        return Trial(database, urls, self.rng, self.folder, quick=self.quick)
+        [trusted] = [each.certificate for each in collectors if isinstance(each, Proxy)] or [None]
+        return Trial(database, urls, self.rng, self.folder, quick=self.quick, certificate=trusted)
 
     def subfolder(self, name: str) -> Path:
         """A folder that others than its owner may pass through."""
@@ -250,6 +255,45 @@ def kill_one_of_two(setting: Setting) -> Figures:
         return _with_reports_in_flight(trial)
 
 
+def upgrade(setting: Setting) -> Figures:
+    """Restart two collectors behind a proxy in turn, then migrate to a next version and again."""
+    with (
+        setting.database() as database,
+        setting.collector(database) as one,
+        setting.collector(database) as other,
+        Proxy(setting.folder, [one.url, other.url]) as proxy,
+    ):
+        trial = setting.trial(database, proxy)
+        following, version = next_version(setting.subfolder("next"))
+
+        def restart() -> None:
+            for collector in (one, other):
+                collector.stop()
+                trial.wait_for(_BETWEEN)
+                collector.start()
+                trial.wait_for(_BETWEEN)
+
+        def migrate() -> None:
+            run_command(following, database.url, "migrate", "--rolling")
+            trial.wait_for(_BETWEEN)
+            one.upgrade(following)
+            other.upgrade(following)
+            restart()
+
+        faults = [restart] * (1 if setting.quick else 3)
+        for fault in [*faults, migrate]:
+            trial.round(fault)
+        if version_of(database.url) != version:
+            raise Broken(f"the tables are not of version {version}")
+        ledger = trial.ledger
+        if refused := ledger.unavailable + ledger.unanswered + len(proxy.failed()):
+            raise Broken(f"{refused} requests were refused: {proxy.failed()[-10:]}")
+        return trial.figures(
+            f"upgrade: none of {len(ledger.sent)} reports was refused; nginx asked the other"
+            f" collector for {proxy.passed_on()} requests"
+        )
+
+
 def grow(setting: Setting) -> Figures:
     """Count many reports in batches of a thousand while watching the collector's memory."""
     total = 20_000 if setting.quick else 1_000_000
@@ -301,5 +345,6 @@ SCENARIOS = (
     Scenario("outage", "database away and back", _BOTH, leave_and_return),
     Scenario("clock", "clock jumps", _BOTH, jump_in_time),
     Scenario("two-collectors", "two collectors, one killed", _POSTGRESQL, kill_one_of_two),
+    Scenario("upgrade", "two collectors restarted, migrated", _POSTGRESQL, upgrade),
     Scenario("memory", "memory over many reports", _BOTH, grow),
 )

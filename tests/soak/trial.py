@@ -81,9 +81,10 @@ class Trial:
         folder: Path,
         *,
         quick: bool = False,
+        certificate: Path | None = None,
     ) -> None:
         self._enough = _ENOUGH if quick else math.inf
-        self.ledger = Ledger()
+        self.ledger = Ledger(certificate)
         self._database = database
         self._rng = rng
         self._load = Load(urls, self.ledger, rng, folder)

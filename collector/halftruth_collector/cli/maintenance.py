@@ -20,14 +20,15 @@ from .output import print_table
 
 
 @click.command()
+@click.option("--rolling", is_flag=True, help="While collectors go on; refused if they could not.")
 @options.database
-def migrate(database: str) -> None:
+def migrate(rolling: bool, database: str) -> None:
     """Bring the tables of a database to the version of this program.
 
-    Stop every collector of this database and back it up before.
+    Back it up before. Stop every collector of this database, or give --rolling.
     """
     with closing(Database(database)) as opened:
-        before, now = migrate_database(opened)
+        before, now = migrate_database(opened, rolling=rolling)
     if before == now:
         click.echo(f"the tables are of version {now} already")
     else:

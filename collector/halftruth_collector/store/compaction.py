@@ -11,8 +11,9 @@ import logging
 
 from sqlalchemy import Connection
 
-from ..errors import StoreUnavailable
+from ..errors import SchemaOutdated, StoreUnavailable
 from .database import Database
+from .schema import check, version
 from .tables import REPORT_TABLES
 
 _log = logging.getLogger(__name__)
@@ -30,6 +31,8 @@ def compact(database: Database) -> None:
     ------
     StoreUnavailable
         If somebody reads or writes for too long meanwhile; then try again.
+    SchemaOutdated
+        If the tables are of a later version; then let its program do it.
     """
     if database.is_sqlite:
         _compact_sqlite(database)
@@ -42,7 +45,7 @@ def compact_or_warn(database: Database, left: str) -> None:
     """Compact a database; where it is too busy, say in the log what is left to do."""
     try:
         compact(database)
-    except StoreUnavailable:
+    except (SchemaOutdated, StoreUnavailable):
         _log.warning("%s: run 'halftruth compact'", left)
 
 
@@ -63,6 +66,8 @@ def _compact_postgresql(connection: Connection) -> None:
     names = ", ".join(table.name for table in REPORT_TABLES)
     run("SET LOCAL statement_timeout = 0")
     run(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+    # What this program does not know of later tables would be left behind.
+    check(version(connection), same=True)
     for table in REPORT_TABLES:
         keys = ", ".join(column.name for column in table.primary_key)
         columns = {column.name: column.name for column in table.columns}

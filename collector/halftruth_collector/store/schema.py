@@ -1,5 +1,12 @@
-"""Versions of the tables: a fresh database gets them, an older one is migrated when asked to."""
+"""Versions of the tables: a fresh database gets them, an older one is migrated when asked to.
 
+A version whose migration only adds is named with the oldest version whose programs can go on with
+its tables, as ``0005_since_0003``. So the tables are migrated first, then collectors replaced one
+after the other. What programs need no more is dropped by a version of a later release, whose name
+has no such promise.
+"""
+
+import re
 from pathlib import Path
 
 from halftruth_shared import HalftruthError
@@ -16,6 +23,9 @@ HEAD = VERSIONS[-1]
 VERSION_TABLE = "alembic_version"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
+
+#: Seconds for which a migration holds up collectors that go on, before it gives up.
+_PATIENCE = 2
 
 
 def version(connection: Connection) -> str | None:
@@ -37,19 +47,25 @@ def known(connection: Connection) -> str:
     """
     found = version(connection)
     if found not in VERSIONS:
-        check(found)
+        check(found, same=True)
     return str(found)
 
 
-def check(found: str | None) -> None:
-    """Make sure that the tables are of the version that this program works with.
+def check(found: str | None, *, same: bool = False) -> None:
+    """Make sure that this program works with the tables of a version.
+
+    Parameters
+    ----------
+    found : str or None
+    same : bool
+        Whether later tables will not do, of which this program would lose what it does not know.
 
     Raises
     ------
     SchemaOutdated
-        If they are older, or of a version that it does not know.
+        If they are older, or of a later version that does not promise it.
     """
-    if found == HEAD:
+    if found == HEAD or (found is not None and found > HEAD and not same and serves(found, HEAD)):
         return
     if found is None or found < HEAD:
         raise SchemaOutdated(
@@ -64,14 +80,24 @@ def check(found: str | None) -> None:
     )
 
 
-def migrate(database: Database, to: str = HEAD) -> tuple[str | None, str]:
+def serves(version: str, earlier: str) -> bool:
+    """Whether programs of an earlier version can go on with tables of this one, by its name."""
+    since = re.fullmatch(r"[0-9]{4}_since_([0-9]{4})", version)
+    return since is not None and since[1] <= earlier[:4]
+
+
+def migrate(
+    database: Database, to: str | None = None, *, rolling: bool = False
+) -> tuple[str | None, str]:
     """Bring the tables to the version of this program, all of the way or not at all.
 
     Parameters
     ----------
     database : Database
-    to : str
+    to : str, optional
         An earlier version, for the file of an earlier back-up.
+    rolling : bool
+        Whether collectors of the version before go on meanwhile.
 
     Returns
     -------
@@ -82,17 +108,30 @@ def migrate(database: Database, to: str = HEAD) -> tuple[str | None, str]:
     ------
     SchemaOutdated
         If they are of a version that this program does not know.
+    HalftruthError
+        If collectors could not go on.
+    StoreUnavailable
+        If these would have to wait for too long; then try again.
     """
     # Imported here: a database that is up to date needs none of it.
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
 
-    with database.writing() as connection:
+    to = to or HEAD
+    with database.writing(_PATIENCE if rolling else None) as connection:
         database.advisory_lock(connection)
         before = version(connection)
         if before == to:
             return before, to
+        if rolling and before in VERSIONS:
+            for step in VERSIONS[VERSIONS.index(before) + 1 :]:
+                if not serves(step, before):
+                    raise HalftruthError(
+                        f"database: collectors of version {before} cannot go on with tables of"
+                        f" {step}; stop all of them, then migrate without --rolling",
+                        field="database",
+                    )
         config = Config()
         config.set_main_option("script_location", str(_SCRIPTS))
         config.attributes["connection"] = connection

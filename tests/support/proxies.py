@@ -1,0 +1,64 @@
+"""The nginx.conf of docker/, made to run on loopback by itself."""
+
+import ssl
+import subprocess
+from pathlib import Path
+
+
+def nginx_files(
+    root: Path, folder: Path, plain: int, port: int, collectors: str, most: str = "8000000"
+) -> tuple[Path, ssl.SSLContext]:
+    """Write what nginx needs into a folder.
+
+    Parameters
+    ----------
+    root : Path
+        Of the project.
+    folder : Path
+    plain, port : int
+        Without and with TLS.
+    collectors : str
+        In the place of the collector of nginx.conf.
+    most : str
+        In the place of its largest body.
+
+    Returns
+    -------
+    tuple
+        The file to start nginx with, and what trusts its certificate.
+    """
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    subprocess.run(
+        [
+            *["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
+            *["-noenc", "-days", "2", "-subj", "/CN=localhost"],
+            *["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        ],
+        check=True,
+        capture_output=True,
+    )
+    text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
+    changes = {
+        "    listen [::]:80;\n": "",
+        "    listen [::]:443 ssl;\n": "",
+        "listen 80;": f"listen 127.0.0.1:{plain};",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        "server 127.0.0.1:8000": f"server {collectors}",
+        "8000000": most,
+        "/etc/letsencrypt/live/collect.example.org/fullchain.pem": str(certificate),
+        "/etc/letsencrypt/live/collect.example.org/privkey.pem": str(key),
+        "/var/log/nginx/halftruth.log": str(folder / "log"),
+        "/var/log/nginx/halftruth-error.log": str(folder / "errors"),
+    }
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "halftruth.conf").write_text(text, encoding="utf-8")
+    places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{name}_temp_path {folder}/{name};\n" for name in places)
+    main = folder / "nginx.conf"
+    main.write_text(
+        f"daemon off;\npid {folder}/pid;\nerror_log stderr emerg;\n"
+        f"events {{}}\nhttp {{\n{temporary}include {folder}/halftruth.conf;\n}}\n"
+    )
+    return main, ssl.create_default_context(cafile=certificate)
