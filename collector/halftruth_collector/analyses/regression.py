@@ -51,7 +51,8 @@ _FAR = 0.5
 
 _TOO_LITTLE = (
     f"The reports tell too little of coefficients with a standard error above {_FAR}: their"
-    " intervals may miss the truth more often than they say, and they have no p-value."
+    " intervals may miss the truth more often than they say, and they have no p-value and no error"
+    " of their marginal effect."
 )
 
 #: What the likelihood of a perturbed outcome assumes.
@@ -230,13 +231,14 @@ def _effects(
     span = np.ptp(model.outcome.scores) if model.outcome.model == "ordinal" else 1.0
     compared = model.outcome.compared
     found: list[Estimate | None] = []
-    for answer, term in places:
+    for (answer, term), z in zip(places, fit.z.tolist(), strict=True):
         if not 1 <= term <= len(fit.effects) or not fit.effects.shape[1]:
             found.append(None)
             continue
         # Of an ordinal outcome one effect is of the mean of all.
         which = 0 if answer is None else compared.index(answer)
         value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
+        error = np.nan if np.isnan(z) else error
         ends = value - quantile * error, value + quantile * error
         found += estimates(Estimate, value, error, ends, span=float(span), effect=True)
     return found

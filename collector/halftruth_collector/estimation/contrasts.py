@@ -22,6 +22,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect, Simultaneous
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
+from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .association import known_covariance
@@ -228,6 +229,13 @@ def compare_groups(
     ends = found.interval(quantile)
     if groups.logit and isinstance(found, Ratios):
         ends = found.on_log_scale(quantile)
+    elif groups.logit:
+        sides = [_share(side) for side in (first, second)]
+        both = Jet(
+            np.stack([side.value for side in sides], axis=1),
+            np.stack([side.gradient for side in sides], axis=1),
+        )
+        ends = _from_shares(both, np.array([1.0, -1.0]), groups.covariance, quantile)
     columns = (found.value, found.standard_error, *ends)
     value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
     for k in np.flatnonzero(there & ~known):
@@ -276,15 +284,19 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,))
     share = _share(cells)
     slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
+    ends = slope.interval(quantile)
+    if groups.logit:
+        every = Jet(share.value[None], share.gradient[None])
+        ends = _from_shares(every, weights[0], groups.covariance, quantile)
     scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
     p_value = 2 * scipy.special.ndtr(-np.abs(scores))
-    return Estimates(slope.value, slope.standard_error, *slope.interval(quantile), p_value, ("",))
+    return Estimates(slope.value, slope.standard_error, *ends, p_value, ("",))
 
 
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
     """For each row of cells why nothing can be divided by its base; empty where that can be."""
     bases = cells.sum(1)[:, 0]
-    told = bases.clear(groups.covariance, quantile) | groups.logit
+    told = bases.clear(groups.covariance, quantile)
     errors_known = bool(np.isfinite(groups.covariance).all())
     for name, is_there in zip(names, told.tolist(), strict=True):
         if not errors_known:
@@ -298,6 +310,37 @@ def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) 
 def _share(cells: Jet) -> Jet:
     """Share of the answer in each row of cells."""
     return cells[:, 1] / cells.sum(1)[:, 0]
+
+
+def _from_shares(
+    shares: Jet, weights: Array, covariance: Array, quantile: float
+) -> tuple[Array, Array]:
+    """Intervals of contrasts of shares that never leave 0 to 1, from the intervals of these.
+
+    Each end is as far away as the ends of the shares that it depends on (Zou & Donner 2008), so
+    that it says more than a normal interval where a share is near 0 or 1.
+
+    Parameters
+    ----------
+    shares : Jet, shape (K, S)
+    weights : ndarray, shape (S,)
+    covariance : ndarray, shape (V, V)
+    """
+    error = shares.standard_error(covariance)
+    lower, upper = share_interval(shares.value, error, quantile, logit=True)
+    below, above = shares.value - lower, upper - shares.value
+    spread = shares.gradient @ covariance @ np.swapaxes(shares.gradient, -1, -2)
+    error = np.where(error > 0, error, np.inf)
+    correlation = spread / (error[:, :, None] * error[:, None, :])
+    value = shares.value @ weights
+    down, up = (
+        np.sqrt(np.einsum("ks,kst,kt->k", reach, correlation, reach))
+        for reach in (
+            weights * np.where(weights > 0, below, above),
+            weights * np.where(weights > 0, above, below),
+        )
+    )
+    return value - down, value + up
 
 
 def _effect(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Linear:

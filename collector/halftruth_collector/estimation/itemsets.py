@@ -357,27 +357,32 @@ def select_itemsets(
     slope : ndarray or float
         By how much the variance of each grows with it, for decisions on all at once.
     """
-    error, threshold = examined.standard_error, np.array(query.min_support)
-    # What follows is the same on the logit scale, where errors of supports near 0 are normal.
-    level, spread = examined.support, error
-    if examined.logit:
-        (level, spread), (threshold, _) = logits(level, error), logits(threshold, threshold)
-    alpha, candidates = 1 - query.confidence, count_candidates(schema, max_length)
+    error, alpha = examined.standard_error, 1 - query.confidence
+    candidates = count_candidates(schema, max_length)
     quantile = normal_quantile(alpha)
     if query.select == "bonferroni":
         quantile = one_sided_quantile(alpha, candidates)
-        lower, upper = bonferroni_bounds(examined.codes, level, spread, quantile, slope)
-    else:
-        lower, upper = level - quantile * spread, level + quantile * spread
-    # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
-    frequent = (lower >= threshold) & ~(lower > upper)
-    infrequent = (upper < threshold) & ~(lower > upper)
-    if query.select == "holm":
-        frequent, infrequent = holm_decisions(
-            examined.codes, level, spread, float(threshold), alpha, candidates, slope
-        )
+
+    def decide(level: Array, spread: Array, threshold: float) -> tuple[Array, Array, Mask, Mask]:
+        if query.select == "bonferroni":
+            lower, upper = bonferroni_bounds(examined.codes, level, spread, quantile, slope)
+        else:
+            lower, upper = level - quantile * spread, level + quantile * spread
+        if query.select == "holm":
+            least = (threshold, alpha, candidates, slope)
+            return lower, upper, *holm_decisions(examined.codes, level, spread, *least)
+        # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
+        known = ~(lower > upper)
+        return lower, upper, (lower >= threshold) & known, (upper < threshold) & known
+
+    lower, upper, frequent, infrequent = decide(examined.support, error, query.min_support)
     if examined.logit:
-        lower, upper = scipy.special.expit(lower), scipy.special.expit(upper)
+        # What holds of the supports and of their logits, as in `share_interval`.
+        level, spread = logits(examined.support, error)
+        decided = decide(level, spread, float(scipy.special.logit(query.min_support)))
+        lower = np.clip(np.minimum(lower, scipy.special.expit(decided[0])), 0.0, 1.0)
+        upper = np.clip(np.maximum(upper, scipy.special.expit(decided[1])), 0.0, 1.0)
+        frequent, infrequent = frequent & decided[2], infrequent & decided[3]
     decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
     # An itemset without bounds is not ruled out by the upper one.
     reached = {"estimate": estimate >= query.min_support, "upper": ~infrequent}

@@ -53,7 +53,11 @@ def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
 def share_interval(
     share: Array, error: Array, quantile: float, *, logit: bool
 ) -> tuple[Array, Array]:
-    """Ends of normal intervals of shares, or of their logits.
+    """Ends of normal intervals of shares, wider where these never leave 0 to 1.
+
+    Of an estimate that is never below 0, logits say how far up a share may be, but where it is near
+    0 they rule out that nobody is there. So each interval then holds that of the logits and that of
+    the shares, cut to 0 to 1.
 
     Parameters
     ----------
@@ -62,17 +66,20 @@ def share_interval(
     quantile : float
         Half-width in standard errors.
     logit : bool
-        Whether logits are taken as normal; a share of 0 or 1 has an interval of no width then.
+        Whether the estimates never leave 0 to 1; one of 0 or 1 has an interval of no width then.
     """
+    lowest, highest = share - quantile * error, share + quantile * error
     if not logit:
-        return share - quantile * error, share + quantile * error
+        return lowest, highest
     inside = (share > 0) & (share < 1)
     middle = np.where(inside, share, 0.5)
     odds = middle / (1 - middle)
     with np.errstate(over="ignore"):
         factor = np.exp(quantile * error / (middle * (1 - middle)))
         lower, upper = 1 / (1 + factor / odds), 1 / (1 + 1 / (odds * factor))
-    return np.where(inside, lower, share), np.where(inside, upper, share)
+    lower = np.where(inside, np.minimum(lower, lowest), share)
+    upper = np.where(inside, np.maximum(upper, highest), share)
+    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
 
 
 #: Below this share of the second moment, a variance is nothing but rounding.

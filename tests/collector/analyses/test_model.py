@@ -76,16 +76,31 @@ def delta(model, function):
     return at(theta), float(np.sqrt(slopes @ model.covariance @ slopes))
 
 
-def on_logit_scale(share, error):
+def hull(share, error):
+    """What a normal interval of a share holds, or one of its logit."""
     logit, width = np.log(share / (1 - share)), Z * error / (share * (1 - share))
-    return [1 / (1 + np.exp(-logit - sign * width)) for sign in (-1, 1)]
+    low, high = (1 / (1 + np.exp(-logit - sign * width)) for sign in (-1, 1))
+    return [max(0, min(low, share - Z * error)), min(1, max(high, share + Z * error))]
+
+
+def from_shares(model, error, *functions):
+    """Ends of a difference as Zou & Donner (2008) have them, from those of two shares."""
+    (one, its), (other, others) = (delta(model, function) for function in functions)
+    correlation = (its**2 + others**2 - error**2) / (2 * its * others)
+    gaps = [np.abs(np.array(hull(s, e)) - s) for s, e in ((one, its), (other, others))]
+
+    def reach(side):
+        a, b = gaps[0][side], gaps[1][1 - side]
+        return np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
+
+    return one - other - reach(0), one - other + reach(1)
 
 
 def check_share(estimate, model, function):
     share, error = delta(model, function)
     assert estimate.value == pytest.approx(share, rel=1e-6)
     assert estimate.standard_error == pytest.approx(error, rel=1e-4)
-    assert estimate.interval == pytest.approx(on_logit_scale(share, error), rel=1e-4)
+    assert estimate.interval == pytest.approx(hull(share, error), rel=1e-4)
 
 
 def test_a_cell_of_all_answers_is_that_of_the_fitted_table(study_of_pairs):
@@ -182,7 +197,7 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
     for group, compared in zip((1, 2), result.comparisons, strict=True):
         if effect == "difference":
             value, error = delta(model, lambda t, g=group: of(t, g) - of(t, 0))
-            ends = value - Z * error, value + Z * error
+            ends = from_shares(model, error, *(lambda t, g=g: of(t, g) for g in (group, 0)))
         else:
             log, error = delta(model, lambda t, g=group: np.log(of(t, g) / of(t, 0)))
             value, ends = np.exp(log), np.exp([log - Z * error, log + Z * error])

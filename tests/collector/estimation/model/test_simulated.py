@@ -79,7 +79,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(strength):
     """Of 25 surveys, of independent and of dependent answers."""
     survey = Survey("w", "W", schema(), mechanism(SPLIT))
     found, _ = coverage(survey, world(strength), 1_000, 25)
-    assert all(0.89 <= share <= 0.99 for share in found.values()), found
+    assert all(share >= 0.94 for share in found.values()), found
 
 
 @pytest.mark.nightly
@@ -87,21 +87,25 @@ def test_intervals_hold_the_truth_as_often_as_they_say(strength):
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("kind", [SPLIT, "gamma-diagonal", "randomized-response"])
 def test_intervals_hold_the_truth_under_every_mechanism(kind, strength, reports):
-    """Of few reports and shares near 0, less often than they say: 0.88 at the least."""
+    """Of few reports and shares near 0, more often than they say."""
     survey = Survey("w", "W", schema(), mechanism(kind))
     found, _ = coverage(survey, world(strength), reports, 100)
-    least = 0.92 if reports > 500 else 0.85
-    assert all(least <= share <= 0.99 for share in found.values()), found
+    most = 0.99 if reports > 500 else 1
+    assert all(0.93 <= share <= most for share in found.values()), found
 
 
 @pytest.mark.nightly
 def test_census_is_estimated_as_precisely_as_published():
-    """Half-widths of 95 % intervals of itemsets of 2 % or more, tables of pairs only."""
+    """Half-widths of 95 % intervals of itemsets of 2 % or more, tables of pairs only.
+
+    Published are those of logits alone, which rule out that nobody is there.
+    """
     codes = census_codes()
     truth = np.zeros(SCHEMA.shape)
     np.add.at(truth, tuple(codes.T), 1 / len(codes))
     survey = census_survey("c", SplitQuestionnaire.designed(SCHEMA, 19, (), {1: 1.0, 2: 1.0}))
     found, widths = coverage(survey, truth, 48_842, 20, least=0.02)
     published = [1.11, 1.26, 1.17, 1.05, 0.90, 0.73]
-    np.testing.assert_allclose([100 * width for width in widths.values()], published, rtol=0.04)
-    assert all(share >= 0.90 for share in found.values()), found
+    ratios = 100 * np.array([*widths.values()]) / published
+    assert ((0.96 <= ratios) & (ratios <= 1.08)).all(), ratios
+    assert all(share >= 0.92 for share in found.values()), found
