@@ -201,7 +201,7 @@ def print_setting(number: int, world: str, surveys: int) -> None:
             result = ANALYSES["regression"].compute(counted, query)
             if result.undefined is None:
                 rows = [(c.value, c.standard_error, c.p_value) for c in result.coefficients]
-                found[estimate].append(np.transpose(rows))
+                found[estimate].append(np.array(rows, float).T)
     seconds = (time.process_time() - started) / surveys
     for estimate, each in found.items():
         if not each:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
 from halftruth_shared import Attribute, ParameterError, Survey
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.comparison import (
@@ -22,7 +23,7 @@ from halftruth_shared.analyses.wording import (
 
 from ..estimation.answers import category_code
 from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
-from ..estimation.estimates import estimates
+from ..estimation.estimates import covariance_of, estimates
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -49,6 +50,10 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     table = counted.estimator.table([query.groups, name])
     groups = Groups.of_table(table, names, chosen, answer, query.target)
     effects = compare_groups(groups, reference, query.effect, query.simultaneous, query.confidence)
+    every = [shares_of(groups, query.confidence), effects]
+    if query.trend:
+        every.append(trend_of(groups, query.confidence))
+    gradient = np.vstack([each.gradient for each in every])
     against = None if reference is None else names[reference]
     compared = [group for group in names if group != against]
     return ComparisonResult(
@@ -58,7 +63,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
         groups=[
             *_estimates(
                 GroupShare,
-                shares_of(groups, query.confidence),
+                every[0],
                 effect=False,
                 group=names,
                 base=(groups.reports * groups.base).tolist(),
@@ -73,8 +78,9 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
                 against=[against] * len(compared),
             )
         ],
-        trend=next(_estimates(Estimate, trend_of(groups, query.confidence)))
-        if query.trend
+        trend=next(_estimates(Estimate, every[2])) if query.trend else None,
+        covariance=covariance_of(gradient @ groups.covariance @ gradient.T)
+        if query.covariance
         else None,
     )
 

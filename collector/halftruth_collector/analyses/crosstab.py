@@ -28,9 +28,9 @@ from halftruth_shared.mechanisms.variances import error_parts
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
-from ..estimation.estimates import estimates
+from ..estimation.estimates import covariance_of, estimates
 from ..estimation.independence import Departures
-from ..estimation.ratios import conditional_covariance, conditional_shares
+from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .independence import outcome
@@ -55,9 +55,8 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     names = query.attributes
     table = counted.estimator.table(names)
     base_axes = _given(query)
-    shares = conditional_shares(
-        table.support, known_covariance(table, query.target), base_axes, query.confidence
-    )
+    known = known_covariance(table, query.target)
+    shares = conditional_shares(table.support, known, base_axes, query.confidence)
     # By the delta method it is linear in the covariance, as are both parts of that.
     of_these = conditional_covariance(table.support, table.covariance("respondents"), base_axes)
     alone = np.where(np.isnan(shares.variance.ravel()), np.nan, np.diag(of_these))
@@ -83,7 +82,19 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
         ],
         independence=IndependenceOutcome(**outcome(departures.test())),
         measures=_measures(counted, query) if len(names) == 2 else [],
+        covariance=_covariance(table.support, known, base_axes, shares)
+        if query.covariance
+        else None,
     )
+
+
+def _covariance(
+    support: Array, known: Array, base_axes: Sequence[int], shares: ConditionalShares
+) -> list[list[float | None]]:
+    unknown = np.isnan(shares.variance.ravel())
+    found = conditional_covariance(support, known, base_axes)
+    found[unknown], found[:, unknown] = np.nan, np.nan
+    return covariance_of(found)
 
 
 def _given(query: CrosstabQuery) -> list[int]:

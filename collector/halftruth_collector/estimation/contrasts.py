@@ -136,6 +136,8 @@ class Estimates:
         Of the test that shares are equal; NaN where there is none.
     undefined : tuple of str
         Why there is no value; empty where there is one.
+    gradient : ndarray, shape (K, 2G)
+        Derivatives of each, of the logarithm of a ratio, by `Groups.support`; NaN where undefined.
     """
 
     value: Array
@@ -144,6 +146,7 @@ class Estimates:
     upper: Array
     p_value: Array
     undefined: tuple[str, ...]
+    gradient: Array
 
 
 def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
@@ -161,6 +164,7 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         found.sets.upper[1::2] + bounded,
         np.full(len(undefined), np.nan),
         undefined,
+        _share(cells).gradient + bounded[:, None],
     )
 
 
@@ -240,7 +244,8 @@ def compare_groups(
     value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
-    return Estimates(value, error, lower, upper, p_value, tuple(undefined))
+    gradient = np.where(known[:, None], gradient, np.nan)
+    return Estimates(value, error, lower, upper, p_value, tuple(undefined), gradient)
 
 
 def holm_p_values(p_value: Array) -> Array:
@@ -280,8 +285,8 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     cells = Jet.variables(groups.support)
     undefined = next(filter(None, _lacking(groups, cells, groups.names, quantile)), "")
     if undefined:
-        unknown = np.full(1, np.nan)
-        return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,))
+        nothing, unknown = np.full((1, groups.support.size), np.nan), np.full(1, np.nan)
+        return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,), nothing)
     share = _share(cells)
     slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
     ends = slope.interval(quantile)
@@ -290,7 +295,8 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         ends = _from_shares(every, weights[0], groups.covariance, quantile)
     scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
     p_value = 2 * scipy.special.ndtr(-np.abs(scores))
-    return Estimates(slope.value, slope.standard_error, *ends, p_value, ("",))
+    value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
+    return Estimates(value, error, *ends, p_value, ("",), gradient)
 
 
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:

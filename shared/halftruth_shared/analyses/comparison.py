@@ -10,6 +10,7 @@ from .base import (
     AnsweredQuery,
     AttributeName,
     CategoryName,
+    CovarianceOf,
     EstimatesResult,
     Interactions,
     Items,
@@ -131,3 +132,4 @@ class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True
     estimate: SourceOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
+    covariance: CovarianceOf = False

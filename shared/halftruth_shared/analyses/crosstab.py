@@ -9,6 +9,7 @@ from ..protocol.base import Message
 from .base import (
     AnsweredQuery,
     AttributeName,
+    CovarianceOf,
     EstimatesResult,
     Items,
     MeasureEstimate,
@@ -113,3 +114,4 @@ class CrosstabQuery(AnsweredQuery[CrosstabResult], frozen=True, kw_only=True):
             " the same column (and layer)."
         ),
     ] = "row"
+    covariance: CovarianceOf = False

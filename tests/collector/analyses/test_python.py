@@ -353,6 +353,11 @@ def test_importing_the_client_imports_neither_pandas_nor_matplotlib():
             "weighted",
             {"margins": {"smoker": {"no": 0.6, "yes": 0.4}}, "attributes": ["age", "vote"]},
         ),
+        ("crosstab", {"attributes": ["smoker", "vote"]}),
+        *(
+            ("comparison", {"answer": {"vote": "left"}, "groups": "age", "effect": effect, **trend})
+            for effect, trend in (("difference", {"trend": True}), ("odds_ratio", {}))
+        ),
     ],
 )
 def test_covariances_are_labelled_like_the_rows(study, name, asked):
