@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from halftruth_collector import regress_records
 from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.model import cached
 from halftruth_collector.estimation.model.information import Fitted
 from halftruth_shared import (
@@ -435,6 +435,15 @@ def test_forced_response_in_the_field(nigeria, predictors, expected):
     for name, (coefficient, error) in expected.items():
         assert found[name].value == pytest.approx(coefficient, abs=5.1e-6)
         assert found[name].standard_error == pytest.approx(error, abs=5.1e-6)
+
+
+@published
+def test_a_prevalence_in_the_field(nigeria):
+    answers = np.array([[int(answer == "yes")] for answer in nigeria["armed"]])
+    counts = Counts.from_reports(forced_response(), answers)
+    table = Estimator(forced_response(), counts).table(["armed"])
+    assert table.support[1] == pytest.approx(0.26135, abs=5.1e-6)
+    assert table.standard_error()[1] == pytest.approx(0.014445, abs=5.1e-6)
 
 
 @published
